@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cache
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from xdsl.parser import AttrParser
 
 from tirx.dialects.formula import parse_formula
+from tirx.dialects.text_data import errors_from
+
+ValueT = TypeVar("ValueT")
 
 
 @cache
@@ -17,14 +20,14 @@ def _types(value_class: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in dataclasses.fields(value_class)}
 
 
-def parse_fields(parser: AttrParser, value_class: type, required: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Parses the fields of `value_class` up to the end of the list, each at most once, in any order.
+def parse_value(parser: AttrParser, value_class: type[ValueT], required: frozenset[str] = frozenset()) -> ValueT:
+    """Parses an instance of `value_class`: its fields up to the end of the list, each at most once, in any order.
 
     Integers, booleans, lists of strings and lists of formulas are read by their annotated type, all others as string
     literals. Fields without a default, and those in `required`, must be there.
     """
-    types = _types(value_class)
-    required = required | {f.name for f in dataclasses.fields(value_class) if f.default is dataclasses.MISSING}
+    types, fields = _types(value_class), dataclasses.fields(cast("type[Any]", value_class))
+    required = required | {f.name for f in fields if f.default is dataclasses.MISSING}
     values: dict[str, Any] = {}
     start = parser.pos
     while True:
@@ -46,7 +49,8 @@ def parse_fields(parser: AttrParser, value_class: type, required: frozenset[str]
             break
     if missing := [name for name in types if name in required and name not in values]:
         parser.raise_error(f"expected the fields {', '.join(missing)} too", start, parser.pos)
-    return values
+    with errors_from(parser, start):
+        return value_class(**values)
 
 
 def fields_text(value: Any, required: frozenset[str] = frozenset()) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
-from xdsl.printer import Printer
+
+from tirx.dialects.text_data import TextData, errors_from
 
 
 @dataclass(frozen=True)
@@ -125,23 +125,16 @@ def parse_formula(parser: AttrParser) -> Formula:
         known = ", ".join((*_LOOKUPS, *_OPERATORS))
         parser.raise_error(f"expected an integer or a function of {known}, found '{function}'", start, parser.pos)
     operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_formula(parser))
-    try:
+    with errors_from(parser, start):
         return Call(function, tuple(operands))
-    except ValueError as error:
-        parser.raise_error(str(error), start, parser.pos)
 
 
 @irdl_attr_definition
-class FormulaAttr(Data[Formula]):
+class FormulaAttr(TextData[Formula]):
     """`#ptx.formula<ceildiv(size(0, 1), 128)>`: a number that a launch computes."""
 
     name = "ptx.formula"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Formula:
-        with parser.in_angle_brackets():
-            return parse_formula(parser)
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(str(self.data))
+    def parse_body(cls, parser: AttrParser) -> Formula:
+        return parse_formula(parser)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute
-from tirx.dialects.fields import fields_text, parse_fields
+from tirx.dialects.fields import fields_text, parse_value
+from tirx.dialects.text_data import TextData, errors_from
 from tirx.tcgen05 import InstructionDescriptor, ZeroColumnMask
 
 
 @irdl_attr_definition
-class InstructionDescriptorAttr(Data[InstructionDescriptor]):
+class InstructionDescriptorAttr(TextData[InstructionDescriptor]):
     """`#tcgen05.instruction_descriptor<kind = "f16", a = "f16", b = "f16", d = "f32", m = 128, n = 256>`
 
     The fields of the value class; modifiers that have their default are left out.
@@ -27,39 +26,26 @@ class InstructionDescriptorAttr(Data[InstructionDescriptor]):
     _ALWAYS_SHOWN: ClassVar = frozenset({"kind", "a", "b", "d", "m", "n"})
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> InstructionDescriptor:
-        with parser.in_angle_brackets():
-            start = parser.pos
-            values = parse_fields(parser, InstructionDescriptor, cls._ALWAYS_SHOWN)
-            try:
-                return InstructionDescriptor(**values)
-            except ValueError as e:
-                parser.raise_error(str(e), start, parser.pos)
+    def parse_body(cls, parser: AttrParser) -> InstructionDescriptor:
+        return parse_value(parser, InstructionDescriptor, cls._ALWAYS_SHOWN)
 
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(fields_text(self.data, self._ALWAYS_SHOWN))
+    def body(self) -> str:
+        return fields_text(self.data, self._ALWAYS_SHOWN)
 
 
 @irdl_attr_definition
-class ZeroColumnMaskAttr(Data[ZeroColumnMask]):
+class ZeroColumnMaskAttr(TextData[ZeroColumnMask]):
     """`#tcgen05.zero_column_mask<0x0203028301020100>`: the descriptor; its fields are in the value class."""
 
     name = "tcgen05.zero_column_mask"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> ZeroColumnMask:
-        with parser.in_angle_brackets():
-            start = parser.pos
-            value = parser.parse_integer(allow_boolean=False, allow_negative=False)
-            try:
-                return ZeroColumnMask.decode(value)
-            except ValueError as e:
-                parser.raise_error(str(e), start, parser.pos)
+    def parse_body(cls, parser: AttrParser) -> ZeroColumnMask:
+        with errors_from(parser, parser.pos):
+            return ZeroColumnMask.decode(parser.parse_integer(allow_boolean=False, allow_negative=False))
 
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(f"{self.data.encode():#018x}")
+    def body(self) -> str:
+        return f"{self.data.encode():#018x}"
 
 
 class FencePosition(StrEnum):

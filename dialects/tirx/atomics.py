@@ -31,7 +31,7 @@ from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.kernel import KernelOp
 from tirx.dialects.tirx.registers import of_indices
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
+from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, shape_text, write, write_types
 from tirx.rules import AtomicError, ElementTypeError, FlagError, TileMemoryError, TileShapeError
 
 _EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
@@ -140,10 +140,7 @@ class AtomicOp(DirectOperation, TileOpInterface):
     @classmethod
     def parse(cls, parser: Parser) -> AtomicOp:
         kind = parser.parse_str_enum(Atomic)
-        expected = None
-        if kind is Atomic.CAS:
-            with parser.in_parens():
-                expected = parser.parse_unresolved_operand()
+        expected = in_parens(parser, parser.parse_unresolved_operand) if kind is Atomic.CAS else None
         value = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
         place = parser.parse_unresolved_operand()
@@ -152,10 +149,7 @@ class AtomicOp(DirectOperation, TileOpInterface):
         parser.parse_punctuation(":")
         type_ = parser.parse_type()
         parser.parse_punctuation(",")
-        operands: list[SSAValue] = [
-            parser.resolve_operand(value, type_),
-            parser.resolve_operand(place, parser.parse_type()),
-        ]
+        operands = [parser.resolve_operand(value, type_), parser.resolve_operand(place, parser.parse_type())]
         if expected is not None:
             operands.append(parser.resolve_operand(expected, type_))
         parser.parse_punctuation("->")
@@ -168,18 +162,10 @@ class AtomicOp(DirectOperation, TileOpInterface):
         )
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.kind.data}")
-        if self.expected is not None:
-            with printer.in_parens():
-                printer.print_ssa_value(self.expected)
-        printer.print_string(" ")
-        printer.print_list([self.value, self.place], printer.print_ssa_value)
+        expected = () if self.expected is None else ("(", self.expected, ")")
+        write(printer, f" {self.kind.data}", *expected, " ", [self.value, self.place])
         _print_order(printer, self.order.data, self.scope.data)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list([self.value.type, self.place.type], printer.print_attribute)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+        write_types(printer, self, self.value, self.place)
 
 
 def _print_order(printer: Printer, order: Order, scope: Scope) -> None:
@@ -208,16 +194,11 @@ class FlagOp(DirectOperation):
         if self.number.type != type_.element_type:
             raise FlagError(f"expected a number of type {type_.element_type}, found {self.number.type}")
 
-    def _print_place(self, printer: Printer) -> None:
-        printer.print_ssa_value(self.flags)
-        with printer.in_square_brackets():
-            printer.print_list(self.indices, printer.print_ssa_value)
-
-    def _print_end(self, printer: Printer) -> None:
+    def _print(self, printer: Printer, word: str, comparison: str) -> None:
+        write(printer, word, self.flags, "[", self.indices, f"]{comparison}, ", self.number)
         _print_order(printer, Order.RELAXED, self.scope.data)
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.flags.type)
+        write(printer, " : ", self.flags.type)
 
 
 def _parse_flag(parser: Parser) -> Callable[[Any], list[SSAValue]]:
@@ -230,11 +211,7 @@ def _parse_flag(parser: Parser) -> Callable[[Any], list[SSAValue]]:
         type_ = parser.parse_type()
         if not isa(type_, MemRefType):
             parser.raise_error(f"expected a memref of flags, found {type_}", start, parser.pos)
-        return [
-            parser.resolve_operand(flags, type_),
-            parser.resolve_operand(number, type_.element_type),
-            *indices,
-        ]
+        return [parser.resolve_operand(flags, type_), parser.resolve_operand(number, type_.element_type), *indices]
 
     return resolve
 
@@ -279,11 +256,7 @@ class SignalOp(FlagOp, TileOpInterface):
         return cls.create(operands=resolve(number), properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" " if self.adds is None else " add ")
-        self._print_place(printer)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.number)
-        self._print_end(printer)
+        self._print(printer, " " if self.adds is None else " add ", "")
 
 
 @irdl_op_definition
@@ -348,11 +321,7 @@ class WaitUntilOp(FlagOp, TileOpInterface):
         )
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        self._print_place(printer)
-        printer.print_string(f" {self.comparison}, ")
-        printer.print_ssa_value(self.number)
-        self._print_end(printer)
+        self._print(printer, " ", f" {self.comparison}")
 
 
 @irdl_op_definition

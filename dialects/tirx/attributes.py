@@ -12,19 +12,20 @@ from typing import NoReturn, TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.text_data import TextData, errors_from
 from tirx.dialects.tirx.sizes import Size, SizeAttr, parse_size
 from tirx.hw.errors import ZeroColumnsError
 from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, axis
 from tirx.layout.arrays import np
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.rules import TileTypeError, UnboundParameterError
-from tirx.tcgen05 import LegalityError, ZeroColumnMask
+from tirx.tcgen05 import ZeroColumnMask
 from tirx.tcgen05.tmem import COLUMN_BITS
 
 LayoutT = TypeVar("LayoutT", TileLayout, SwizzleLayout, ComposeLayout)
@@ -77,7 +78,7 @@ def _parse_notation(parser: AttrParser, name: str, layout_class: type[LayoutT]) 
 
 
 @irdl_attr_definition
-class TileLayoutAttr(Data[TileLayout], LayoutAttr):
+class TileLayoutAttr(TextData[TileLayout], LayoutAttr):
     """`#tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid>`
 
     The notation of the TIRx tensor-layout page, unchanged: shard, replicas, offsets.
@@ -86,59 +87,46 @@ class TileLayoutAttr(Data[TileLayout], LayoutAttr):
     name = "tirx.tile_layout"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> TileLayout:
-        with parser.in_angle_brackets():
-            return _parse_notation(parser, cls.name, TileLayout)
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(str(self.data))
+    def parse_body(cls, parser: AttrParser) -> TileLayout:
+        return _parse_notation(parser, cls.name, TileLayout)
 
 
 @irdl_attr_definition
-class SwizzleLayoutAttr(Data[SwizzleLayout], LayoutAttr):
+class SwizzleLayoutAttr(TextData[SwizzleLayout], LayoutAttr):
     """`#tirx.swizzle_layout<3, 3, 3>`: per_element, swizzle_len, atom_len."""
 
     name = "tirx.swizzle_layout"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> SwizzleLayout:
-        with parser.in_angle_brackets():
-            return _parse_notation(parser, cls.name, SwizzleLayout)
+    def parse_body(cls, parser: AttrParser) -> SwizzleLayout:
+        return _parse_notation(parser, cls.name, SwizzleLayout)
 
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.data.arguments)
+    def body(self) -> str:
+        return self.data.arguments
 
 
 @irdl_attr_definition
-class ComposeLayoutAttr(Data[ComposeLayout], LayoutAttr):
+class ComposeLayoutAttr(TextData[ComposeLayout], LayoutAttr):
     """`#tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(8, 64) : (64, 1)]>>`"""
 
     name = "tirx.compose_layout"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> ComposeLayout:
-        with parser.in_angle_brackets():
-            start = parser.pos
-            swizzle = parser.expect(parser.parse_optional_attribute, "expected a #tirx.swizzle_layout first")
-            if not isinstance(swizzle, SwizzleLayoutAttr):
-                parser.raise_error(f"expected a #tirx.swizzle_layout first, found {swizzle}", start, parser.pos)
-            parser.parse_punctuation(",")
-            start = parser.pos
-            tile = parser.expect(parser.parse_optional_attribute, "expected a #tirx.tile_layout second")
-            if not isinstance(tile, TileLayoutAttr):
-                parser.raise_error(f"expected a #tirx.tile_layout second, found {tile}", start, parser.pos)
-            try:
-                return ComposeLayout(swizzle.data, tile.data)
-            except LayoutError as e:
-                parser.raise_error(str(e), start, parser.pos)
+    def parse_body(cls, parser: AttrParser) -> ComposeLayout:
+        start = parser.pos
+        swizzle = parser.expect(parser.parse_optional_attribute, "expected a #tirx.swizzle_layout first")
+        if not isinstance(swizzle, SwizzleLayoutAttr):
+            parser.raise_error(f"expected a #tirx.swizzle_layout first, found {swizzle}", start, parser.pos)
+        parser.parse_punctuation(",")
+        start = parser.pos
+        tile = parser.expect(parser.parse_optional_attribute, "expected a #tirx.tile_layout second")
+        if not isinstance(tile, TileLayoutAttr):
+            parser.raise_error(f"expected a #tirx.tile_layout second, found {tile}", start, parser.pos)
+        with errors_from(parser, start):
+            return ComposeLayout(swizzle.data, tile.data)
 
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_attribute(SwizzleLayoutAttr(self.data.swizzle))
-            printer.print_string(", ")
-            printer.print_attribute(TileLayoutAttr(self.data.tile))
+    def body(self) -> str:
+        return f"{SwizzleLayoutAttr(self.data.swizzle)}, {TileLayoutAttr(self.data.tile)}"
 
 
 def layout_attr(layout: TileLayout | ComposeLayout) -> TileLayoutAttr | ComposeLayoutAttr:
@@ -546,7 +534,7 @@ def _four(parser: AttrParser, name: str) -> tuple[int, int, int, int]:
 
 
 @irdl_attr_definition
-class ZeroColumnsAttr(Data[ZeroColumns]):
+class ZeroColumnsAttr(TextData[ZeroColumns]):
     """`#tirx.zero_columns<[3, 4, 5]>`, `#tirx.zero_columns<start = 3, zero = 2, use = 6>` or, with the raw fields of
     the descriptor, `#tirx.zero_columns<start_count = [..], first_span = [..], skip_span = 2, use_span = 3>`;
     each may end in `, shift = 2`. On `tirx.mma` it is written as the clause `zero_columns(...)`.
@@ -556,16 +544,10 @@ class ZeroColumnsAttr(Data[ZeroColumns]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> ZeroColumns:
-        """Parses the text between the brackets."""
-        start = parser.pos
-        try:
+        with errors_from(parser, parser.pos):
             columns = cls._parse_columns(parser)
-            shift = 0
-            if parser.parse_optional_punctuation(",") is not None:
-                shift = _field(parser, "shift")
+            shift = 0 if parser.parse_optional_punctuation(",") is None else _field(parser, "shift")
             return ZeroColumns(columns, shift)
-        except LegalityError as e:
-            parser.raise_error(str(e), start, parser.pos)
 
     @staticmethod
     def _parse_columns(parser: AttrParser) -> ColumnList | ColumnRuns | RawColumns:
@@ -584,23 +566,10 @@ class ZeroColumnsAttr(Data[ZeroColumns]):
         if parser.parse_optional_keyword("start") is not None:
             parser.parse_punctuation("=")
             return ColumnRuns(_integer(parser), following("zero"), following("use"))
-        if (
-            columns := parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _integer(parser))
-        ) is not None:
+        columns = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _integer(parser))
+        if columns is not None:
             return ColumnList(tuple(columns))
         parser.raise_error("expected a list of columns, 'start = ...' or 'start_count = ...'")
 
-    def print_body(self, printer: Printer) -> None:
-        """The counterpart of `parse_body`."""
-        printer.print_string(str(self.data.columns))
-        if self.data.shift:
-            printer.print_string(f", shift = {self.data.shift}")
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> ZeroColumns:
-        with parser.in_angle_brackets():
-            return cls.parse_body(parser)
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            self.print_body(printer)
+    def body(self) -> str:
+        return f"{self.data.columns}{f', shift = {self.data.shift}' if self.data.shift else ''}"

@@ -26,7 +26,7 @@ from tirx.dialects.tirx.attributes import TileType
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.maps import require_readable, scalar_type, verify_body
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text, write, write_types
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, OperandFormError, TileShapeError
 
 LEAST_BITS = 16
@@ -122,35 +122,21 @@ class FoldOp(DirectOperation, TileOpInterface):
 
     def _print_ins(self, printer: Printer) -> None:
         if self.body is None:
-            printer.print_string(" ")
-            printer.print_ssa_value(self.source)
+            write(printer, " ", self.source)
         else:
-            printer.print_string(" ins(")
-            _print_typed(printer, self.ins)
-            printer.print_string(")")
-        printer.print_string(" dim")
-        with printer.in_parens():
-            printer.print_list(self.along, printer.print_int)
+            write(printer, " ins(", self.ins, " : ", [value.type for value in self.ins], ")")
+        write(printer, f" dim({', '.join(map(str, self.along))})")
         if self.combination is not None:
-            printer.print_string(f" {self.combination.data}")
+            write(printer, f" {self.combination.data}")
 
     def _print_rest(self, printer: Printer) -> None:
         if self.body is None:
-            printer.print_op_attributes(self.attributes)
-            printer.print_string(" : ")
-            printer.print_attribute(self.source.type)
-        else:
-            printer.print_op_attributes(self.attributes, print_keyword=True)
-            printer.print_string(" ")
-            printer.print_region(self.body)
-        printer.print_string(" -> ")
-        printer.print_list([result.type for result in self.results], printer.print_attribute)
-
-
-def _print_typed(printer: Printer, values: Sequence[SSAValue]) -> None:
-    printer.print_list(values, printer.print_ssa_value)
-    printer.print_string(" : ")
-    printer.print_list([value.type for value in values], printer.print_attribute)
+            write_types(printer, self, self.source)
+            return
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        write(printer, " -> ", [result.type for result in self.results])
 
 
 def _parse_typed(parser: Parser) -> list[SSAValue]:
@@ -360,7 +346,5 @@ class ScanOp(FoldOp):
             if flag in self.properties:
                 printer.print_string(f" {flag}")
         if self.inits:
-            printer.print_string(" init(")
-            _print_typed(printer, self.inits)
-            printer.print_string(")")
+            write(printer, " init(", self.inits, " : ", [value.type for value in self.inits], ")")
         self._print_rest(printer)

@@ -31,7 +31,7 @@ from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors,
 from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.sizes import NAME, ParametersAttr, Size, SizeAttr, formula_names, parse_size
-from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text, write
 from tirx.dialects.traits import InSymbolTable, Isolated
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import (
@@ -440,17 +440,11 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         with printer.in_parens():
             printer.print_list(self.body.block.args, printer.print_block_argument)
         if self.target is not None:
-            printer.print_string(" target(")
-            printer.print_string_literal(self.target.data)
-            printer.print_string(")")
+            write(printer, " target(", self.target, ")")
         if self.params is not None:
-            printer.print_string(" params")
-            with printer.in_parens():
-                printer.print_string(", ".join(map(str, self.params.data)))
+            write(printer, f" params({', '.join(map(str, self.params.data))})")
         if self.grid is not None:
-            printer.print_string(" grid")
-            with printer.in_parens():
-                printer.print_list(_extents(self.grid), lambda n: printer.print_string(str(n)))
+            write(printer, f" grid({', '.join(map(str, _extents(self.grid)))})")
         if self.cluster is not None:
             printer.print_string(f" cluster({self.cluster.value.data}){'' if self.per_cta is None else ' per_cta'}")
         threads = self.threads.data if isinstance(self.threads, SizeAttr) else self.num_threads
@@ -550,8 +544,7 @@ class ParamOp(DirectOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.parameter.data}")
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+        printer.print_string(f" : {self.result.type}")
 
 
 class _GridOp(DirectOperation):

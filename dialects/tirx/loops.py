@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import I32, AnyFloat, IndexType, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -28,7 +28,15 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.folds import FoldOp, ReduceOp, ScanOp
 from tirx.dialects.tirx.maps import MapOp
 from tirx.dialects.tirx.ring_types import PendingType
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_defined, parse_integer, types_text
+from tirx.dialects.tirx.syntax import (
+    in_parens,
+    parse_attributes,
+    parse_clauses,
+    parse_defined,
+    parse_integer,
+    types_text,
+    write,
+)
 from tirx.dialects.traits import UsableBeforeDefinition
 from tirx.rules import LoopError, LoopPartError
 
@@ -67,12 +75,10 @@ class YieldOp(DirectOperation):
 
     def print(self, printer: Printer) -> None:
         if self.values:
-            printer.print_string(" ")
-            printer.print_list(self.values, printer.print_ssa_value)
+            write(printer, " ", self.values)
         printer.print_op_attributes(self.attributes)
         if self.values and isinstance(self.parent_op(), MapOp | FoldOp):
-            printer.print_string(" : ")
-            printer.print_list([value.type for value in self.values], printer.print_attribute)
+            write(printer, " : ", [value.type for value in self.values])
 
 
 def _with_yield(region: Region) -> Region:
@@ -142,8 +148,7 @@ class AtOp(DirectOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> AtOp:
-        with parser.in_parens():
-            stage = parse_integer(parser)
+        stage = in_parens(parser, lambda: parse_integer(parser))
         attributes = parser.parse_optional_attr_dict_with_keyword()
         op = cls(stage, parser.parse_region())
         op.attributes.update({} if attributes is None else attributes.data)
@@ -342,14 +347,11 @@ class ForOp(DirectOperation):
             inits.append(parse_defined(parser))
             arguments.append(argument.resolve(inits[-1].type if type_ is None else type_))
 
-        def parse_skew() -> int:
-            with parser.in_parens():
-                return parse_integer(parser)
-
-        def parse_iter() -> int:
-            return len(parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_carried))
-
-        skew = parse_clauses(parser, {"skew": parse_skew, "iter": parse_iter}).get("skew", 0)
+        clauses: dict[str, Callable[[], int]] = {
+            "skew": lambda: in_parens(parser, lambda: parse_integer(parser)),
+            "iter": lambda: len(parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_carried)),
+        }
+        skew = parse_clauses(parser, clauses).get("skew", 0)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         op = cls(loop.data, trips, parser.parse_region(arguments), inits, skew)
         op.attributes.update({} if attributes is None else attributes.data)
@@ -358,21 +360,14 @@ class ForOp(DirectOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.loop.data)
-        printer.print_string(" ")
-        printer.print_ssa_value(self.index)
-        printer.print_string(" = 0 to ")
-        if self.trips is not None:
-            printer.print_ssa_value(self.trips)
-        elif self.constant_trips is not None:
-            printer.print_int(self.constant_trips.value.data)
+        trips = self.iterations
+        write(printer, " ", self.index, " = 0 to ", str(trips) if isinstance(trips, int) else trips)
         if self.rounds_ahead:
-            printer.print_string(f" skew({self.rounds_ahead})")
+            write(printer, f" skew({self.rounds_ahead})")
         if self.inits:
-            printer.print_string(" iter")
-            with printer.in_parens():
-                printer.print_list(
-                    list(zip(self.carried, self.inits, strict=True)), lambda pair: _print_carried(printer, *pair)
-                )
+            write(printer, " iter(")
+            printer.print_list(zip(self.carried, self.inits, strict=True), lambda pair: _print_carried(printer, *pair))
+            write(printer, ")")
         _print_body(self, self.body, printer)
 
 
@@ -387,12 +382,8 @@ def _can_be_carried(type_: Attribute) -> bool:
 
 
 def _print_carried(printer: Printer, arg: BlockArgument, init: SSAValue) -> None:
-    printer.print_ssa_value(arg)
-    if arg.type != init.type:
-        printer.print_string(" : ")
-        printer.print_attribute(arg.type)
-    printer.print_string(" = ")
-    printer.print_ssa_value(init)
+    type_ = () if arg.type == init.type else (" : ", arg.type)
+    write(printer, arg, *type_, " = ", init)
 
 
 def _name(value: SSAValue) -> str:

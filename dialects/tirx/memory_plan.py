@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 
-from tirx.dialects.fields import fields_text, parse_fields
+from tirx.dialects.fields import fields_text, parse_value
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
+from tirx.dialects.text_data import TextData
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ _REQUIRED = frozenset({"shared"})
 
 
 @irdl_attr_definition
-class MemoryPlanAttr(Data[MemoryPlan]):
+class MemoryPlanAttr(TextData[MemoryPlan]):
     """`#tirx.memory_plan<shared = 49168, alignment = 1024, columns = 256, mbarrier = 49152, slot = 49160>`
 
     On `tirx.kernel` it is written as the clause `memory(...)`; `tirx-allocate-memory` chooses it.
@@ -55,23 +54,7 @@ class MemoryPlanAttr(Data[MemoryPlan]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> MemoryPlan:
-        """Parses the text between the brackets."""
-        start = parser.pos
-        values = parse_fields(parser, MemoryPlan, _REQUIRED)
-        try:
-            return MemoryPlan(**values)
-        except ValueError as e:
-            parser.raise_error(str(e), start, parser.pos)
+        return parse_value(parser, MemoryPlan, _REQUIRED)
 
     def body(self) -> str:
-        """The counterpart of `parse_body`."""
         return fields_text(self.data, _REQUIRED)
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> MemoryPlan:
-        with parser.in_angle_brackets():
-            return cls.parse_body(parser)
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.body())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.dialects.utils import EnumAttribute
@@ -16,8 +16,8 @@ from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.interface import TileOpInterface
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
-from tirx.rules import ElementTypeError, PlaceError, TileMemoryError, TileShapeError
+from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, require_alike, write, write_types
+from tirx.rules import ElementTypeError, PlaceError, TileMemoryError
 
 
 @irdl_op_definition
@@ -96,14 +96,11 @@ def parse_transfer(
     operands = [parser.parse_unresolved_operand()]
     parser.parse_punctuation(",")
     operands.append(parser.parse_unresolved_operand())
-
-    def parse_reduce() -> Attribute:
-        with parser.in_parens():
-            return ReductionAttr(parser.parse_str_enum(Reduction))
-
-    properties = parse_clauses(
-        parser, {"reduce": parse_reduce, "engine": lambda: EngineAttr(parser.parse_str_enum(Engine))}, before_types=True
-    )
+    clauses: dict[str, Callable[[], Attribute]] = {
+        "reduce": lambda: ReductionAttr(in_parens(parser, lambda: parser.parse_str_enum(Reduction))),
+        "engine": lambda: EngineAttr(parser.parse_str_enum(Engine)),
+    }
+    properties = parse_clauses(parser, clauses, before_types=True)
     attributes = parse_attributes(parser, op)
     parser.parse_punctuation(":")
     types = [parser.parse_type()]
@@ -117,15 +114,12 @@ def print_transfer(
     printer: Printer, op: IRDLOperation, engine: EnumAttribute[Engine] | None, reduce: EnumAttribute[Reduction] | None
 ) -> None:
     """The counterpart of `parse_transfer`."""
-    printer.print_string(" ")
-    printer.print_list(op.operands, printer.print_ssa_value)
+    write(printer, " ", op.operands)
     if reduce is not None:
         printer.print_string(f" reduce({reduce.data})")
     if engine is not None:
         printer.print_string(f" engine {engine.data}")
-    printer.print_op_attributes(op.attributes)
-    printer.print_string(" : ")
-    printer.print_list([value.type for value in op.operands], printer.print_attribute)
+    write_types(printer, op, *op.operands)
 
 
 @irdl_op_definition
@@ -173,14 +167,7 @@ class CopyOp(DirectOperation, TileOpInterface):
 
     def verify_(self) -> None:
         source, destination = self.source_type, self.destination_type
-        if source.dims != destination.dims:
-            raise TileShapeError(
-                f"expected tiles of one shape, found {shape_text(source)} and {shape_text(destination)}"
-            )
-        if source.element_type != destination.element_type:
-            raise ElementTypeError(
-                f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
-            )
+        require_alike(source, destination)
         if self.reduce is not None and (
             destination.memory is not MemorySpace.GLOBAL or source.memory is MemorySpace.GLOBAL
         ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
@@ -31,7 +30,7 @@ from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definiti
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.ops import AllocOp
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text, write, write_types
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.rules import ElementTypeError, TileMemoryError, ViewError, ViewLayoutError
 
@@ -354,13 +353,11 @@ class ViewOp(DirectOperation):
         sizes: list[SSAValue | None] = []
 
         def parse_clipped() -> Attribute:
+            def each() -> SSAValue | None:
+                return None if parser.parse_optional_punctuation("*") else parse_index(parser)
+
             if parser.parse_optional_keyword("to") is not None:
-                sizes.extend(
-                    parser.parse_comma_separated_list(
-                        parser.Delimiter.SQUARE,
-                        lambda: None if parser.parse_optional_punctuation("*") else parse_index(parser),
-                    )
-                )
+                sizes.extend(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, each))
             return UnitAttr()
 
         def parse_integers(delimiter: Parser.Delimiter) -> Attribute:
@@ -403,36 +400,25 @@ class ViewOp(DirectOperation):
 
     def print(self, printer: Printer) -> None:
         def print_place(place: Place) -> None:
-            with nullcontext() if place.is_plain else printer.in_square_brackets():
-                printer.print_ssa_value(place.index)
+            write(printer, *([place.index] if place.is_plain else ["[", place.index, "]"]))
 
         places = self.places
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
+        write(printer, " ", self.source)
         with printer.in_square_brackets():
             printer.print_list(places, print_place)
         if self.dims is not None:
-            printer.print_string(f" dims({', '.join('_' if d is None else str(d) for d in self.of_memref)})")
+            write(printer, f" dims({', '.join('_' if d is None else str(d) for d in self.of_memref)})")
         if self.steps is not None:
-            printer.print_string(f" steps [{', '.join(str(place.step) for place in places)}]")
+            write(printer, f" steps {[place.step for place in places]}")
         if self.clipped is not None:
-            printer.print_string(" clipped")
+            write(printer, " clipped")
         if self.sizes:
-            printer.print_string(" to ")
-            with printer.in_square_brackets():
-                printer.print_list(
-                    places,
-                    lambda place: (
-                        printer.print_string("*") if place.size is None else printer.print_ssa_value(place.size)
-                    ),
-                )
+            write(printer, " to [")
+            printer.print_list(places, lambda place: write(printer, "*" if place.size is None else place.size))
+            write(printer, "]")
         if self.begins_inside is not None:
-            printer.print_string(" begins_inside")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list([self.source.type, *(t.type for t in self.index_tiles.values())], printer.print_attribute)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+            write(printer, " begins_inside")
+        write_types(printer, self, self.source, *self.index_tiles.values())
 
 
 def indexed_view(tile: SSAValue) -> ViewOp | None:

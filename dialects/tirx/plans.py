@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar
 
-from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 
-from tirx.dialects.fields import fields_text, parse_fields
+from tirx.dialects.fields import fields_text, parse_value
+from tirx.dialects.text_data import TextData
 from tirx.mma import VARIANTS
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import KINDS
@@ -102,7 +101,7 @@ PLANS: dict[str, type[ProductPlan]] = {plan.family: plan for plan in (Tcgen05Pla
 
 
 @irdl_attr_definition
-class PlanAttr(Data[ProductPlan]):
+class PlanAttr(TextData[ProductPlan]):
     """`#tirx.plan<tcgen05, kind = "f16", m = 128, n = 256, k = 16, a_major = "K", b_major = "K">`,
     `#tirx.plan<mma_sync, variants = ["m16n8k16.row.col.f32.f16"]>` or
     `#tirx.plan<wgmma, shapes = ["m64n256k16"], a_major = "K", b_major = "K">`: how a product is multiplied.
@@ -114,28 +113,12 @@ class PlanAttr(Data[ProductPlan]):
 
     @classmethod
     def parse_body(cls, parser: AttrParser) -> ProductPlan:
-        """Parses the text between the brackets."""
         start = parser.pos
         family = parser.parse_identifier()
         if family not in PLANS:
             parser.raise_error(f"expected a family of products, {', '.join(PLANS)}, found {family}", start, parser.pos)
         parser.parse_punctuation(",")
-        start = parser.pos
-        values = parse_fields(parser, PLANS[family])
-        try:
-            return PLANS[family](**values)
-        except ValueError as e:
-            parser.raise_error(str(e), start, parser.pos)
+        return parse_value(parser, PLANS[family])
 
     def body(self) -> str:
-        """The counterpart of `parse_body`."""
         return f"{self.data.family}, {fields_text(self.data)}"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> ProductPlan:
-        with parser.in_angle_brackets():
-            return cls.parse_body(parser)
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.body())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, f16, f32, i1
@@ -25,7 +26,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType, ZeroColumnsAttr
 from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.plans import PlanAttr, Tcgen05Plan
 from tirx.dialects.tirx.ring_types import PendingType
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, shape_text
+from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, shape_text, write, write_types
 from tirx.mma import VARIANTS
 from tirx.rules import InstructionNameError, ProductClauseError, ProductShapeError, TileMemoryError
 
@@ -274,55 +275,34 @@ class ProductOp(DirectOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        def parse_more(operands: list[UnresolvedOperand], count: int) -> None:
+            for _ in range(count):
+                parser.parse_punctuation(",")
+                operands.append(parser.parse_unresolved_operand())
+
         operands = [parser.parse_unresolved_operand()]
-        for _ in range(2):
-            parser.parse_punctuation(",")
-            operands.append(parser.parse_unresolved_operand())
+        parse_more(operands, 2)
         scales: list[UnresolvedOperand] = []
         metadata: list[UnresolvedOperand] = []
         accumulate: list[SSAValue] = []
         properties: dict[str, Attribute] = {}
 
         def parse_scales() -> None:
-            with parser.in_parens():
-                scales.append(parser.parse_unresolved_operand())
-                parser.parse_punctuation(",")
-                scales.append(parser.parse_unresolved_operand())
+            scales.append(parser.parse_unresolved_operand())
+            parse_more(scales, 1)
 
-        def parse_metadata() -> None:
-            with parser.in_parens():
-                metadata.append(parser.parse_unresolved_operand())
-
-        def parse_accumulate() -> None:
-            with parser.in_parens():
-                accumulate.append(parser.resolve_operand(parser.parse_unresolved_operand(), i1))
-
-        def parse_zero_columns() -> None:
-            with parser.in_parens():
-                properties["zero_columns"] = ZeroColumnsAttr(ZeroColumnsAttr.parse_body(parser))
-
-        def parse_instruction() -> None:
-            with parser.in_parens():
-                properties["instruction"] = StringAttr(parser.parse_str_literal())
-
-        def parse_plan() -> None:
-            with parser.in_parens():
-                properties["plan"] = PlanAttr(PlanAttr.parse_body(parser))
-
+        in_parentheses: dict[str, Callable[[], None]] = {
+            "scales": parse_scales,
+            "metadata": lambda: metadata.append(parser.parse_unresolved_operand()),
+            "zero_columns": lambda: properties.update(zero_columns=ZeroColumnsAttr(ZeroColumnsAttr.parse_body(parser))),
+            "accumulate": lambda: accumulate.append(parser.resolve_operand(parser.parse_unresolved_operand(), i1)),
+            "instruction": lambda: properties.update(instruction=StringAttr(parser.parse_str_literal())),
+            "plan": lambda: properties.update(plan=PlanAttr(PlanAttr.parse_body(parser))),
+        }
         flags = ("weight_stationary", *FLAGS)
-        parse_clauses(
-            parser,
-            {
-                "scales": parse_scales,
-                "metadata": parse_metadata,
-                "zero_columns": parse_zero_columns,
-                "accumulate": parse_accumulate,
-                "instruction": parse_instruction,
-                "plan": parse_plan,
-                **{name: lambda name=name: properties.update({name: UnitAttr()}) for name in flags},
-            },
-            before_types=True,
-        )
+        clauses = {name: partial(in_parens, parser, parse) for name, parse in in_parentheses.items()}
+        clauses |= {name: partial(properties.update, {name: UnitAttr()}) for name in flags}
+        parse_clauses(parser, clauses, before_types=True)
         attributes = parse_attributes(parser, cls)
         a, b, accumulator, *more = _resolved(parser, [*operands, *scales, *metadata])
         result: Attribute | None = None
@@ -342,35 +322,24 @@ class ProductOp(DirectOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list((self.a, self.b, self.accumulator), printer.print_ssa_value)
+        write(printer, " ", (self.a, self.b, self.accumulator))
         metadata = [] if self.metadata is None else [self.metadata]
-        accumulate = [] if self.accumulate is None else [self.accumulate]
-        _print_clause(printer, "scales", self.scales)
-        _print_clause(printer, "metadata", metadata)
+        if self.scales:
+            write(printer, " scales(", self.scales, ")")
+        if self.metadata is not None:
+            write(printer, " metadata(", self.metadata, ")")
         if self.weight_stationary is not None:
-            printer.print_string(" weight_stationary")
+            write(printer, " weight_stationary")
         if self.zero_columns is not None:
-            printer.print_string(" zero_columns")
-            with printer.in_parens():
-                self.zero_columns.print_body(printer)
-        for name in FLAGS:
-            if name in self.properties:
-                printer.print_string(f" {name}")
-        _print_clause(printer, "accumulate", accumulate)
+            write(printer, f" zero_columns({self.zero_columns.body()})")
+        write(printer, *(f" {name}" for name in FLAGS if name in self.properties))
+        if self.accumulate is not None:
+            write(printer, " accumulate(", self.accumulate, ")")
         if self.instruction is not None:
-            printer.print_string(" instruction")
-            with printer.in_parens():
-                printer.print_string_literal(self.instruction.data)
+            write(printer, " instruction(", self.instruction, ")")
         if self.plan is not None:
-            printer.print_string(f" plan({self.plan.body()})")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        typed = (self.a, self.b, self.accumulator, *self.scales, *metadata)
-        printer.print_list([value.type for value in typed], printer.print_attribute)
-        if self.result is not None:
-            printer.print_string(" -> ")
-            printer.print_attribute(self.result.type)
+            write(printer, f" plan({self.plan.body()})")
+        write_types(printer, self, self.a, self.b, self.accumulator, *self.scales, *metadata)
 
 
 @irdl_op_definition
@@ -452,10 +421,3 @@ def _resolved(parser: Parser, operands: list[UnresolvedOperand]) -> list[SSAValu
         parser.parse_punctuation(",")
         types.append(parser.parse_type())
     return [parser.resolve_operand(operand, type_) for operand, type_ in zip(operands, types, strict=True)]
-
-
-def _print_clause(printer: Printer, name: str, values: Sequence[SSAValue]) -> None:
-    if values:
-        printer.print_string(f" {name}")
-        with printer.in_parens():
-            printer.print_list(values, printer.print_ssa_value)

@@ -15,16 +15,18 @@ from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, Engin
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.rings import RingOp
-from tirx.dialects.tirx.syntax import parse_attributes, parse_defined, parse_in_parens, shape_text
-from tirx.rules import ElementTypeError, EngineError, ProductClauseError, QueueError, TileMemoryError, TileShapeError
+from tirx.dialects.tirx.syntax import (
+    in_parens,
+    parse_attributes,
+    parse_defined,
+    parse_in_parens,
+    parse_integer,
+    require_alike,
+    write,
+)
+from tirx.rules import EngineError, ProductClauseError, QueueError, TileMemoryError
 
 _EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
-
-
-def _parse_engine(parser: Parser) -> Engine:
-    parser.parse_keyword("engine")
-    with parser.in_parens():
-        return parser.parse_str_enum(Engine)
 
 
 @irdl_op_definition
@@ -68,14 +70,7 @@ class AsyncCopyOp(DirectOperation):
                 f"expected a copy from {moves.source.place} to {moves.destination.place} for {self.engine.data}, "
                 f"found one from {source.memory.place} to {destination.memory.place}"
             )
-        if source.dims != destination.dims:
-            raise TileShapeError(
-                f"expected tiles of one shape, found {shape_text(source)} and {shape_text(destination)}"
-            )
-        if source.element_type != destination.element_type:
-            raise ElementTypeError(
-                f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
-            )
+        require_alike(source, destination)
 
 
 @irdl_op_definition
@@ -157,14 +152,14 @@ class AsyncNextOp(DirectOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> AsyncNextOp:
-        op = cls(parse_defined(parser), _parse_engine(parser))
+        ring = parse_defined(parser)
+        parser.parse_keyword("engine")
+        op = cls(ring, in_parens(parser, lambda: parser.parse_str_enum(Engine)))
         op.attributes.update(parse_attributes(parser, cls))
         return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.ring)
-        printer.print_string(f" engine({self.engine.data})")
+        write(printer, " ", self.ring, f" engine({self.engine.data})")
         printer.print_op_attributes(self.attributes)
 
 
@@ -216,7 +211,7 @@ class AwaitOp(DirectOperation):
         operand = parser.parse_optional_unresolved_operand()
         if operand is None:
             queue = parser.parse_str_enum(Queue)
-            if (pending := parse_in_parens(parser, "pending")) is None:
+            if (pending := parse_in_parens(parser, "pending", lambda: parse_integer(parser))) is None:
                 parser.raise_error("expected pending(k), how many groups may be unfinished", start, start + len(queue))
             op = cls(queue=queue, pending=pending)
             op.attributes.update(parse_attributes(parser, cls))
@@ -232,12 +227,10 @@ class AwaitOp(DirectOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
         if self.value is not None:
-            printer.print_ssa_value(self.value)
+            write(printer, " ", self.value)
         elif self.queue is not None and self.pending is not None:
-            printer.print_string(f"{self.queue.data} pending({self.pending.value.data})")
+            write(printer, f" {self.queue.data} pending({self.pending.value.data})")
         printer.print_op_attributes(self.attributes)
         if self.value is not None:
-            printer.print_string(" : ")
-            printer.print_attribute(self.value.type)
+            write(printer, " : ", self.value.type)

@@ -35,7 +35,7 @@ from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
 from tirx.dialects.tirx.places import indexed_view
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_defined
+from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, parse_defined, write, write_types
 from tirx.dialects.tirx.views import WordsOp
 from tirx.hw.errors import LegalityError
 from tirx.mma import VARIANTS, WIDENING, Fragment, MmaVariant
@@ -105,14 +105,9 @@ class LoadOp(DirectOperation, TileOpInterface):
     @classmethod
     def parse(cls, parser: Parser) -> LoadOp:
         source = parser.parse_unresolved_operand()
-
-        def parse_pad() -> SSAValue:
-            with parser.in_parens():
-                return parse_defined(parser)
-
         clauses: dict[str, Callable[[], Attribute | SSAValue]] = {
             "engine": lambda: EngineAttr(parser.parse_str_enum(Engine)),
-            "pad": parse_pad,
+            "pad": lambda: in_parens(parser, lambda: parse_defined(parser)),
         }
         found = parse_clauses(parser, clauses)
         attributes = parse_attributes(parser, cls)
@@ -124,19 +119,12 @@ class LoadOp(DirectOperation, TileOpInterface):
         return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
+        write(printer, " ", self.source)
         if self.engine is not None:
-            printer.print_string(f" engine {self.engine.data}")
+            write(printer, f" engine {self.engine.data}")
         if self.pad is not None:
-            printer.print_string(" pad")
-            with printer.in_parens():
-                printer.print_ssa_value(self.pad)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+            write(printer, " pad(", self.pad, ")")
+        write_types(printer, self, self.source)
 
     def tile_reads(self) -> Sequence[SSAValue]:
         return (self.source,)

@@ -26,7 +26,16 @@ from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_de
 from tirx.dialects.tirx.engines import Queue, QueueAttr
 from tirx.dialects.tirx.kernel import KernelOp, thread_owner
 from tirx.dialects.tirx.ring_types import RingType
-from tirx.dialects.tirx.syntax import parse_attributes, parse_defined, parse_integer, refuse_again, types_text
+from tirx.dialects.tirx.syntax import (
+    in_parens,
+    parse_attributes,
+    parse_defined,
+    parse_in_parens,
+    parse_integer,
+    refuse_again,
+    types_text,
+    write,
+)
 from tirx.rules import RingOpError, SlotTypeError, StationError
 
 SELF = "self"
@@ -105,17 +114,13 @@ class RingOp(DirectOperation):
     @classmethod
     def parse(cls, parser: Parser) -> RingOp:
         parser.parse_keyword("slots")
-        with parser.in_parens():
-            slots = parse_integer(parser)
+        slots = in_parens(parser, lambda: parse_integer(parser))
         refuse_again(parser, "slots")
         parser.parse_keyword("stations")
         stations = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, lambda: parser.parse_identifier(" of a station")
         )
-        across: Across | None = None
-        if parser.parse_optional_keyword("across") is not None:
-            with parser.in_parens():
-                across = parser.parse_str_enum(Across)
+        across = parse_in_parens(parser, "across", lambda: parser.parse_str_enum(Across))
         carries = parser.parse_optional_keyword("carries") is not None
         refuse_again(parser, "slots", "stations", *(("across",) if across else ()), *(("carries",) if carries else ()))
         attributes = parse_attributes(parser, cls)
@@ -135,25 +140,17 @@ class RingOp(DirectOperation):
         if self.carries is not None:
             printer.print_string(" carries")
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+        write(printer, " : ", self.result.type)
 
 
-def _parse_station(parser: Parser) -> tuple[SSAValue, RingType, str]:
+def _parse_station(parser: Parser) -> tuple[SSAValue, str]:
     """`%r at(use)`"""
     start = parser.pos
     ring = parse_defined(parser)
     if not isinstance(ring.type, RingType):
         parser.raise_error(f"expected a ring, found a value of type {ring.type}", start, parser.pos)
     parser.parse_keyword("at")
-    with parser.in_parens():
-        return ring, ring.type, parser.parse_identifier(" of a station")
-
-
-def _print_station(printer: Printer, ring: SSAValue, station: str) -> None:
-    printer.print_string(" ")
-    printer.print_ssa_value(ring)
-    printer.print_string(f" at({station})")
+    return ring, in_parens(parser, lambda: parser.parse_identifier(" of a station"))
 
 
 def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[ReleaseOp]) -> None:
@@ -204,13 +201,12 @@ class AcquireOp(DirectOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> AcquireOp:
-        ring, _, station = _parse_station(parser)
-        op = cls(ring, station)
+        op = cls(*_parse_station(parser))
         op.attributes.update(parse_attributes(parser, cls))
         return op
 
     def print(self, printer: Printer) -> None:
-        _print_station(printer, self.ring, self.station.data)
+        write(printer, " ", self.ring, f" at({self.station.data})")
         printer.print_op_attributes(self.attributes)
 
 
@@ -268,11 +264,8 @@ class ReleaseOp(DirectOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ReleaseOp:
-        ring, _, station = _parse_station(parser)
-        after: Queue | None = None
-        if parser.parse_optional_keyword("after") is not None:
-            with parser.in_parens():
-                after = parser.parse_str_enum(Queue)
+        ring, station = _parse_station(parser)
+        after = parse_in_parens(parser, "after", lambda: parser.parse_str_enum(Queue))
         early = parser.parse_optional_keyword("early") is not None
         values: list[SSAValue] = []
         if parser.parse_optional_keyword("with") is not None:
@@ -282,13 +275,11 @@ class ReleaseOp(DirectOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        _print_station(printer, self.ring, self.station.data)
+        write(printer, " ", self.ring, f" at({self.station.data})")
         if self.after is not None:
             printer.print_string(f" after({self.after.data})")
         if self.early is not None:
             printer.print_string(" early")
         if self.values:
-            printer.print_string(" with")
-            with printer.in_parens():
-                printer.print_list(self.values, printer.print_ssa_value)
+            write(printer, " with(", self.values, ")")
         printer.print_op_attributes(self.attributes)

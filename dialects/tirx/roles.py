@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr
@@ -18,7 +18,7 @@ from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
 from tirx.dialects.tirx.ring_types import PendingType, RingType
-from tirx.dialects.tirx.syntax import parse_clauses, parse_integer
+from tirx.dialects.tirx.syntax import in_parens, parse_clauses, parse_integer
 from tirx.dialects.traits import NoEnd, is_pure
 from tirx.layout.axis import WARP_SIZE
 from tirx.rules import RoleCrossingError, RoleError
@@ -107,23 +107,23 @@ class RoleOp(QuickWalk, DirectOperation, OnThreads):
     def parse(cls, parser: Parser) -> RoleOp:
         name = parser.parse_symbol_name()
         start = parser.pos
-        units: list[Unit] = []
 
         def parse_count() -> int:
-            with parser.in_parens():
-                return parse_integer(parser)
+            return in_parens(parser, lambda: parse_integer(parser))
 
-        def parse_unit() -> int:
-            with parser.in_parens():
-                units.append(parser.parse_str_enum(Unit))
-            return 0
+        def parse_unit() -> Unit:
+            return in_parens(parser, lambda: parser.parse_str_enum(Unit))
 
-        counts = parse_clauses(parser, {"warps": parse_count, "registers": parse_count, "unit": parse_unit})
-        if "warps" not in counts:
+        clauses: dict[str, Callable[[], int | Unit]] = {
+            "warps": parse_count,
+            "registers": parse_count,
+            "unit": parse_unit,
+        }
+        found = parse_clauses(parser, clauses)
+        if "warps" not in found:
             parser.raise_error("expected warps(n) behind the name of the role", start, parser.pos)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        unit = units[0] if units else None
-        op = cls(name.data, counts["warps"], parser.parse_region(), counts.get("registers"), unit)
+        op = cls(name.data, found["warps"], parser.parse_region(), found.get("registers"), found.get("unit"))
         op.attributes.update({} if attributes is None else attributes.data)
         return op
 

@@ -13,6 +13,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tirx.dialects.formula import Call, Formula, parse_formula
+from tirx.dialects.text_data import TextData
 from tirx.rules import KernelParameterError, UnboundParameterError
 
 NAME = re.compile(r"[A-Z]\w*")
@@ -98,23 +99,18 @@ def parse_size(parser: AttrParser) -> Size | int:
 
 
 @irdl_attr_definition
-class SizeAttr(Data[Size]):
+class SizeAttr(TextData[Size]):
     """`#tirx.size<BM * 2>`: an expression of parameters of the kernel, `[BM * 2]` in the extents of a tile."""
 
     name = "tirx.size"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Size:
-        with parser.in_angle_brackets():
-            start = parser.pos
-            size = parse_size(parser)
-            if isinstance(size, int):
-                parser.raise_error(f"expected an expression of parameters, found {size}", start, parser.pos)
-            return size
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(str(self.data))
+    def parse_body(cls, parser: AttrParser) -> Size:
+        start = parser.pos
+        size = parse_size(parser)
+        if isinstance(size, int):
+            parser.raise_error(f"expected an expression of parameters, found {size}", start, parser.pos)
+        return size
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
+from xdsl.printer import Printer
 
 from tirx.dialects.tirx.attributes import TileType
+from tirx.rules import ElementTypeError, TileShapeError
 
 T = TypeVar("T")
+
+
+def write(printer: Printer, *parts: str | SSAValue | Attribute | Iterable[SSAValue] | Iterable[Attribute]) -> None:
+    """Prints texts, the names of values, and attributes and types; commas stand between those of an iterable."""
+    for part in parts:
+        match part:
+            case str():
+                printer.print_string(part)
+            case SSAValue():
+                printer.print_ssa_value(part)
+            case Attribute():
+                printer.print_attribute(part)
+            case _:
+                printer.print_list(part, lambda each: write(printer, each))
+
+
+def write_types(printer: Printer, op: Operation, *operands: SSAValue) -> None:
+    """Prints the end of an operation: its attributes, the types of some operands, and those of its results, if any."""
+    printer.print_op_attributes(op.attributes)
+    write(printer, " : ", [value.type for value in operands])
+    if op.results:
+        write(printer, " -> ", [result.type for result in op.results])
+
+
+def require_alike(source: TileType, destination: TileType) -> None:
+    """Raises TileShapeError or ElementTypeError unless two tiles have one shape and one element type."""
+    if source.dims != destination.dims:
+        raise TileShapeError(f"expected tiles of one shape, found {shape_text(source)} and {shape_text(destination)}")
+    if source.element_type != destination.element_type:
+        raise ElementTypeError(
+            f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
+        )
 
 
 def shape_text(type_: TileType) -> str:
@@ -48,12 +82,15 @@ def parse_defined(parser: Parser) -> SSAValue:
     return values[operand.index]
 
 
-def parse_in_parens(parser: Parser, keyword: str) -> int | None:
-    """The integer of `keyword(n)`, or None if the keyword does not follow."""
-    if parser.parse_optional_keyword(keyword) is None:
-        return None
+def in_parens(parser: Parser, parse: Callable[[], T]) -> T:
+    """What `parse` finds between parentheses."""
     with parser.in_parens():
-        return parse_integer(parser)
+        return parse()
+
+
+def parse_in_parens(parser: Parser, keyword: str, parse: Callable[[], T]) -> T | None:
+    """What `parse` finds in `keyword(...)`, or None if the keyword does not follow."""
+    return None if parser.parse_optional_keyword(keyword) is None else in_parens(parser, parse)
 
 
 def parse_clauses(parser: Parser, clauses: Mapping[str, Callable[[], T]], before_types: bool = False) -> dict[str, T]:

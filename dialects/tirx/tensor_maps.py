@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal, get_args
 
-from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 
 from tirx.copy.tma import MAX_BOX, MAX_RANK, TENSOR_MAP_TYPES, TensorMapSwizzle, box_problem
-from tirx.dialects.fields import fields_text, parse_fields
+from tirx.dialects.fields import fields_text, parse_value
 from tirx.dialects.formula import Formula
+from tirx.dialects.text_data import TextData
 
 TensorMapFill = Literal["zero", "nan"]
 """What a load finds outside of the tensor (CUtensorMapFloatOOBfill)."""
@@ -73,7 +72,7 @@ class TensorMap:
 
 
 @irdl_attr_definition
-class TensorMapAttr(Data[TensorMap]):
+class TensorMapAttr(TextData[TensorMap]):
     """`#tirx.tensor_map<argument = 0, type = "f16", dims = [64, size(0, 0)], strides = [128], box = [64, 128], swizzle
     = "128B">`: what a launch passes in a parameter `b8[128] align 64` of a `ptx.entry`.
     """
@@ -81,15 +80,8 @@ class TensorMapAttr(Data[TensorMap]):
     name = "tirx.tensor_map"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> TensorMap:
-        with parser.in_angle_brackets():
-            start = parser.pos
-            values = parse_fields(parser, TensorMap)
-            try:
-                return TensorMap(**values)
-            except ValueError as e:
-                parser.raise_error(str(e), start, parser.pos)
+    def parse_body(cls, parser: AttrParser) -> TensorMap:
+        return parse_value(parser, TensorMap)
 
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(fields_text(self.data))
+    def body(self) -> str:
+        return fields_text(self.data)

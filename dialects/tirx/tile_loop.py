@@ -23,7 +23,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.ring_types import RingType
 from tirx.dialects.tirx.rings import RingOp
-from tirx.dialects.tirx.syntax import parse_defined, parse_integer, types_text
+from tirx.dialects.tirx.syntax import parse_defined, parse_integer, types_text, write
 from tirx.dialects.traits import NoEnd
 from tirx.rules import LoopError, TileOrderError
 
@@ -152,26 +152,21 @@ class TilesOp(DirectOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.loop.data)
-        printer.print_string(" ")
-        printer.print_list(self.body.block.args, printer.print_ssa_value)
+        write(printer, " ", self.body.block.args)
         order = self.order.data
         standing_alone = order in (TileOrder.HARDWARE, TileOrder.ITEMS)
         printer.print_string(f" = {order}(" if standing_alone else f" = order({order}")
         if self.group is not None:
             printer.print_string(f" {self.group.value.data}")
         if self.source is not None:
-            printer.print_string("" if standing_alone else " ")
-            printer.print_ssa_value(self.source)
+            write(printer, "" if standing_alone else " ", self.source)
             if order is not TileOrder.HARDWARE:
-                printer.print_string(" : ")
-                printer.print_attribute(self.source.type)
+                write(printer, " : ", self.source.type)
         if self.station is not None:
             printer.print_string(f", {self.station.data}")
         printer.print_string(")")
         if not standing_alone:
-            printer.print_string(" of ")
-            with printer.in_parens():
-                printer.print_list(self.extents, printer.print_ssa_value)
+            write(printer, " of (", self.extents, ")")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)

@@ -17,7 +17,7 @@ from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definiti
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.places import ViewOp
-from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text
+from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, write, write_types
 from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.arrangement import Arrangement
@@ -191,33 +191,21 @@ class SubviewOp(DirectOperation):
         source = parser.resolve_operand(operand, parser.parse_type())
         parser.parse_punctuation("->")
         result = parser.parse_type()
-        op = cls.create(
+        starts = ArrayAttr([i32_attr(n if isinstance(n, int) else COMPUTED) for n in offsets])
+        return cls.create(
             operands=[source, *indices],
-            properties={
-                "offsets": ArrayAttr([i32_attr(n if isinstance(n, int) else COMPUTED) for n in offsets]),
-                **steps,
-            },
+            properties={"offsets": starts, **steps},
+            attributes=attributes,
             result_types=[result],
         )
-        op.attributes.update(attributes)
-        return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
+        write(printer, " ", self.source)
         with printer.in_square_brackets():
-            printer.print_list(
-                self.mixed_offsets, lambda n: printer.print_int(n) if isinstance(n, int) else printer.print_ssa_value(n)
-            )
+            printer.print_list(self.mixed_offsets, lambda n: write(printer, str(n) if isinstance(n, int) else n))
         if self.steps is not None:
-            printer.print_string(" steps ")
-            with printer.in_square_brackets():
-                printer.print_list(self.step, printer.print_int)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+            write(printer, f" steps {list(self.step)}")
+        write_types(printer, self, self.source)
 
 
 @irdl_op_definition
@@ -315,16 +303,8 @@ class TransposeOp(DirectOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(" ")
-        with printer.in_square_brackets():
-            printer.print_list(self.order, printer.print_int)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+        write(printer, " ", self.source, f" {list(self.order)}")
+        write_types(printer, self, self.source)
 
 
 class _MergeReshapes(RewritePattern):
