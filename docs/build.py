@@ -257,7 +257,9 @@ def operations_page(programs: Sequence[str] = INSTRUCTIONS_OF) -> str:
     lines = [
         "# Operations", "", _MADE, "",
         "Every operation of the dialects of tirx, from its documentation in the code. [The tile level](language.md)",
-        "shows those that programs are written with, each in a program that runs.", "",
+        "shows those that programs are written with, each in a program that runs. Instructions say since which version",
+        "of PTX and on which targets they exist, by the rows of `tirx.hw.features`; forms of which nothing is said",
+        "exist on all targets.", "",
         *_instructions(programs),
     ]  # fmt: skip
     for name, make in get_all_dialects().items():
@@ -266,14 +268,27 @@ def operations_page(programs: Sequence[str] = INSTRUCTIONS_OF) -> str:
         lines += [f"## The dialect `{name}`", ""]
         if name == "ptx":
             lines += ["One operation is one PTX instruction, over virtual registers.", ""]
-            lines += ["| operation | what it does |", "|---|---|"]
-            lines += [*(f"| `{op.name}` | {_first(op)} |" for op in operations), ""]
+            lines += ["| operation | what it does | since |", "|---|---|---|"]
+            lines += [*(f"| `{op.name}` | {_first(op)} | {'; '.join(_since(op))} |" for op in operations), ""]
             continue
         for op in operations:
             lines += [f"### `{op.name}`", "", cleandoc(op.__doc__ or ""), ""]
             if issubclass(op, IRDLOperation) and (found := clauses(op)):
                 lines += [f"Clauses: {', '.join(f'`{clause}`' for clause in found)}.", ""]
+            if found := list(_since(op)):
+                lines += ["Since:", "", *(f"- {each}" for each in found), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _since(op: type[Any]) -> Iterator[str]:
+    """The PTX versions and targets that have an instruction; of forms that need more, by the rows that they need."""
+    from tirx.dialects.ptx.base import PTXInstruction
+    from tirx.hw.features import since
+
+    if issubclass(op, PTXInstruction):
+        if op.NEEDS or not op.FORMS_NEED:
+            yield since(*op.NEEDS) if op.NEEDS else "all targets"
+        yield from (f"forms of `{name}`: {since(name)}" for name in op.FORMS_NEED if name not in op.NEEDS)
 
 
 def _first(op: type[Any]) -> str:

@@ -103,6 +103,8 @@ class _Strong(PTXInstruction, abc.ABC):
         if self.address.type not in (i32, i64):
             raise InstructionFormError(f"expected an address of i32 or i64, found {self.address.type}")
 
+    FORMS_NEED: ClassVar = ("cluster",)
+
     def features(self) -> tuple[str, ...]:
         return ("cluster",) if self.scope.data is Scope.CLUSTER else ()
 
@@ -152,6 +154,8 @@ class AtomOp(_Strong):
             raise InstructionFormError(f"expected {operation} on {known}, found {type_}")
         if self.unsigned is not None and operation not in (Atomic.MIN, Atomic.MAX):
             raise InstructionFormError(f"expected 'unsigned' on min and max, found it on {operation}")
+
+    FORMS_NEED: ClassVar = ("cluster", "red.bf16")
 
     def features(self) -> tuple[str, ...]:
         is_bf16 = self.result.type == bf16 and self.operation.data is Atomic.ADD

@@ -162,6 +162,9 @@ class PTXInstruction(DirectOperation, abc.ABC):
     NEEDS: ClassVar[tuple[str, ...]] = ()
     """`features`, where they are."""
 
+    FORMS_NEED: ClassVar[tuple[str, ...]] = ()
+    """Further rows that `features` has for some forms."""
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "name" in vars(cls):

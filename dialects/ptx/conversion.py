@@ -47,6 +47,8 @@ class CvtOp(PureInstruction):
         if bf16 in types and f32 not in types:
             raise InstructionFormError(f"expected bf16 to convert from or to f32, found {types[0]} -> {types[1]}")
 
+    FORMS_NEED: ClassVar = ("bf16.cvt", "bf16.extend")
+
     def features(self) -> tuple[str, ...]:
         if self.result.type == bf16:
             return ("bf16.cvt",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -370,6 +370,8 @@ class ReadSpecialOp(PureInstruction):
     result = result_def(i32)
 
     assembly_format = "$register attr-dict"
+
+    FORMS_NEED: ClassVar = ("cluster",)
 
     def features(self) -> tuple[str, ...]:
         return ("cluster",) if self.register.data.value.startswith("cluster") else ()

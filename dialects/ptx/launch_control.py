@@ -44,6 +44,8 @@ class TryCancelOp(PTXInstruction):
         written = (Bytes(self.dst, ANSWER_BYTES),)
         return Effects(MemoryAccess(AccessKind.BULK_LOAD, writes=written, barrier=self.barrier))
 
+    FORMS_NEED: ClassVar = ("clusterlaunchcontrol", "clusterlaunchcontrol.multicast")
+
     def features(self) -> tuple[str, ...]:
         return ("clusterlaunchcontrol" if self.multicast is None else "clusterlaunchcontrol.multicast",)
 

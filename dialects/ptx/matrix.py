@@ -89,6 +89,8 @@ class LdMatrixOp(PTXInstruction):
     def effects(self) -> Effects:
         return Effects(MemoryAccess(AccessKind.GENERIC, reads=_rows(self, len(self.res)), warp_wide=True))
 
+    FORMS_NEED: ClassVar = tuple(shape.feature for shape in LOAD_SHAPES.values())
+
     def features(self) -> tuple[str, ...]:
         return (LOAD_SHAPES[self.shape.data].feature,)
 
@@ -122,6 +124,8 @@ class StMatrixOp(PTXInstruction):
 
     def effects(self) -> Effects:
         return Effects(MemoryAccess(AccessKind.GENERIC, writes=_rows(self, len(self.data))))
+
+    FORMS_NEED: ClassVar = tuple(shape.feature for shape in STORE_SHAPES.values())
 
     def features(self) -> tuple[str, ...]:
         return (STORE_SHAPES[self.shape.data].feature,)

@@ -141,6 +141,8 @@ class MbarrierArriveOp(PTXInstruction):
     def effects(self) -> Effects:
         return Effects(synchronization=MbarrierArrive(self.barrier, relaxed=self.relaxed is not None))
 
+    FORMS_NEED: ClassVar = ("mbarrier", "mbarrier.arrive.count", "mbarrier.cluster", "mbarrier.relaxed")
+
     def features(self) -> tuple[str, ...]:
         return (
             "mbarrier" if self.count is None else "mbarrier.arrive.count",
@@ -267,6 +269,8 @@ class MbarrierTestWaitParityOp(PTXInstruction):
     def effects(self) -> Effects:
         return Effects(synchronization=MbarrierWait(self.barrier))
 
+    FORMS_NEED: ClassVar = ("mbarrier", "mbarrier.cluster", "mbarrier.relaxed")
+
     def features(self) -> tuple[str, ...]:
         return _wait_features(self.cluster, self.relaxed, "mbarrier")
 
@@ -309,6 +313,8 @@ class MbarrierWaitParityOp(PTXInstruction):
 
     def effects(self) -> Effects:
         return Effects(synchronization=MbarrierWait(self.barrier))
+
+    FORMS_NEED: ClassVar = ("mbarrier.try_wait", "mbarrier.cluster", "mbarrier.relaxed")
 
     def features(self) -> tuple[str, ...]:
         return _wait_features(self.cluster, self.relaxed, "mbarrier.try_wait")

@@ -220,6 +220,8 @@ class _AccessOp(PTXInstruction, abc.ABC):
     address = operand_def(Register)
     offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
 
+    FORMS_NEED: ClassVar = ("cluster",)
+
     def features(self) -> tuple[str, ...]:
         return ("cluster",) if self.space.data is Space.SHARED_CLUSTER else ()
 

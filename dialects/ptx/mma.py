@@ -203,6 +203,8 @@ class MmaM16N8Op(PTXInstruction):
     def _bytes(self) -> tuple[int, ...]:
         return tuple(at.value.data for at in (self.byte_a, self.byte_b) if at is not None)
 
+    FORMS_NEED: ClassVar = tuple(dict.fromkeys(VARIANTS[name].feature for name in M16N8))
+
     def features(self) -> tuple[str, ...]:
         return (VARIANTS[self.variant.data].feature,)
 

@@ -7,6 +7,7 @@ half.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
 from xdsl.ir import Attribute
@@ -117,6 +118,8 @@ class PairOp(PureInstruction):
         if len(self.inputs) != (count := PAIR_ROWS[self.operation.data].operands):
             raise InstructionFormError(f"expected {count} operands of {self.operation.data}, found {len(self.inputs)}")
 
+    FORMS_NEED: ClassVar = tuple(dict.fromkeys(need for row in PAIR_ROWS.values() for need in (*row.f16, *row.bf16)))
+
     def features(self) -> tuple[str, ...]:
         return pair_features(self.operation.data, self.format.data)
 
@@ -164,6 +167,8 @@ class CvtPairOp(PureInstruction):
     def verify_(self) -> None:
         expect_type("a pair", self.result, self.format.data.register)
 
+    FORMS_NEED: ClassVar = tuple(dict.fromkeys(NARROW_FEATURES.values()))
+
     def features(self) -> tuple[str, ...]:
         return (NARROW_FEATURES[self.format.data],)
 
@@ -196,6 +201,8 @@ class CvtFromPairOp(PureInstruction):
     def verify_(self) -> None:
         if self.format.data in HALVES:
             raise InstructionFormError(f"expected a format of elements of a byte, found {self.format.data}")
+
+    FORMS_NEED: ClassVar = tuple(dict.fromkeys(NARROW_FEATURES.values()))
 
     def features(self) -> tuple[str, ...]:
         return (NARROW_FEATURES[self.format.data],)

@@ -80,6 +80,8 @@ class _Reduction(PTXInstruction):
         if self.unsigned is not None and (type_ not in (i32, i64) or self.format is not None):
             raise InstructionFormError("expected 'unsigned' on integers only")
 
+    FORMS_NEED: ClassVar = ("red.vector", "red.bf16")
+
     def features(self) -> tuple[str, ...]:
         if len(self.data) > 1:
             return ("red.vector",)

@@ -229,6 +229,7 @@ def row(
             cls.result = result_def(types[0])
         defined = irdl_op_definition(cls)
         defined.FORMS, defined.FLAGS, defined.CHOICES, defined.RESULTS = forms, flags, choices, results
+        defined.FORMS_NEED = tuple(dict.fromkeys(need for form in forms for _, needs in form.needs for need in needs))
         defined.LEGAL = {
             (_kind(type_), *form.words) if flags or choices else _kind(type_): (
                 form.mnemonic(type_),

@@ -115,6 +115,12 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
         written = (Bytes(self.dst, LEAST_BYTES),)
         return Effects(MemoryAccess(AccessKind.BULK_LOAD, reads=box, writes=written, barrier=self.barrier))
 
+    FORMS_NEED: ClassVar = (
+        *(need for needs in DESTINATIONS.values() for need in needs),
+        *(f"cp.async.bulk.tensor.{space}.gather4" for space in DESTINATIONS),
+        "cp.async.bulk.tensor.cta_group",
+    )
+
     def features(self) -> tuple[str, ...]:
         features = DESTINATIONS[self.space.data]
         if self.gather4 is not None:
@@ -185,6 +191,8 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
             MemoryAccess(AccessKind.BULK_STORE, reads=(Bytes(self.src, LEAST_BYTES),)),
             outside=MemoryAccess(AccessKind.BULK_WRITE, reads=() if self.reduce is None else box, writes=box),
         )
+
+    FORMS_NEED: ClassVar = ("cp.async.bulk.tensor", "cp.async.bulk.tensor.scatter4")
 
     def features(self) -> tuple[str, ...]:
         return ("cp.async.bulk.tensor" if self.scatter4 is None else "cp.async.bulk.tensor.scatter4",)

@@ -134,6 +134,8 @@ class ReduxSyncOp(MaskedOp):
         if self.unsigned is not None and (type_ == f32 or self.reduction.data in _BITWISE):
             raise InstructionFormError("expected 'unsigned' on integers with add, min or max only")
 
+    FORMS_NEED: ClassVar = ("redux.sync", "redux.sync.f32")
+
     def features(self) -> tuple[str, ...]:
         return ("redux.sync.f32",) if self.result.type == f32 else ("redux.sync",)
 

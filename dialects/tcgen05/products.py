@@ -39,7 +39,7 @@ from tirx.dialects.tcgen05.facts import (
 )
 from tirx.rules import InstructionFormError, InstructionNameError, ProductClauseError
 from tirx.tcgen05 import KINDS, Mma
-from tirx.tcgen05.mma_info import K_BITS, MmaInfo
+from tirx.tcgen05.mma_info import FORM_FEATURES, K_BITS, MmaInfo
 
 _METADATA_LANES = 8
 """Lanes of every 32 that hold scale factors of B, or the metadata of 16-bit types."""
@@ -165,6 +165,8 @@ class MmaOp(CtaGroupOp):
     @property
     def description(self) -> Mma:
         return self.describe(EVERYTHING)
+
+    FORMS_NEED: ClassVar = FORM_FEATURES
 
     def features(self) -> tuple[str, ...]:
         return MmaInfo(self.describe(IMMEDIATE)).features

@@ -50,6 +50,8 @@ class CommitOp(CtaGroupOp):
     def effects(self) -> Effects:
         return Effects(synchronization=TensorCommit(self.barrier, reads_a=self.reads_a is not None))
 
+    FORMS_NEED: ClassVar = ("tcgen05.commit.sync_restrict", "tcgen05.commit.multicast::cluster::32b")
+
     def features(self) -> tuple[str, ...]:
         optional = (("sync_restrict", self.reads_a), ("multicast::cluster::32b", self.multicast_32b))
         return (*self.NEEDS, *(f"tcgen05.commit.{name}" for name, given in optional if given is not None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I1, I32, I64, IntegerAttr, StringAttr, UnitAttr, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -269,6 +270,8 @@ class MmaAsyncOp(WgmmaOp):
     def in_place(self) -> Iterable[tuple[SSAValue, int]]:
         first = len(self.a) + 1
         return zip(self.d, range(first, first + len(self.c)), strict=bool(self.c))
+
+    FORMS_NEED: ClassVar = ("wgmma", "wgmma.mixed_integers", "wgmma.sparse")
 
     def features(self) -> tuple[str, ...]:
         return self.form.features

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tirx.hw.targets import TARGETS, PtxVersion, Target
+from tirx.hw.targets import TARGETS, PtxVersion, Target, format_version
 
 
 @dataclass(frozen=True)
@@ -282,6 +282,20 @@ def supporting_targets(feature: str) -> tuple[str, ...]:
     return tuple(name for name, target in TARGETS.items() if supports(target, feature))
 
 
+def since(*features: str) -> str:
+    """The first PTX version and the targets that have all of `features` (one or more), as the reference says it.
+
+    >>> from tirx.hw.features import since
+    >>> since("cp.async"), since("tcgen05.ld.spcompress")
+    ('PTX 7.0, sm_80 and newer', 'PTX 9.4, sm_107a')
+    """
+    rows = [_ROWS[feature] for feature in features]
+    targets = [name for name, target in TARGETS.items() if supports(target, *features)]
+    is_kept = all(isinstance(row, Since) and row.before is None for row in rows)
+    where = f"{targets[0]} and newer" if is_kept else ", ".join(targets)
+    return f"PTX {format_version(max(row.ptx for row in rows))}, {where}"
+
+
 def first_target(feature: str) -> str:
     """Name of the oldest target that has `feature`."""
     return supporting_targets(feature)[0]
@@ -309,6 +323,7 @@ __all__ = [
     "UnsupportedFeature",
     "first_target",
     "required_version",
+    "since",
     "smallest_version",
     "supporting_targets",
     "supports",

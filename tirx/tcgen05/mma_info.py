@@ -16,7 +16,7 @@ from tirx.smem.aliasing import aliased_operand
 from tirx.smem.smem_descriptor import SmemDescriptor, possible_descriptors
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.symbolic.integers import Integers
-from tirx.tcgen05.block_scale import ScaleVector, find_scale_vector
+from tirx.tcgen05.block_scale import SCALE_VECTORS, ScaleVector, find_scale_vector
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS, Kind
 from tirx.tcgen05.packing import smem_packing
@@ -33,6 +33,13 @@ LANE_BITS = 0x3FFF
 
 K_BITS = 256
 """Bits of K that a dense instruction reads of each row of an operand."""
+
+FORM_FEATURES = (
+    *(feature for kind in KINDS if (feature := f"tcgen05.kind::{kind}") in FEATURES),
+    *("tcgen05.scale_input_d", "tcgen05.sparse_mxf4"),
+    *dict.fromkeys(vector.feature for vector in SCALE_VECTORS),
+)
+"""Rows of `tirx.hw.features` that some forms need besides `tcgen05`."""
 
 READ_AS: dict[str, tuple[str, ...]] = {"tf32": ("tf32", "f32")}
 """Element type of an instruction -> the types in memory that it reads as such, where there are more than itself: tf32

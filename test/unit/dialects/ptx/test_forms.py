@@ -33,7 +33,7 @@ from tirx.dialects.ptx import (
 from tirx.dialects.ptx.base import REGISTER_CLASSES, SCRATCH_CLASSES, PTXInstruction, literal
 from tirx.dialects.ptx.table import TableInstruction
 from tirx.dialects.tcgen05 import TCGEN05, Collector, MmaKind, MmaOp
-from tirx.hw.features import UnsupportedFeature, smallest_version, supports
+from tirx.hw.features import FEATURES, UnsupportedFeature, smallest_version, supports
 from tirx.hw.targets import TARGETS, PtxVersion, Target
 from tirx.tcgen05 import LD_SHAPES, SCALE_VECTORS
 from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES
@@ -426,6 +426,8 @@ def _forms(family: Callable[[], Iterator[PTXInstruction]], sampled: Sampled) -> 
         try:
             op.verify()
             message, features = None, frozenset(op.features())
+            # The reference says since when there are forms by these.
+            assert features <= {*op.NEEDS, *op.FORMS_NEED} <= FEATURES.keys(), op
         except VerifyException as error:
             message, features = str(error), frozenset[str]()
         group = getattr(op, "cta_group", None) if isinstance(op, tcgen05.CtaGroupOp) else None
