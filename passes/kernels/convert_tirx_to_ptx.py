@@ -13,60 +13,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import for_each
+from tirx.dialects import tirx
 from tirx.dialects.ptx.atomics import Atomic, AtomOp, LdStrongOp, NanosleepOp, Order, Scope, StStrongOp
 from tirx.dialects.ptx.core import ReadSpecialOp, RetOp
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import BarWarpSyncOp, ElectSyncOp
-from tirx.dialects.tirx import (
-    AddressOp,
-    AllocOp,
-    AssertOp,
-    AtomicOp,
-    BarrierOp,
-    BlockIdOp,
-    BroadcastOp,
-    ClusterSumOp,
-    ConcatOp,
-    ConvertOp,
-    CpAsyncTileOp,
-    CtaRankOp,
-    Engine,
-    GridAxis,
-    GridDimOp,
-    LaunchValueOp,
-    LeaderOp,
-    LoadOp,
-    MapOp,
-    MemorySpace,
-    MmaSyncOp,
-    PackOp,
-    PartOp,
-    PrintOp,
-    ReduceOp,
-    ReshapeOp,
-    ReturnOp,
-    RolesOp,
-    ScanOp,
-    SignalOp,
-    SlotOp,
-    SplatOp,
-    StoreOp,
-    SubviewOp,
-    TicketOp,
-    TileType,
-    TmaLoadOp,
-    TmaStoreOp,
-    TransposeOp,
-    UnpackOp,
-    ViewOp,
-    WaitUntilOp,
-    WarpgroupOp,
-    WordsOp,
-    ZeroOp,
-    kernels,
-    thread_set,
-    views_in_use,
-)
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.copies.atomic_emission import AtomicEmission
@@ -101,41 +52,41 @@ _NANOSECONDS = 32
 # Blocks, threads and where they meet.
 
 
-@_lowering(ReturnOp)
-def _return(op: ReturnOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.ReturnOp)
+def _return(op: tirx.ReturnOp, at: Place) -> Sequence[Registers]:
     at.emit(RetOp())
     return ()
 
 
-@_lowering(BlockIdOp, GridDimOp)
-def _of_grid(op: BlockIdOp | GridDimOp, at: Place) -> Sequence[Registers]:
-    register = "ctaid" if isinstance(op, BlockIdOp) else "nctaid"
+@_lowering(tirx.BlockIdOp, tirx.GridDimOp)
+def _of_grid(op: tirx.BlockIdOp | tirx.GridDimOp, at: Place) -> Sequence[Registers]:
+    register = "ctaid" if isinstance(op, tirx.BlockIdOp) else "nctaid"
     special = at.emit(ReadSpecialOp(f"{register}.{op.axis.data}")).result
-    if at.kernel.kernel.of_pairs and op.axis.data is GridAxis.X:
+    if at.kernel.kernel.of_pairs and op.axis.data is tirx.GridAxis.X:
         special = at.emit.div(special, at.kernel.kernel.cluster_size)
     return [[at.emit.cast(special, IndexType())]]
 
 
-@_lowering(BarrierOp)
-def _barrier(op: BarrierOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.BarrierOp)
+def _barrier(op: tirx.BarrierOp, at: Place) -> Sequence[Registers]:
     return meet(at.group, at.kernel.kernel, op, at.emit)
 
 
-@_lowering(CtaRankOp)
-def _cta_rank(op: CtaRankOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.CtaRankOp)
+def _cta_rank(op: tirx.CtaRankOp, at: Place) -> Sequence[Registers]:
     special = at.emit(ReadSpecialOp("cluster_ctarank")).result
     return [[at.emit.cast(special, IndexType())]]
 
 
-@_lowering(LeaderOp)
-def _leader(op: LeaderOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.LeaderOp)
+def _leader(op: tirx.LeaderOp, at: Place) -> Sequence[Registers]:
     warp = at.emit.div(at.thread, WARP_SIZE)
     first = at.emit.compare(warp, at.emit.constant(0, i32), "eq")
     return [[at.emit.bit_and(first, at.emit(ElectSyncOp()).result)]]
 
 
-@_lowering(WarpgroupOp)
-def _warpgroup(op: WarpgroupOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.WarpgroupOp)
+def _warpgroup(op: tirx.WarpgroupOp, at: Place) -> Sequence[Registers]:
     warpgroup = at.emit.div(at.thread, WARPGROUP_THREADS)
     index = at.emit(arith.CmpiOp(warpgroup, at.emit.constant(op.index.value.data, i32), "eq"))
     block, group, thread = op.body.block, op.thread_set, at.thread
@@ -147,17 +98,17 @@ def _warpgroup(op: WarpgroupOp, at: Place) -> Sequence[Registers]:
     return ()
 
 
-@_lowering(RolesOp)
-def _roles(op: RolesOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.RolesOp)
+def _roles(op: tirx.RolesOp, at: Place) -> Sequence[Registers]:
     """Lets every role run on its own warps; at the end all threads of the block, or the cluster, meet."""
     at.kernel.maxnreg = entry_registers(op)
     for role, inside, index in role_branches(op, at.emit, at.thread):
         at.of(role.thread_set, index).block(inside)
-    return meet(thread_set(at.kernel.kernel), at.kernel.kernel, op, at.emit)
+    return meet(tirx.thread_set(at.kernel.kernel), at.kernel.kernel, op, at.emit)
 
 
-@_lowering(LaunchValueOp)
-def _launch_value(op: LaunchValueOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.LaunchValueOp)
+def _launch_value(op: tirx.LaunchValueOp, at: Place) -> Sequence[Registers]:
     return [[at.kernel.parameters.launch_value(op.formula.data, op.result.name_hint)]]
 
 
@@ -172,7 +123,7 @@ def _store_scalar(op: memref.StoreOp, at: Place) -> Sequence[Registers] | None:
     parameters = at.kernel.parameters
     if op.memref not in parameters.pointers:
         return None
-    if at.group != thread_set(at.kernel.kernel):
+    if at.group != tirx.thread_set(at.kernel.kernel):
         raise KernelArgumentError(op, "expected a number to be stored by all threads of the kernel, found a role")
     parameters.store(op, at.emit, at.thread)
     return ()
@@ -181,17 +132,17 @@ def _store_scalar(op: memref.StoreOp, at: Place) -> Sequence[Registers] | None:
 # Tiles in memory.
 
 
-@_lowering(SlotOp)
-def _slot(op: SlotOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.SlotOp)
+def _slot(op: tirx.SlotOp, at: Place) -> Sequence[Registers]:
     """Notes the base of a slot, which is known at run time; its alignment is that of the storage."""
     base, alignment = at.kernel.bases[op.storage]
     return at.declare(op.result, at.emit.add(base, at.emit.mul(op.index, op.stride)), alignment)
 
 
-@_lowering(AllocOp)
-def _alloc(op: AllocOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.AllocOp)
+def _alloc(op: tirx.AllocOp, at: Place) -> Sequence[Registers]:
     type_ = op.result.type
-    if type_.memory is not MemorySpace.SHARED or type_.layout is None:
+    if type_.memory is not tirx.MemorySpace.SHARED or type_.layout is None:
         found = f"found {type_}; earlier passes lower the others{missing_pass(op)}"
         raise StageError(op, f"expected a shared tile with a layout at this point, {found}")
     if op.start is None or at.kernel.shared is None:
@@ -199,17 +150,18 @@ def _alloc(op: AllocOp, at: Place) -> Sequence[Registers]:
     return at.declare(op.result, at.emit.add(at.kernel.shared, op.start), POINTER_ALIGNMENT)
 
 
-@_lowering(ViewOp)
-def _view(op: ViewOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.ViewOp)
+def _view(op: tirx.ViewOp, at: Place) -> Sequence[Registers]:
     type_, emit, parameters = op.source_type, at.emit, at.kernel.parameters
     strides = type_.get_strides()
     if not op.is_global:
         return _seen(op, at)
     if op.source not in parameters.pointers or strides is None:
         raise KernelArgumentError(op, "expected a view of a kernel argument with strides")
-    users = [user for user, _ in views_in_use(op.result)]
+    users = [user for user, _ in tirx.views_in_use(op.result)]
     if None in strides and (
-        why_beyond_threads(op.result) is not None or all(isinstance(user, TmaLoadOp | TmaStoreOp) for user in users)
+        why_beyond_threads(op.result) is not None
+        or all(isinstance(user, tirx.TmaLoadOp | tirx.TmaStoreOp) for user in users)
     ):
         return [_NOTHING]  # only tensor maps know where it is
     bits = op.result.type.dtype.bits
@@ -234,48 +186,48 @@ def _view(op: ViewOp, at: Place) -> Sequence[Registers]:
     return at.declare(op.result, address, view_alignment(op))
 
 
-def _seen(op: ViewOp, at: Place) -> Sequence[Registers]:
+def _seen(op: tirx.ViewOp, at: Place) -> Sequence[Registers]:
     """Notes the base of a view of a tile in shared memory."""
     emit, source = at.emit, at.memory(op.source)
     base, bits = source.base, op.result.type.dtype.storage_bits
     for index, stride in zip(op.indices, op.source_type.get_strides() or (), strict=True):
-        if not isinstance(index.type, TileType):
+        if not isinstance(index.type, tirx.TileType):
             base = emit.add(base, emit.mul(emit.cast(index, i32), (stride or 0) * bits // 8))
     return at.declare(op.result, base, gcd(source.alignment, view_alignment(op)))
 
 
-@_lowering(SubviewOp, ReshapeOp, TransposeOp, WordsOp)
-def _part(op: PartOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.SubviewOp, tirx.ReshapeOp, tirx.TransposeOp, tirx.WordsOp)
+def _part(op: tirx.PartOp, at: Place) -> Sequence[Registers]:
     """Emits nothing: `Place.memory` follows a view to its allocation or memref."""
     return [_NOTHING]
 
 
-@_lowering(AddressOp)
-def _address(op: AddressOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.AddressOp)
+def _address(op: tirx.AddressOp, at: Place) -> Sequence[Registers]:
     return [[at.address(op.tile)]]
 
 
-@_lowering(LoadOp)
-def _load(op: LoadOp, at: Place) -> Sequence[Registers]:
-    if op.engine is not None and op.engine.data is Engine.LDMATRIX:
+@_lowering(tirx.LoadOp)
+def _load(op: tirx.LoadOp, at: Place) -> Sequence[Registers]:
+    if op.engine is not None and op.engine.data is tirx.Engine.LDMATRIX:
         return [at.matrix_access(op.source, planned_matrices(op)).load(register_format(op.result.type).type)]
     pad = None
     if op.pad is not None:
         from tirx.passes.scalars.splat_emission import splat
 
-        pads = at.emit(SplatOp(op.pad, op.result.type))
+        pads = at.emit(tirx.SplatOp(op.pad, op.result.type))
         pad, *_ = splat(at.emit, pads)
         erase(pads)
     return [at.access(op.source, op.result.type, once=False, pad=pad).load()]
 
 
-@_lowering(StoreOp)
-def _store(op: StoreOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.StoreOp)
+def _store(op: tirx.StoreOp, at: Place) -> Sequence[Registers]:
     registers = at.registers(op.value)
-    if op.engine is not None and op.engine.data is Engine.STMATRIX:
+    if op.engine is not None and op.engine.data is tirx.Engine.STMATRIX:
         at.matrix_access(op.destination, planned_matrices(op)).store(registers)
         return ()
-    access = at.access(op.destination, TileType.of(op.value), once=True)
+    access = at.access(op.destination, tirx.TileType.of(op.value), once=True)
     if op.reduce is None:
         access.store(registers)
     else:
@@ -283,19 +235,19 @@ def _store(op: StoreOp, at: Place) -> Sequence[Registers]:
     return ()
 
 
-@_lowering(AtomicOp)
-def _atomic(op: AtomicOp, at: Place) -> Sequence[Registers]:
-    type_ = TileType.of(op.value)
+@_lowering(tirx.AtomicOp)
+def _atomic(op: tirx.AtomicOp, at: Place) -> Sequence[Registers]:
+    type_ = tirx.TileType.of(op.value)
     data = [at.registers(op.value)] if op.expected is None else [at.registers(op.expected), at.registers(op.value)]
     emission = AtomicEmission(op.kind.data, type_.element_type, at.target, op.order.data, op.scope.data)
     return [at.access(op.place, type_, once=True).atomic(data, emission)]
 
 
-@_lowering(TicketOp)
-def _ticket(op: TicketOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.TicketOp)
+def _ticket(op: tirx.TicketOp, at: Place) -> Sequence[Registers]:
     """Lets the first thread count the block; the last block of a launch leaves 0 behind."""
     address = at.kernel.parameters.workspace(TICKET_BYTES)
-    x, y, z = (at.emit(ReadSpecialOp(f"nctaid.{axis}")).result for axis in GridAxis)
+    x, y, z = (at.emit(ReadSpecialOp(f"nctaid.{axis}")).result for axis in tirx.GridAxis)
     last = at.emit.add(at.emit.mul(at.emit.mul(x, y), z), -1)
 
     def count(inside: Emitter) -> Sequence[SSAValue]:
@@ -307,8 +259,8 @@ def _ticket(op: TicketOp, at: Place) -> Sequence[Registers]:
     return [results]
 
 
-@_lowering(SignalOp)
-def _signal(op: SignalOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.SignalOp)
+def _signal(op: tirx.SignalOp, at: Place) -> Sequence[Registers]:
     address = at.kernel.parameters.element(op, op.flags, op.indices, at.emit)
     order, scope = Order.RELEASE, op.scope.data
     kind = (
@@ -322,8 +274,8 @@ def _signal(op: SignalOp, at: Place) -> Sequence[Registers]:
     return ()
 
 
-@_lowering(WaitUntilOp)
-def _wait_until(op: WaitUntilOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.WaitUntilOp)
+def _wait_until(op: tirx.WaitUntilOp, at: Place) -> Sequence[Registers]:
     """Lets the first thread ask again and again; the others have 0."""
     emit, type_ = at.emit, op.number.type
     address = at.kernel.parameters.element(op, op.flags, op.indices, emit)
@@ -345,20 +297,20 @@ def _wait_until(op: WaitUntilOp, at: Place) -> Sequence[Registers]:
     return [results]
 
 
-@_lowering(TmaLoadOp)
-def _tma_load(op: TmaLoadOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.TmaLoadOp)
+def _tma_load(op: tirx.TmaLoadOp, at: Place) -> Sequence[Registers]:
     at.kernel.maps.load(at.emit, op, at.address(op.destination))
     return ()
 
 
-@_lowering(TmaStoreOp)
-def _tma_store(op: TmaStoreOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.TmaStoreOp)
+def _tma_store(op: tirx.TmaStoreOp, at: Place) -> Sequence[Registers]:
     at.kernel.maps.store(at.emit, op, at.address(op.source))
     return ()
 
 
-@_lowering(CpAsyncTileOp)
-def _cp_async(op: CpAsyncTileOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.CpAsyncTileOp)
+def _cp_async(op: tirx.CpAsyncTileOp, at: Place) -> Sequence[Registers]:
     ends = at.memory(op.source), at.memory(op.destination)
     at.require_vectors(op.source, "cp.async")
     clip = at.clip(op.source)
@@ -369,16 +321,16 @@ def _cp_async(op: CpAsyncTileOp, at: Place) -> Sequence[Registers]:
 # Calls of the device runtime, which few kernels have.
 
 
-@_lowering(PrintOp)
-def _print(op: PrintOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.PrintOp)
+def _print(op: tirx.PrintOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.kernels.debugging_calls import emit_print
 
     emit_print(at.emit, op, at.thread, at.address)
     return ()
 
 
-@_lowering(AssertOp)
-def _assert(op: AssertOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.AssertOp)
+def _assert(op: tirx.AssertOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.kernels.debugging_calls import emit_assert
 
     emit_assert(at.emit, op, at.kernel.kernel.sym_name.data, at.thread, at.threads, at.address)
@@ -388,15 +340,15 @@ def _assert(op: AssertOp, at: Place) -> Sequence[Registers]:
 # Register tiles. What computes with them takes long to import, and kernels that only move data do without it.
 
 
-@_lowering(MapOp)
-def _map(op: MapOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.MapOp)
+def _map(op: tirx.MapOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.map_emission import MapEmission
 
     return MapEmission(at.emit, op, at.kernel.registers, at.threads, at.thread, at.target).run()
 
 
-@_lowering(ReduceOp)
-def _reduce(op: ReduceOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.ReduceOp)
+def _reduce(op: tirx.ReduceOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.fold_emission import ReduceEmission, RegionEmission
 
     if op.body is None:
@@ -404,54 +356,54 @@ def _reduce(op: ReduceOp, at: Place) -> Sequence[Registers]:
     return RegionEmission(at.emit, op, at.threads).run([at.registers(tile) for tile in op.ins], at.thread)
 
 
-@_lowering(ScanOp)
-def _scan(op: ScanOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.ScanOp)
+def _scan(op: tirx.ScanOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.fold_emission import ScanEmission
 
     tiles = {tile: at.registers(tile) for tile in (*op.ins, *op.inits)}
     return ScanEmission(at.emit, op, tiles, at.threads, at.thread).run()
 
 
-@_lowering(BroadcastOp)
-def _broadcast(op: BroadcastOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.BroadcastOp)
+def _broadcast(op: tirx.BroadcastOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.register_moves import broadcast
 
     return [broadcast(at.emit, op, at.registers(op.source), at.threads)]
 
 
-@_lowering(ConvertOp)
-def _convert(op: ConvertOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.ConvertOp)
+def _convert(op: tirx.ConvertOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.register_moves import convert
 
     return [convert(at.emit, op, at.registers(op.source), at.threads, at.thread)]
 
 
-@_lowering(ClusterSumOp)
-def _cluster_sum(op: ClusterSumOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.ClusterSumOp)
+def _cluster_sum(op: tirx.ClusterSumOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.kernels.cluster_sums import cluster_sum
 
     return cluster_sum(op, at)
 
 
-@_lowering(ConcatOp)
-def _concat(op: ConcatOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.ConcatOp)
+def _concat(op: tirx.ConcatOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.register_moves import joined
 
     return [joined(at.emit, op, [at.registers(tile) for tile in op.ins])]
 
 
-@_lowering(SplatOp)
-def _splat(op: SplatOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.SplatOp)
+def _splat(op: tirx.SplatOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.splat_emission import splat
 
     return [splat(at.emit, op)]
 
 
-@_lowering(PackOp, UnpackOp)
-def _words(op: PackOp | UnpackOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.PackOp, tirx.UnpackOp)
+def _words(op: tirx.PackOp | tirx.UnpackOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.six_bits import pack_words, unpack_words
 
-    return [(pack_words if isinstance(op, PackOp) else unpack_words)(at.emit, at.registers(op.source))]
+    return [(pack_words if isinstance(op, tirx.PackOp) else unpack_words)(at.emit, at.registers(op.source))]
 
 
 @_lowering(arith.ConstantOp, arith.TruncFOp)
@@ -460,13 +412,13 @@ def _narrow_float(op: arith.ConstantOp | arith.TruncFOp, at: Place) -> Sequence[
     return [_NOTHING] if is_narrow_float(op.result.type) else None
 
 
-@_lowering(MmaSyncOp)
-def _mma_sync(op: MmaSyncOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.MmaSyncOp)
+def _mma_sync(op: tirx.MmaSyncOp, at: Place) -> Sequence[Registers]:
     return [emit_mma_sync(at.emit, op, at.kernel.registers)]
 
 
-@_lowering(ZeroOp)
-def _zero(op: ZeroOp, at: Place) -> Sequence[Registers]:
+@_lowering(tirx.ZeroOp)
+def _zero(op: tirx.ZeroOp, at: Place) -> Sequence[Registers]:
     format_ = register_format(op.result.type)
     return [[zero_register(at.emit, format_.type)] * format_.count]
 
@@ -474,7 +426,7 @@ def _zero(op: ZeroOp, at: Place) -> Sequence[Registers]:
 @_lowering(arith.SelectOp)
 def _select(op: arith.SelectOp, at: Place) -> Sequence[Registers] | None:
     """Chooses tiles register by register."""
-    if not isinstance(op.result.type, TileType):
+    if not isinstance(op.result.type, tirx.TileType):
         return None
     pairs = zip(at.registers(op.lhs), at.registers(op.rhs), strict=True)
     return [[at.emit.select(op.cond, a, b) for a, b in pairs]]
@@ -500,4 +452,4 @@ class ConvertTirxToPtxPass(ModulePass):
     name = "convert-tirx-to-ptx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for_each(kernels(op), lambda kernel: KernelLowering(kernel, _RULES).run())
+        for_each(tirx.kernels(op), lambda kernel: KernelLowering(kernel, _RULES).run())

@@ -14,21 +14,10 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError, operation_name
+from tirx.dialects import tirx
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
-from tirx.dialects.tirx import (
-    KernelOp,
-    MemoryPlan,
-    PartOp,
-    ThreadLowering,
-    ThreadSet,
-    TileOpInterface,
-    TileType,
-    indexed_view,
-    is_foreign,
-    thread_set,
-)
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.passes.copies.clipping import Clip
@@ -66,7 +55,7 @@ class KernelLowering:
     as it is. Operations without a rule are lowered by their method `lower` (`TileOpInterface`).
     """
 
-    def __init__(self, kernel: KernelOp, rules: Rules[Sequence[Registers] | None]):
+    def __init__(self, kernel: tirx.KernelOp, rules: Rules[Sequence[Registers] | None]):
         self.kernel = kernel
         self.rules = rules
         self.bases: dict[SSAValue, tuple[SSAValue, int]] = {}  # tile in memory -> its address and alignment
@@ -96,12 +85,12 @@ class KernelLowering:
         emit = Emitter(InsertPoint.at_start(block), kernel.location)
         self.parameters = Parameters(kernel, emit, self.name)
         thread = emit(ReadSpecialOp("tid.x")).result
-        plan = MemoryPlan() if kernel.memory is None else kernel.memory.data
+        plan = tirx.MemoryPlan() if kernel.memory is None else kernel.memory.data
         if plan.shared:
             name = DYNAMIC_SHARED if plan.dynamic else self.name(None, "shared")
             self.shared = emit(SharedAllocOp(name, plan.shared, plan.alignment, dynamic=plan.dynamic)).result
         self.maps = TensorMapParameters(kernel, emit, self.name)
-        everyone = thread_set(kernel)
+        everyone = tirx.thread_set(kernel)
         Place(thread, everyone.count, target, self, emit, everyone).block(block)
         self.maps.prefetch(thread)
         parameters = [*self.parameters.declared, *self.maps.parameters]
@@ -159,7 +148,7 @@ class KernelLowering:
 
 
 @dataclass(frozen=True)
-class Place(ThreadLowering):
+class Place(tirx.ThreadLowering):
     """Where operations of a kernel are lowered: in front of which, and for which threads.
 
     Regions that other threads run have another place. `group` are the threads of this one.
@@ -167,7 +156,7 @@ class Place(ThreadLowering):
 
     kernel: KernelLowering
     emit: Emitter
-    group: ThreadSet
+    group: tirx.ThreadSet
 
     def insert(self, op: OpT) -> OpT:
         return self.emit(op)
@@ -178,7 +167,7 @@ class Place(ThreadLowering):
     def address(self, tile: SSAValue) -> SSAValue:
         return self.memory(tile).base
 
-    def of(self, group: ThreadSet, thread: SSAValue) -> Place:
+    def of(self, group: tirx.ThreadSet, thread: SSAValue) -> Place:
         """Returns the place of a region that other threads run; `thread` (i32) is the index of one among them."""
         return replace(self, group=group, threads=group.count, thread=thread)
 
@@ -189,7 +178,7 @@ class Place(ThreadLowering):
         """Lowers the operations of a block, which the threads of this place run."""
         lowering = self.kernel
         for op in tuple(operations(block)):
-            rule = lowering.rules.get(type(op), lower_tiles if isinstance(op, TileOpInterface) else None)
+            rule = lowering.rules.get(type(op), lower_tiles if isinstance(op, tirx.TileOpInterface) else None)
             if rule is not None and (made := rule(op, self._before(op))) is not None:
                 self.bind(op.results, made)
                 lowering.lowered.append(op)
@@ -232,7 +221,7 @@ class Place(ThreadLowering):
         numbers = sorted(run_time_strides(tile).items())
         strides = tuple((number, self.kernel.stride(tile, dimension)) for dimension, number in numbers)
         root = tile
-        while isinstance(op := root.owner, PartOp):
+        while isinstance(op := root.owner, tirx.PartOp):
             root = op.source
         if root not in self.kernel.bases:
             wanted = f"expected a tile of global or shared memory, found {tile.type}"
@@ -241,7 +230,7 @@ class Place(ThreadLowering):
         return MemoryTile(placed(tile), *where, strides, are_multiples(tile))
 
     def access(
-        self, memory: SSAValue, register: TileType, *, once: bool, pad: SSAValue | None = None
+        self, memory: SSAValue, register: tirx.TileType, *, once: bool, pad: SSAValue | None = None
     ) -> TileAccess | ClippedAccess:
         """Returns the accesses of a tile in memory that threads with the registers of `register` make.
 
@@ -264,9 +253,13 @@ class Place(ThreadLowering):
 
     def index_tiles(self, memory: SSAValue, moved: TileLayout | ComposeLayout | None) -> IndexTiles | None:
         """Returns the index tiles of a view, for threads that move its elements as `moved` says; None without any."""
-        if (view := indexed_view(memory)) is None:
+        if (view := tirx.indexed_view(memory)) is None:
             return None
-        strides, parameters, type_ = view.source_type.get_strides() or (), self.kernel.parameters, TileType.of(memory)
+        strides, parameters, type_ = (
+            view.source_type.get_strides() or (),
+            self.kernel.parameters,
+            tirx.TileType.of(memory),
+        )
 
         def stride(d: int) -> SSAValue:
             if (known := strides[d]) is None:
@@ -317,7 +310,7 @@ class Place(ThreadLowering):
 
 def _require_no_tiles(op: Operation) -> None:
     for value in (*op._operands, *op.results):  # pyright: ignore[reportPrivateUsage]
-        if type(value.type) is TileType:
+        if type(value.type) is tirx.TileType:
             name = operation_name(op)
-            hint = "; lower it before convert-tirx-to-ptx, or give it a TileOpInterface" if is_foreign(op) else ""
+            hint = "; lower it before convert-tirx-to-ptx, or give it a TileOpInterface" if tirx.is_foreign(op) else ""
             raise StageError(op, f"expected no tiles after lowering, found {value.type} on '{name}'{hint}")

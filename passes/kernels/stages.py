@@ -9,22 +9,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects import tirx
 from tirx.dialects.ptx.core import entries
 from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
-from tirx.dialects.tirx import (
-    AllocOp,
-    AsyncMmaOp,
-    CopyOp,
-    FillOp,
-    KernelOp,
-    MemorySpace,
-    MmaOp,
-    MmaSyncPlan,
-    TileType,
-    ViewOp,
-    has_run_time_strides,
-    kernels,
-)
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.passes.ir.scheduled import LOWERED, is_lowered_with_products
 from tirx.rules import StageError
@@ -45,60 +32,66 @@ class Fact:
 
 
 def _variable(op: Operation) -> bool:
-    return isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.REGISTER
+    return isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.REGISTER
 
 
 def _without_layout(op: Operation) -> bool:
-    if isinstance(op, ViewOp) and has_run_time_strides(op.source_type):
+    if isinstance(op, tirx.ViewOp) and tirx.has_run_time_strides(op.source_type):
         return False  # only tensor maps know where it is
-    if isinstance(op, AllocOp | ViewOp) and op.result.type.layout is None:
+    if isinstance(op, tirx.AllocOp | tirx.ViewOp) and op.result.type.layout is None:
         return True
     return any(
-        isinstance(type_ := result.type, TileType) and type_.memory is MemorySpace.REGISTER and type_.layout is None
+        isinstance(type_ := result.type, tirx.TileType)
+        and type_.memory is tirx.MemorySpace.REGISTER
+        and type_.layout is None
         for result in op.results
     )
 
 
 def _without_place(op: Operation) -> bool:
     return (
-        isinstance(op, AllocOp)
+        isinstance(op, tirx.AllocOp)
         and op.start is None
-        and op.result.type.memory in (MemorySpace.SHARED, MemorySpace.TENSOR)
+        and op.result.type.memory in (tirx.MemorySpace.SHARED, tirx.MemorySpace.TENSOR)
     )
 
 
 def _moves_tiles(op: Operation) -> bool:
-    return isinstance(op, CopyOp) or (isinstance(op, FillOp) and op.tile_type.memory is not MemorySpace.REGISTER)
+    return isinstance(op, tirx.CopyOp) or (
+        isinstance(op, tirx.FillOp) and op.tile_type.memory is not tirx.MemorySpace.REGISTER
+    )
 
 
 def _on_tensor_memory(op: Operation) -> bool:
-    return (isinstance(op, MmaOp | AsyncMmaOp) and op.on_tensor_memory) or (
-        isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.TENSOR
+    return (isinstance(op, tirx.MmaOp | tirx.AsyncMmaOp) and op.on_tensor_memory) or (
+        isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.TENSOR
     )
 
 
 def _of_warps(op: Operation) -> bool:
-    return isinstance(op, MmaOp) and op.plan is not None and isinstance(op.plan.data, MmaSyncPlan)
+    return isinstance(op, tirx.MmaOp) and op.plan is not None and isinstance(op.plan.data, tirx.MmaSyncPlan)
 
 
 def _accumulator(op: Operation) -> bool:
-    return isinstance(op, AllocOp) and op.result.type.memory is MemorySpace.ACCUMULATOR
+    return isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.ACCUMULATOR
 
 
 FACTS: dict[str, Fact] = {
     "accumulators": Fact("accumulators in registers or tensor memory", "tirx-resolve-accumulators", _accumulator),
     "values": Fact("register tiles to be values", "tirx-mem2reg", _variable),
     "blocks": Fact(
-        "what one block of a pair does", "tirx-split-pairs", lambda op: isinstance(op, KernelOp) and op.is_whole_pair
+        "what one block of a pair does",
+        "tirx-split-pairs",
+        lambda op: isinstance(op, tirx.KernelOp) and op.is_whole_pair,
     ),
     "layouts": Fact("a layout on every tile", "tirx-pick-layouts", _without_layout),
     "plans": Fact(
         "a plan on every product",
         "tirx-select-instructions",
-        lambda op: isinstance(op, MmaOp | AsyncMmaOp) and op.plan is None,
+        lambda op: isinstance(op, tirx.MmaOp | tirx.AsyncMmaOp) and op.plan is None,
     ),
     "engines": Fact(
-        "an engine on every copy", "tirx-select-copies", lambda op: isinstance(op, CopyOp) and op.engine is None
+        "an engine on every copy", "tirx-select-copies", lambda op: isinstance(op, tirx.CopyOp) and op.engine is None
     ),
     "threads": Fact(
         "rings, their loops and queues to be lowered",
@@ -111,7 +104,7 @@ FACTS: dict[str, Fact] = {
     "warpgroups": Fact(
         "products of warpgroups to be lowered",
         "convert-tirx-to-wgmma",
-        lambda op: isinstance(op, MmaOp | AsyncMmaOp) and not op.on_tensor_memory and not _of_warps(op),
+        lambda op: isinstance(op, tirx.MmaOp | tirx.AsyncMmaOp) and not op.on_tensor_memory and not _of_warps(op),
     ),
     "warps": Fact("products of warps to be lowered", "convert-tirx-to-mma", _of_warps),
     "descriptors": Fact(
@@ -121,7 +114,7 @@ FACTS: dict[str, Fact] = {
             op, SmemDescriptorOp | CpDescriptorOp | InstructionDescriptorOp | ZeroColumnMaskOp | WgmmaDescriptorOp
         ),
     ),
-    "entries": Fact("kernels to be entries", "convert-tirx-to-ptx", lambda op: isinstance(op, KernelOp)),
+    "entries": Fact("kernels to be entries", "convert-tirx-to-ptx", lambda op: isinstance(op, tirx.KernelOp)),
     "branches": Fact(
         "loops and conditions to be branches",
         "convert-scf-to-ptx",
@@ -202,7 +195,7 @@ class Stages:
         Raises LocatedError, naming the pass that is missing, in a lowering; notes it in `missing` elsewhere.
         """
         if name.startswith(("tirx-", "convert-")) and name not in _PARAMETRIC:
-            for kernel in kernels(module):
+            for kernel in tirx.kernels(module):
                 if kernel.params is not None:
                     names = ", ".join(each.name for each in kernel.params.data)
                     message = f"expected numbers before {name}, found the parameters {names}; run tirx-specialize first"
@@ -231,7 +224,7 @@ def require(module: Operation, facts: Collection[str], pass_name: str) -> None:
     """Raises LocatedError at the first operation of a kernel that breaks one of the facts which `pass_name` needs."""
     if not (wanted := [FACTS[each] for each in facts]):
         return
-    for kernel in (*kernels(module), *entries(module)):
+    for kernel in (*tirx.kernels(module), *entries(module)):
         for op in kernel.walk():
             for fact in wanted:
                 if fact.breaks(op):

@@ -10,20 +10,7 @@ from xdsl.ir import SSAValue
 
 from tirx.copy.cost import CopyCost, CopyEnd, copy_cost, least_cost
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import (
-    AllocOp,
-    AsyncMmaOp,
-    CopyOp,
-    MemorySpace,
-    MmaOp,
-    ReshapeOp,
-    SubviewOp,
-    TileType,
-    TransposeOp,
-    base_allocation,
-    has_run_time_strides,
-    views_in_use,
-)
+from tirx.dialects import tirx
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.ir.views import Origin
 from tirx.passes.match import wgmma_product
@@ -54,14 +41,16 @@ def view_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
     if part is root:
         return layout
     match part.owner:
-        case SubviewOp() as op:
+        case tirx.SubviewOp() as op:
             source = view_layout(op.source, root, layout)
             ends = zip(op.start, op.result.type.dims, strict=True)
-            return source.slice(TileType.of(op.source).dims, tuple((start, start + size) for start, size in ends))
-        case ReshapeOp() as op:
+            return source.slice(tirx.TileType.of(op.source).dims, tuple((start, start + size) for start, size in ends))
+        case tirx.ReshapeOp() as op:
             return view_layout(op.source, root, layout)
-        case TransposeOp() as op:
-            return TransposeOp.layout_of(view_layout(op.source, root, layout), TileType.of(op.source).dims, op.order)
+        case tirx.TransposeOp() as op:
+            return tirx.TransposeOp.layout_of(
+                view_layout(op.source, root, layout), tirx.TileType.of(op.source).dims, op.order
+            )
         case _:
             raise AssertionError(part.type)  # views in use are parts
 
@@ -74,7 +63,7 @@ class _Use:
     see `operand_slices`. `parts`: warpgroups that share out the rows of the operand.
     """
 
-    mma: MmaOp | AsyncMmaOp
+    mma: tirx.MmaOp | tirx.AsyncMmaOp
     index: int
     k: int
     family: OperandFamily = TCGEN05_OPERANDS
@@ -88,7 +77,7 @@ class _Use:
 
     def problem(self, root: SSAValue, layout: Layout) -> str | None:
         """Why the product cannot read the tile with this layout, None if it can."""
-        type_ = TileType.of(self.tile)
+        type_ = tirx.TileType.of(self.tile)
         mn, k = type_.dims
         try:
             mine = view_layout(self.tile, root, layout)
@@ -130,7 +119,7 @@ class OperandChoice:
         return f"{name}: copies take {self.cost}, {bound}; {rest}"
 
 
-def operand_roots(mmas: Sequence[MmaOp | AsyncMmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]]:
+def operand_roots(mmas: Sequence[tirx.MmaOp | tirx.AsyncMmaOp]) -> Iterator[tuple[SSAValue, list[_Use]]]:
     """Yields each allocation without a layout of which products read a view from shared memory, with these uses.
 
     Raises LegalityError, with the product at fault in a LocatedError, when there is no such instruction.
@@ -139,21 +128,21 @@ def operand_roots(mmas: Sequence[MmaOp | AsyncMmaOp]) -> Iterator[tuple[SSAValue
     for mma in mmas:
         product = Product.of(mma)
         for index in range(len(OPERANDS)):
-            type_ = TileType.of(tile := mma.operands[index])
-            if type_.layout is None and type_.memory is not MemorySpace.REGISTER:
+            type_ = tirx.TileType.of(tile := mma.operands[index])
+            if type_.layout is None and type_.memory is not tirx.MemorySpace.REGISTER:
                 try:
-                    uses.setdefault(base_allocation(tile), []).append(_use(mma, product, index))
+                    uses.setdefault(tirx.base_allocation(tile), []).append(_use(mma, product, index))
                 except ILLEGAL as e:
                     raise LocatedError(mma, str(e)) from e
     yield from uses.items()
 
 
-def _use(mma: MmaOp | AsyncMmaOp, product: Product, index: int) -> _Use:
+def _use(mma: tirx.MmaOp | tirx.AsyncMmaOp, product: Product, index: int) -> _Use:
     if not mma.on_tensor_memory:
         k = wgmma_product.operand_k(product, index)
         return _Use(mma, index, k, WGMMA_OPERANDS, parts=wgmma_product.operand_parts(product, index))
     shape = product_shape(product)
-    padded = is_padded(shape.kind, TileType.of(mma.operands[index]).dtype)
+    padded = is_padded(shape.kind, tirx.TileType.of(mma.operands[index]).dtype)
     return _Use(mma, index, shape.operand_k(index), padded=padded, absolute_lbo=shape.absolute_lbo)
 
 
@@ -163,7 +152,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     Raises LocatedError at a product that cannot read what the others can.
     """
     alloc = root.owner
-    if not isinstance(alloc, AllocOp):
+    if not isinstance(alloc, tirx.AllocOp):
         raise LayoutChoiceError(
             uses[0].mma, f"expected a layout on the tile type {root.type}, which is not an allocation"
         )
@@ -194,7 +183,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     if best is not None:
         return best
     count, tile, use, problem = min(misfits, key=lambda misfit: misfit[0])
-    if any(isinstance(use.tile.owner, TransposeOp) for use in uses):
+    if any(isinstance(use.tile.owner, tirx.TransposeOp) for use in uses):
         problem += "; instead of tirx.transpose, stage the tile once more from a view with its dims swapped"
     raise LayoutChoiceError(
         use.mma,
@@ -204,18 +193,18 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     )
 
 
-def _run_time_major(alloc: AllocOp) -> Major | None:
+def _run_time_major(alloc: tirx.AllocOp) -> Major | None:
     """The dimension of neighbours, where the tile is filled from memrefs whose other strides a launch gives."""
-    for op, part in views_in_use(alloc.result):
-        if not isinstance(op, CopyOp) or op.destination is not part or (origin := Origin.of(op.source)) is None:
+    for op, part in tirx.views_in_use(alloc.result):
+        if not isinstance(op, tirx.CopyOp) or op.destination is not part or (origin := Origin.of(op.source)) is None:
             continue
         strides = origin.view.tile_strides()
-        if has_run_time_strides(origin.view.source_type) and 1 in strides[-2:]:
+        if tirx.has_run_time_strides(origin.view.source_type) and 1 in strides[-2:]:
             return MAJORS[strides[::-1].index(1)]
     return None
 
 
-def _candidates(shape: tuple[int, int], type_: TileType, uses: Sequence[_Use]) -> Sequence[OperandTile]:
+def _candidates(shape: tuple[int, int], type_: tirx.TileType, uses: Sequence[_Use]) -> Sequence[OperandTile]:
     """The layouts to choose from, in elements of the tile."""
     if not uses[0].padded:
         k_bytes = max(use.k for use in uses) * type_.dtype.storage_bits // 8
@@ -224,7 +213,7 @@ def _candidates(shape: tuple[int, int], type_: TileType, uses: Sequence[_Use]) -
     return [replace(tile, layout=nibbles_of_slots(tile.layout)) for tile in tiles]
 
 
-def _in_stages(layout: Layout, type_: TileType) -> Layout:
+def _in_stages(layout: Layout, type_: tirx.TileType) -> Layout:
     """Repeats the layout of an operand for the leading dimensions (stages) of a tile of rank 3 or more."""
     if len(type_.dims) == 2:
         return layout
@@ -241,19 +230,19 @@ def _in_stages(layout: Layout, type_: TileType) -> Layout:
 class PlacedCopy:
     """A copy between a view of a tile, `part`, and another tile that has a layout."""
 
-    op: CopyOp
+    op: tirx.CopyOp
     part: SSAValue
     other: CopyEnd
 
 
-def placed_copies(alloc: AllocOp) -> Iterator[PlacedCopy]:
+def placed_copies(alloc: tirx.AllocOp) -> Iterator[PlacedCopy]:
     """Yields the copies whose cost depends on the layout of a tile: to and from placed global or shared tiles."""
-    for op, part in views_in_use(alloc.result):
-        if not isinstance(op, CopyOp):
+    for op, part in tirx.views_in_use(alloc.result):
+        if not isinstance(op, tirx.CopyOp):
             continue
         other = placed(op.source if op.destination is part else op.destination)
-        if other.layout is not None and other.memory in (MemorySpace.GLOBAL, MemorySpace.SHARED):
-            end = CopyEnd(other.layout, "global" if other.memory is MemorySpace.GLOBAL else "shared")
+        if other.layout is not None and other.memory in (tirx.MemorySpace.GLOBAL, tirx.MemorySpace.SHARED):
+            end = CopyEnd(other.layout, "global" if other.memory is tirx.MemorySpace.GLOBAL else "shared")
             yield PlacedCopy(op, part, end)
 
 
@@ -263,7 +252,7 @@ def copies_cost(
     """The cost of copies if an allocation gets this layout, and a lower bound. LocatedError for an impossible one."""
     cost, least = CopyCost(), CopyCost()
     for copy in copies:
-        type_ = TileType.of(copy.part)
+        type_ = tirx.TileType.of(copy.part)
         try:
             mine = CopyEnd(view_layout(copy.part, root, layout), "shared")
             ends = (copy.other, mine) if copy.op.destination is copy.part else (mine, copy.other)

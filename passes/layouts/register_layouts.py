@@ -13,17 +13,7 @@ from xdsl.utils.disjoint_set import DisjointSet
 
 from tirx.copy.access import plan_accesses
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import (
-    ConvertOp,
-    KernelOp,
-    LoadOp,
-    MemorySpace,
-    TileOpInterface,
-    TileType,
-    ViewOp,
-    indexed_view,
-    thread_set,
-)
+from tirx.dialects import tirx
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
@@ -35,7 +25,7 @@ from tirx.rules import RegisterLayoutError
 
 
 def _tile_layout(value: SSAValue) -> TileLayout | None:
-    layout = TileType.of(value).layout
+    layout = tirx.TileType.of(value).layout
     return layout if isinstance(layout, TileLayout) else None
 
 
@@ -45,9 +35,9 @@ class LayoutFlow:
     Each class of registers is looked at as often as operations have tiles of it, however often layouts are spread.
     """
 
-    def __init__(self, kernel: KernelOp, registers: RegisterClasses):
+    def __init__(self, kernel: tirx.KernelOp, registers: RegisterClasses):
         self.registers = registers
-        self._ops: list[TileOpInterface] = []
+        self._ops: list[tirx.TileOpInterface] = []
         self._users: defaultdict[RegisterClass, set[int]] = defaultdict(set)
         """The numbers in `_ops` of the operations that state something about a class."""
         self._tied = DisjointSet(list(registers))
@@ -55,7 +45,7 @@ class LayoutFlow:
         self._pending: list[tuple[int, int]] = []  # a heap of rounds and numbers of operations
         self._at = (0, -1)
         for op in kernel.walk():
-            if isinstance(op, TileOpInterface):
+            if isinstance(op, tirx.TileOpInterface):
                 self._add(op)
         self._reductions: defaultdict[RegisterClass, list[tuple[tuple[int, ...], bool]]] = defaultdict(list)
         """Of classes tied together one -> the dimensions of each reduction of them, and if it computes its part."""
@@ -65,14 +55,14 @@ class LayoutFlow:
                 whole = self._tied.find(registers.of(found.whole))
                 self._reductions[whole].append((found.dims, found.part in op.results))
 
-    def _add(self, op: TileOpInterface) -> None:
+    def _add(self, op: tirx.TileOpInterface) -> None:
         assert isinstance(op, Operation)
         number = len(self._ops)
         groups = [[self.registers.of(tile) for tile in group] for group in op.same_layout()]
         for group in groups:
             for one in group[1:]:
                 self._tied.union(group[0], one)
-        if isinstance(op, ConvertOp):
+        if isinstance(op, tirx.ConvertOp):
             groups.append([self.registers.of(op.source), self.registers.of(op.result)])
             if op.arranged is not None:
                 self._followers.add(self.registers.of(op.result))
@@ -117,13 +107,13 @@ class LayoutFlow:
             yield from self._of(self._ops[self._at[1]])
         self._at = (0, -1)
 
-    def _of(self, op: TileOpInterface) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
+    def _of(self, op: tirx.TileOpInterface) -> Iterator[tuple[RegisterClass, TileLayout, str]]:
         assert isinstance(op, Operation)
         groups = op.same_layout()
-        if isinstance(op, ConvertOp) and (arranged := op.arranged) is not None:
+        if isinstance(op, tirx.ConvertOp) and (arranged := op.arranged) is not None:
             source = _tile_layout(op.source)
             if source is not None and _tile_layout(op.result) is None:
-                dims, threads = op.result.type.dims, thread_set(op).count
+                dims, threads = op.result.type.dims, tirx.thread_set(op).count
                 try:
                     own = arranged.layout(source)
                     plan_accesses(own, TileLayout.row_major(dims), dims, REGISTER_BITS, threads, 4, 4)
@@ -131,7 +121,7 @@ class LayoutFlow:
                     return  # threads that move it cannot tell who has it: any other layout is better
                 yield self.registers.of(op.result), own, "that of the tile that it is a part of"
             return
-        if isinstance(op, ConvertOp):
+        if isinstance(op, tirx.ConvertOp):
             ends = op.source, op.result
             # Ends that have memory of their own are to fit that.
             groups = [] if all(self.registers.of(value).memory for value in ends) else [ends]
@@ -152,29 +142,29 @@ class LayoutFlow:
             break
 
 
-def insert_conversions(kernel: KernelOp) -> None:
+def insert_conversions(kernel: tirx.KernelOp) -> None:
     """Converts operands and results of operations whose layouts are not what the operations state."""
     for op in list(kernel.walk()):
-        if isinstance(op, ConvertOp):
+        if isinstance(op, tirx.ConvertOp):
             _drop_identity(op)
-        elif isinstance(op, TileOpInterface):
+        elif isinstance(op, tirx.TileOpInterface):
             try:
                 fit_tiles(op, kernel.target_info)
             except LayoutError as e:
                 raise LocatedError(op, str(e)) from e
 
 
-def fit_tiles(op: TileOpInterface, target: Target | None) -> None:
+def fit_tiles(op: tirx.TileOpInterface, target: Target | None) -> None:
     """Lets an operation have its register tiles, and the index tiles of its views, in the layouts that it needs."""
     assert isinstance(op, Operation)
     required = _required(op, target)
     _fit(op, required)
     for tile in op.operands:
-        if (view := indexed_view(tile)) is not None:
+        if (view := tirx.indexed_view(tile)) is not None:
             fit_index_tiles(op, view, required)
 
 
-def _drop_identity(op: ConvertOp) -> None:
+def _drop_identity(op: tirx.ConvertOp) -> None:
     """Removes a change of layout between layouts that are one."""
     source, result = _tile_layout(op.source), _tile_layout(op.result)
     if source is None or result is None or not same_layout(source, result) or not _is_in_place(op):
@@ -186,16 +176,16 @@ def _drop_identity(op: ConvertOp) -> None:
     erase(op)
 
 
-def _is_in_place(op: ConvertOp) -> bool:
+def _is_in_place(op: tirx.ConvertOp) -> bool:
     """Returns True if each element is at the place that it has in the source, in row-major order."""
     arranged, dims = op.arranged, op.result.type.dims
     whole = Arrangement(dims, 0, row_major_strides(dims))
     return arranged is None or (
-        arranged == whole and op.result.type.num_elements == TileType.of(op.source).num_elements
+        arranged == whole and op.result.type.num_elements == tirx.TileType.of(op.source).num_elements
     )
 
 
-def _required(op: TileOpInterface, target: Target | None) -> dict[SSAValue, TileLayout]:
+def _required(op: tirx.TileOpInterface, target: Target | None) -> dict[SSAValue, TileLayout]:
     """Returns the layouts in which an operation needs its register tiles.
 
     Those that it asks for come first, then for tiles of one layout that of most of them, or of the first.
@@ -213,7 +203,7 @@ def _required(op: TileOpInterface, target: Target | None) -> dict[SSAValue, Tile
     return {tile: layout for tile, layout in found.items() if is_register_tile(tile)}
 
 
-def _fit(op: TileOpInterface, required: dict[SSAValue, TileLayout]) -> None:
+def _fit(op: tirx.TileOpInterface, required: dict[SSAValue, TileLayout]) -> None:
     """Lets an operation have its register tiles in these layouts."""
     assert isinstance(op, Operation)
     emit = Emitter.before(op)
@@ -226,7 +216,7 @@ def _fit(op: TileOpInterface, required: dict[SSAValue, TileLayout]) -> None:
             _convert_result(op, result, layout)
 
 
-def fit_index_tiles(op: Operation, view: ViewOp, required: Mapping[SSAValue, TileLayout]) -> None:
+def fit_index_tiles(op: Operation, view: tirx.ViewOp, required: Mapping[SSAValue, TileLayout]) -> None:
     """Lets an operation use a view whose index tiles have the layouts in which it needs them."""
     indices = [index for index in view.index_tiles.values() if index in required]
     found = {index: _indices_in(view, index, required[index]) for index in indices}
@@ -239,19 +229,19 @@ def fit_index_tiles(op: Operation, view: ViewOp, required: Mapping[SSAValue, Til
     if view.result.first_use is None:
         erase(view)
     for index in indices:
-        if isinstance(load := index.owner, LoadOp) and index.first_use is None:
+        if isinstance(load := index.owner, tirx.LoadOp) and index.first_use is None:
             erase(load)
 
 
-def _indices_in(view: ViewOp, index: SSAValue, layout: TileLayout) -> SSAValue:
+def _indices_in(view: tirx.ViewOp, index: SSAValue, layout: TileLayout) -> SSAValue:
     """The index tile in a layout: loaded once more in that, where it is loaded from global memory, else converted."""
     found = _tile_layout(index)
     if found is not None and same_layout(found, layout):
         return index
     load = index.owner
-    if isinstance(load, LoadOp) and TileType.of(load.source).memory is MemorySpace.GLOBAL:
-        if indexed_view(load.source) is None:
-            again = Emitter.after(load)(LoadOp(load.source, load.result.type.with_layout(layout), pad=load.pad))
+    if isinstance(load, tirx.LoadOp) and tirx.TileType.of(load.source).memory is tirx.MemorySpace.GLOBAL:
+        if tirx.indexed_view(load.source) is None:
+            again = Emitter.after(load)(tirx.LoadOp(load.source, load.result.type.with_layout(layout), pad=load.pad))
             again.result.name_hint = index.name_hint
             return again.result
     return _converted(Emitter.before(view), index, layout)
@@ -261,7 +251,7 @@ def _converted(emit: Emitter, tile: SSAValue, layout: TileLayout) -> SSAValue:
     found = _tile_layout(tile)
     if found is None or same_layout(found, layout):
         return tile
-    return emit(ConvertOp(tile, TileType.of(tile).with_layout(layout))).result
+    return emit(tirx.ConvertOp(tile, tirx.TileType.of(tile).with_layout(layout))).result
 
 
 def _convert_result(op: Operation, result: SSAValue, layout: TileLayout) -> None:
@@ -269,15 +259,15 @@ def _convert_result(op: Operation, result: SSAValue, layout: TileLayout) -> None
     found = _tile_layout(result)
     if found is None or same_layout(found, layout):
         return
-    wanted = TileType.of(result)
+    wanted = tirx.TileType.of(result)
     made = Rewriter.replace_value_with_new_type(result, wanted.with_layout(layout))
     uses = list(made.uses)
-    converted = Emitter.after(op)(ConvertOp(made, wanted)).result
+    converted = Emitter.after(op)(tirx.ConvertOp(made, wanted)).result
     for use in uses:
         use.operation.operands[use.index] = converted
 
 
-def mismatch(op: TileOpInterface) -> str | None:
+def mismatch(op: tirx.TileOpInterface) -> str | None:
     """Returns why the layouts of the register tiles of an operation do not fit together; None if they do."""
     for group in op.same_layout():
         tied = [layout for tile in group if (layout := _tile_layout(tile)) is not None]

@@ -7,18 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import (
-    CopyOp,
-    Engine,
-    EngineAttr,
-    LoadOp,
-    MemorySpace,
-    StoreOp,
-    TileType,
-    indexed_view,
-    kernels,
-    thread_set,
-)
+from tirx.dialects import tirx
 from tirx.layout import LayoutError
 from tirx.layout.reduction import reduced
 from tirx.passes.copies.tirx_expand_copies import distribution
@@ -31,27 +20,29 @@ from tirx.passes.match.run_time_strides import placed
 from tirx.passes.match.tensor_tiles import common_fragment
 
 
-def _fit(copy: CopyOp) -> None:
+def _fit(copy: tirx.CopyOp) -> None:
     """Gives index tiles the layouts of the threads that start a `cp.async`; other copies become loads and stores."""
-    if copy.engine == EngineAttr(Engine.CP_ASYNC):
-        view = indexed_view(copy.source)
+    if copy.engine == tirx.EngineAttr(tirx.Engine.CP_ASYNC):
+        view = tirx.indexed_view(copy.source)
         assert view is not None
-        share = plan_thread_copies(copy.source, copy.destination_type, thread_set(copy).count).share
+        share = plan_thread_copies(copy.source, copy.destination_type, tirx.thread_set(copy).count).share
         dims = view.result.type.dims
         fit_index_tiles(
             copy, view, {index: reduced(share, dims, view.still_dims(d)) for d, index in view.index_tiles.items()}
         )
         return
     ends = [placed(tile) for tile in (copy.source, copy.destination)]
-    tensors = [end for end in ends if end.memory is MemorySpace.TENSOR]
+    tensors = [end for end in ends if end.memory is tirx.MemorySpace.TENSOR]
     layout = common_fragment(tensors) if tensors else distribution(copy, ends[0].dims, *ends)
     emit, type_ = Emitter.before(copy), copy.source_type
-    load = emit(LoadOp(copy.source, TileType.get(type_.dims, type_.element_type, MemorySpace.REGISTER, layout)))
-    store = emit(StoreOp(load.result, copy.destination, reduce=copy.reduce))
+    load = emit(
+        tirx.LoadOp(copy.source, tirx.TileType.get(type_.dims, type_.element_type, tirx.MemorySpace.REGISTER, layout))
+    )
+    store = emit(tirx.StoreOp(load.result, copy.destination, reduce=copy.reduce))
     for op in (load, store):
         fit_tiles(op, target_of(copy))
         if (engine := match_transfer(op)) is not None:
-            op.engine = EngineAttr(engine)
+            op.engine = tirx.EngineAttr(engine)
     erase(copy)
 
 
@@ -65,9 +56,9 @@ class TirxFitIndexTilesPass(ModulePass):
     name = "tirx-fit-index-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             for copy in list(kernel.walk()):
-                if isinstance(copy, CopyOp) and (is_seen(copy) or any(map(indexed_view, copy.operands))):
+                if isinstance(copy, tirx.CopyOp) and (is_seen(copy) or any(map(tirx.indexed_view, copy.operands))):
                     try:
                         _fit(copy)
                     except (*ILLEGAL, LayoutError) as e:

@@ -15,26 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.copy.exchange import plan_reduction
 from tirx.diagnostics import LocatedError, for_each, remark
-from tirx.dialects.tirx import (
-    AllocOp,
-    AsyncMmaOp,
-    CopyOp,
-    KernelOp,
-    MemorySpace,
-    MmaOp,
-    MmaSyncPlan,
-    PendingType,
-    PlanAttr,
-    TileOpInterface,
-    TileType,
-    ViewOp,
-    base_allocation,
-    has_run_time_strides,
-    kernels,
-    layout_attr,
-    thread_set,
-    views_in_use,
-)
+from tirx.dialects import tirx
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.roles import MAX_REGISTERS
 from tirx.dialects.tirx.syntax import shape_text
@@ -80,7 +61,7 @@ _MOST_SLOTS = 4
 """Slots of all threads for each element of a tile above which it does not fit its threads."""
 
 
-def _checked(mma: MmaOp | AsyncMmaOp) -> None:
+def _checked(mma: tirx.MmaOp | tirx.AsyncMmaOp) -> None:
     """Raises LocatedError at a product that wgmma does not do with any layouts."""
     try:
         check(Product.of(mma))
@@ -88,7 +69,7 @@ def _checked(mma: MmaOp | AsyncMmaOp) -> None:
         raise LocatedError(mma, str(e)) from e
 
 
-def _has_few_pairs(type_: TileType, threads: int) -> bool:
+def _has_few_pairs(type_: tirx.TileType, threads: int) -> bool:
     """Returns True for elements of which two fill a byte, and few of them for each thread."""
     return type_.dtype.bits == _HALF_BYTE and type_.num_elements < FEW * threads
 
@@ -101,7 +82,7 @@ def _is_wasteful(held: int, slots: int, elements: int) -> bool:
 class _Picker:
     """Picks for one kernel: first what the hardware dictates, then what is left."""
 
-    def __init__(self, kernel: KernelOp):
+    def __init__(self, kernel: tirx.KernelOp):
         self.kernel = kernel
         self.registers = register_classes(kernel)
         self.flow = LayoutFlow(kernel, self.registers)
@@ -111,50 +92,54 @@ class _Picker:
         self._refuse_tiles_as_arguments()
         ops = list(self.kernel.walk())
         for op in ops:
-            if isinstance(op, ViewOp):
+            if isinstance(op, tirx.ViewOp):
                 self._view(op)
-        mmas = [op for op in ops if isinstance(op, MmaOp | AsyncMmaOp)]
+        mmas = [op for op in ops if isinstance(op, tirx.MmaOp | tirx.AsyncMmaOp)]
         families = {mma: family_of(Product.of(mma)) for mma in mmas}
         by_wgmma = [mma for mma in mmas if families[mma] is WGMMA]
-        warp_level = [mma for mma in mmas if isinstance(mma, MmaOp) and families[mma] is MMA_SYNC]
+        warp_level = [mma for mma in mmas if isinstance(mma, tirx.MmaOp) and families[mma] is MMA_SYNC]
         self._memory_of_products(mmas, by_wgmma)
         self._registers_of_products(by_wgmma, warp_level)
         for op in ops:
-            if isinstance(op, TileOpInterface):
+            if isinstance(op, tirx.TileOpInterface):
                 self._wanted(op)
         self._packed_and_narrow_registers()
         loaded: defaultdict[object, list[RegisterClass]] = defaultdict(list)
         for registers in dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b)):
-            for alloc in dict.fromkeys(base_allocation(tile).owner for tile in registers.memory):
+            for alloc in dict.fromkeys(tirx.base_allocation(tile).owner for tile in registers.memory):
                 loaded[alloc].append(registers)
         for op in ops:
-            if isinstance(op, AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
+            if isinstance(op, tirx.AllocOp) and op.result.type.layout is None and not is_register_tile(op.result):
                 self._staged_or_plain(op, loaded[op])
         self._other_registers()
         insert_conversions(self.kernel)
 
     def _refuse_tiles_as_arguments(self) -> None:
         for argument in self.kernel.body.block.args:
-            if isinstance(argument.type, TileType):
+            if isinstance(argument.type, tirx.TileType):
                 raise KernelArgumentError(
                     self.kernel, f"expected memrefs and numbers as arguments of a kernel, found {argument.type}"
                 )
 
-    def _memory_of_products(self, mmas: Sequence[MmaOp | AsyncMmaOp], by_wgmma: Sequence[MmaOp | AsyncMmaOp]) -> None:
+    def _memory_of_products(
+        self, mmas: Sequence[tirx.MmaOp | tirx.AsyncMmaOp], by_wgmma: Sequence[tirx.MmaOp | tirx.AsyncMmaOp]
+    ) -> None:
         """Picks layouts of the tiles in tensor and shared memory that products of tcgen05 and wgmma read and write."""
-        products = [mma for mma in mmas if isinstance(mma, MmaOp) and mma.on_tensor_memory]
+        products = [mma for mma in mmas if isinstance(mma, tirx.MmaOp) and mma.on_tensor_memory]
         for mma in by_wgmma:
             _checked(mma)
         for root, uses in list(tensor_roots(products)):
-            what = f"data path of a {shape_text(TileType.of(root))} {uses[0].operand}"
+            what = f"data path of a {shape_text(tirx.TileType.of(root))} {uses[0].operand}"
             self._picked(root, choose_tensor_layout(root, uses), what)
         for mma in products:
             self._scales(mma)
         for root, uses in list(operand_roots([*products, *by_wgmma])):
-            choice = choose_operand_layout(root, uses, thread_set(uses[0].mma).count)
+            choice = choose_operand_layout(root, uses, tirx.thread_set(uses[0].mma).count)
             self._picked(root, choice.layout, choice.reason, is_operand=True)
 
-    def _registers_of_products(self, by_wgmma: Sequence[MmaOp | AsyncMmaOp], warp_level: Sequence[MmaOp]) -> None:
+    def _registers_of_products(
+        self, by_wgmma: Sequence[tirx.MmaOp | tirx.AsyncMmaOp], warp_level: Sequence[tirx.MmaOp]
+    ) -> None:
         """Picks layouts of register tiles: the written ones first, then those of products by wgmma and mma.sync."""
         for registers in self.registers:
             self._written(registers)
@@ -166,8 +151,8 @@ class _Picker:
     def _packed_and_narrow_registers(self) -> None:
         """Picks layouts of register tiles of small elements that move to or from memory other than tensor memory."""
         for registers in self.registers:
-            memories = {TileType.of(tile).memory for tile in registers.memory}
-            if not memories or MemorySpace.TENSOR in memories or registers.type.layout is not None:
+            memories = {tirx.TileType.of(tile).memory for tile in registers.memory}
+            if not memories or tirx.MemorySpace.TENSOR in memories or registers.type.layout is not None:
                 continue
             if registers.type.dtype.bits == PACKED_BITS:
                 self._runs(registers)
@@ -179,7 +164,7 @@ class _Picker:
         for registers in self.registers:
             # Tensor memory moves to and from few layouts only.
             if registers.type.layout is None and any(
-                TileType.of(tile).memory is MemorySpace.TENSOR for tile in registers.memory
+                tirx.TileType.of(tile).memory is tirx.MemorySpace.TENSOR for tile in registers.memory
             ):
                 self._registers(registers)
         self._spread()
@@ -192,8 +177,8 @@ class _Picker:
         for registers, layout, why in self.flow.spread():
             self._pick_registers(registers, layout, why)
 
-    def _view(self, op: ViewOp) -> None:
-        if op.result.type.layout is None and op.is_global and not has_run_time_strides(op.source_type):
+    def _view(self, op: tirx.ViewOp) -> None:
+        if op.result.type.layout is None and op.is_global and not tirx.has_run_time_strides(op.source_type):
             layout = op.derived_layout(op.result.type.dims)
             assert isinstance(layout, TileLayout), layout  # the verifier of views looks for it
             place(op.result, layout)
@@ -201,14 +186,14 @@ class _Picker:
     def _picked(
         self, tile: SSAValue, layout: TileLayout | ComposeLayout, why: str, *, is_operand: bool = False
     ) -> None:
-        if not isinstance(tile.owner, AllocOp):
+        if not isinstance(tile.owner, tirx.AllocOp):
             raise LayoutChoiceError(
                 self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation"
             )
         place(tile, layout)
-        remark(tile.owner, Picked(str(layout_attr(layout)), why, is_operand))
+        remark(tile.owner, Picked(str(tirx.layout_attr(layout)), why, is_operand))
 
-    def _wanted(self, op: TileOpInterface) -> None:
+    def _wanted(self, op: tirx.TileOpInterface) -> None:
         """Gives the tiles of an operation that have no layout the one that it asks for."""
         assert isinstance(op, Operation)
         wanted = op.wanted_layouts(self.kernel.target_info)
@@ -217,40 +202,40 @@ class _Picker:
         for index, layout in indices:
             tile = (*op.operands, *op.results)[index]
             try:
-                TileType.of(tile).with_layout(layout)
+                tirx.TileType.of(tile).with_layout(layout)
             except VerifyException as error:
                 raise ForeignOperationError(op, f"'{op.name}': {error}") from error
             reason = f"what '{op.name}' asks for"
             if not is_register_tile(tile):
-                if TileType.of(tile).layout is None:
+                if tirx.TileType.of(tile).layout is None:
                     self._picked(tile, layout, reason)
             elif (registers := self.registers.of(tile)).type.layout is None:
                 self._pick_registers(registers, layout, reason)
 
-    def _scales(self, mma: MmaOp) -> None:
+    def _scales(self, mma: tirx.MmaOp) -> None:
         """Places scale factors in tensor memory as products read them, in shared memory as `tcgen05.cp` does."""
         for index in range(len(mma.scales)):
-            root = base_allocation(mma.scales[index])
+            root = tirx.base_allocation(mma.scales[index])
             try:
                 scaling = product_shape(Product.of(mma)).scaling
                 halves = 1 if scaling is None else scaling.halves_of(index)
-                if scaling is not None and TileType.of(root).layout is None:
-                    layout = scale_tmem_layout(TileType.of(root).dims, halves)
+                if scaling is not None and tirx.TileType.of(root).layout is None:
+                    layout = scale_tmem_layout(tirx.TileType.of(root).dims, halves)
                     what = f"{('SFA', 'SFB')[index]} of kind {scaling.vector.kind}, {scaling.vector.name}"
                     self._picked(root, layout, what)
             except ILLEGAL as e:
                 raise LocatedError(mma, str(e)) from e
-            for op, part in list(views_in_use(base_allocation(mma.scales[index]))):
-                if not isinstance(op, CopyOp) or op.destination is not part or op.source_type.layout is not None:
+            for op, part in list(tirx.views_in_use(tirx.base_allocation(mma.scales[index]))):
+                if not isinstance(op, tirx.CopyOp) or op.destination is not part or op.source_type.layout is not None:
                     continue
-                source = base_allocation(op.source)
-                if TileType.of(source).memory is not MemorySpace.SHARED:
+                source = tirx.base_allocation(op.source)
+                if tirx.TileType.of(source).memory is not tirx.MemorySpace.SHARED:
                     continue
                 try:
-                    layout = scale_smem_layout(TileType.of(source).dims, halves)
+                    layout = scale_smem_layout(tirx.TileType.of(source).dims, halves)
                 except (LegalityError, LayoutError) as e:
                     raise LocatedError(op, str(e)) from e
-                block = "x".join(map(str, block_shape(TileType.of(source).dims, halves)))
+                block = "x".join(map(str, block_shape(tirx.TileType.of(source).dims, halves)))
                 self._picked(source, layout, f"blocks of {block} scale factors for tcgen05.cp")
 
     def _pick_registers(self, registers: RegisterClass, layout: TileLayout | ComposeLayout, why: str) -> None:
@@ -259,12 +244,12 @@ class _Picker:
         except TileTypeError as e:  # more elements in a thread than a tile may have
             raise LayoutChoiceError(registers.first_op, str(e)) from e
         self.flow.placed(registers)
-        remark(registers.first_op, Picked(str(layout_attr(layout)), why))
+        remark(registers.first_op, Picked(str(tirx.layout_attr(layout)), why))
 
     def _written(self, registers: RegisterClass) -> None:
         """Gives values without a layout the one that is written on others of their class."""
-        placed = [value for value in registers.values if PendingType.tile_of(value).layout is not None]
-        layouts = [layout for value in placed if (layout := PendingType.tile_of(value).layout) is not None]
+        placed = [value for value in registers.values if tirx.PendingType.tile_of(value).layout is not None]
+        layouts = [layout for value in placed if (layout := tirx.PendingType.tile_of(value).layout) is not None]
         for value, other in zip(placed[1:], layouts[1:], strict=True):
             if not same_layout(layouts[0], other):
                 raise LayoutChoiceError(
@@ -277,12 +262,12 @@ class _Picker:
                 registers, lambda type_: type_ if type_.layout is not None else type_.with_layout(layouts[0])
             )
 
-    def _wgmma(self, mma: MmaOp | AsyncMmaOp) -> None:
+    def _wgmma(self, mma: tirx.MmaOp | tirx.AsyncMmaOp) -> None:
         """Gives register operands without a layout the fragments of wgmma; what is written is checked later."""
         tiles = [(mma.accumulator, "accumulator"), (mma.a, "A"), (mma.metadata, "metadata")]
         in_registers = [
             self.registers.of(tile)
-            if tile is not None and PendingType.tile_of(tile).memory is MemorySpace.REGISTER
+            if tile is not None and tirx.PendingType.tile_of(tile).memory is tirx.MemorySpace.REGISTER
             else None
             for tile, _ in tiles
         ]
@@ -294,16 +279,16 @@ class _Picker:
             raise LocatedError(mma, str(e)) from e
         for registers, (_, name), layout in zip(in_registers, tiles, layouts, strict=True):
             if registers is not None and layout is not None and registers.type.layout is None:
-                self._pick_registers(registers, layout, f"{name} of wgmma over {thread_set(mma).count} threads")
+                self._pick_registers(registers, layout, f"{name} of wgmma over {tirx.thread_set(mma).count} threads")
 
-    def _mma_sync(self, mma: MmaOp) -> None:
+    def _mma_sync(self, mma: tirx.MmaOp) -> None:
         sums = mma.accumulator if mma.result is None else mma.result
         tiles = mma.a, mma.b, sums
         for name, tile in zip(("A", "B"), tiles, strict=False):
             if not is_register_tile(tile):
                 raise StageError(
                     mma,
-                    f"expected {name} in registers for mma.sync, found it in {TileType.of(tile).memory.place}; "
+                    f"expected {name} in registers for mma.sync, found it in {tirx.TileType.of(tile).memory.place}; "
                     "tirx-load-operands loads it (wgmma on sm_90a reads it there)",
                 )
         classes = [self.registers.of(tile) for tile in tiles]
@@ -322,12 +307,12 @@ class _Picker:
 
         *batch, m, n = mma.accumulator_type.dims
         k = mma.a_type.dims[-1]
-        threads = thread_set(mma).count
+        threads = tirx.thread_set(mma).count
         warps, rest = divmod(threads, WARP_SIZE)
         if rest:
             raise WholeWarpsError(mma, f"expected whole warps for mma.sync, found {threads} threads")
         majors = operand_major(classes[0]), operand_major(classes[1])
-        types = mma.a_type.dtype.name, TileType.of(sums).dtype.name
+        types = mma.a_type.dtype.name, tirx.TileType.of(sums).dtype.name
         try:
             variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
             sizes, whole_rows = (m, n, k), self.flow.has_rows(self.registers.of(sums))
@@ -335,14 +320,14 @@ class _Picker:
             pick = partial(pick_fragments, *sizes, *types, *grid, (variant,), whole_rows=whole_rows)
             # Odd extents may leave all of an operand to every warp. Costs of so many registers take long to find.
             for tile, layout in zip(tiles, pick((ROW_ORDERS[0], ROW_ORDERS[0]), True), strict=True):
-                bits = layout.span("m") * TileType.of(tile).dtype.storage_bits
+                bits = layout.span("m") * tirx.TileType.of(tile).dtype.storage_bits
                 check_registers(mma, bits * threads, threads)
             layouts = fragments_as_placed(classes, pick) if placed else cheapest_fragments(classes, pick)
-            rows_of_b = TileType.of(mma.scale_b).dims[0] if mma.scale_b is not None else None
+            rows_of_b = tirx.TileType.of(mma.scale_b).dims[0] if mma.scale_b is not None else None
             factors = () if rows_of_b is None else pick_scales(m, n, k, variant, warps, rows_of_b, whole_rows)
         except (FragmentError, LayoutError) as e:
             raise LocatedError(mma, str(e)) from e
-        mma.plan = PlanAttr(MmaSyncPlan((variant.name,)))
+        mma.plan = tirx.PlanAttr(tirx.MmaSyncPlan((variant.name,)))
         for tile, layout in zip(mma.scales, factors, strict=True):
             if (scales := self.registers.of(tile)).type.layout is None:
                 self._pick_registers(scales, layout, f"scale factors of mma.sync over {warps} warps")
@@ -368,7 +353,7 @@ class _Picker:
             layout = fragments_as_placed([*classes[:2], start], half).c
             self._pick_registers(start, layout, "fragments of C in f16, of a product whose result is f32")
 
-    def _staged_or_plain(self, alloc: AllocOp, loaded: Iterable[RegisterClass]) -> None:
+    def _staged_or_plain(self, alloc: tirx.AllocOp, loaded: Iterable[RegisterClass]) -> None:
         """Picks the layout of a tile in memory that no instruction dictates; `loaded` are operands loaded from it."""
         type_ = alloc.result.type
         loads = [
@@ -376,25 +361,25 @@ class _Picker:
             for registers in loaded
             if isinstance(layout := registers.type.layout, TileLayout)
             for load in fragment_loads(registers, layout)
-            if base_allocation(load.part) is alloc.result
+            if tirx.base_allocation(load.part) is alloc.result
         ]
         if loads:
             choice = choose_staged_layout(alloc.result, loads)
             self._picked(alloc.result, choice.tile.layout, choice.reason)
             return
-        if type_.memory is MemorySpace.TENSOR:
+        if type_.memory is tirx.MemorySpace.TENSOR:
             self._picked(alloc.result, self._plain_tensor_layout(alloc), "rows on lanes")
             return
         self._picked(alloc.result, TileLayout.row_major(type_.dims), "row-major")
 
     @staticmethod
-    def _plain_tensor_layout(alloc: AllocOp) -> TileLayout:
+    def _plain_tensor_layout(alloc: tirx.AllocOp) -> TileLayout:
         """The layout of a tensor tile that no product reads or writes: that of one that it is copied from or to."""
         type_ = alloc.result.type
-        for op, tile in views_in_use(alloc.result):
-            if isinstance(op, CopyOp) and tile is alloc.result:
-                other = TileType.of(op.destination if op.source is tile else op.source)
-                if other.memory is MemorySpace.TENSOR and isinstance(other.layout, TileLayout):
+        for op, tile in tirx.views_in_use(alloc.result):
+            if isinstance(op, tirx.CopyOp) and tile is alloc.result:
+                other = tirx.TileType.of(op.destination if op.source is tile else op.source)
+                if other.memory is tirx.MemorySpace.TENSOR and isinstance(other.layout, TileLayout):
                     return other.layout
         try:
             return plain_tensor_layout(type_.dims)
@@ -403,7 +388,7 @@ class _Picker:
 
     def _runs(self, registers: RegisterClass) -> None:
         """Lets a register tile of 6-bit elements go to memory and back in whole words."""
-        threads = thread_set(registers.first_op).count
+        threads = tirx.thread_set(registers.first_op).count
         try:
             layout = run_distribution(registers.type.dims, threads)
         except (LayoutError, LegalityError) as e:
@@ -412,11 +397,11 @@ class _Picker:
 
     def _registers(self, registers: RegisterClass) -> None:
         type_ = registers.type
-        threads = thread_set(registers.first_op).count
-        placed = [end for end in map(TileType.of, registers.memory) if end.layout is not None]
-        tensors = [end for end in placed if end.memory is MemorySpace.TENSOR]
+        threads = tirx.thread_set(registers.first_op).count
+        placed = [end for end in map(tirx.TileType.of, registers.memory) if end.layout is not None]
+        tensors = [end for end in placed if end.memory is tirx.MemorySpace.TENSOR]
         memories: list[tuple[Memory, TileLayout | ComposeLayout]] = [
-            ("global" if end.memory is MemorySpace.GLOBAL else "shared", end.layout)
+            ("global" if end.memory is tirx.MemorySpace.GLOBAL else "shared", end.layout)
             for end in placed
             if end.layout is not None
         ] or [("global", TileLayout.row_major(type_.dims))]
@@ -464,4 +449,4 @@ class TirxPickLayoutsPass(ModulePass):
     name = "tirx-pick-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for_each(kernels(op), lambda kernel: _Picker(kernel).run())
+        for_each(tirx.kernels(op), lambda kernel: _Picker(kernel).run())

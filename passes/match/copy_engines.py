@@ -12,22 +12,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from tirx.copy.matrix import MatrixPlan, plan_matrices
 from tirx.diagnostics import LocatedError
+from tirx.dialects import tirx
 from tirx.dialects.ptx.reductions import Red
-from tirx.dialects.tirx import (
-    AsyncCopyOp,
-    CopyOp,
-    Engine,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    StoreOp,
-    TileType,
-    ViewOp,
-    base_allocation,
-    indexed_view,
-    thread_set,
-    views_in_use,
-)
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.hw.errors import MissingLayoutError, ScaleFactorError, ThreadCopyError
 from tirx.hw.features import required_version, supports
@@ -41,12 +27,12 @@ from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
 
 _scale_copies = lru_cache(maxsize=256)(scale_copies)
 
-_TENSOR_ENGINES: Mapping[tuple[bool, bool], Engine] = MappingProxyType(
+_TENSOR_ENGINES: Mapping[tuple[bool, bool], tirx.Engine] = MappingProxyType(
     {
-        (False, False): Engine.LD_ST,
-        (True, False): Engine.TCGEN05_LD,
-        (False, True): Engine.TCGEN05_ST,
-        (True, True): Engine.TCGEN05_LD,
+        (False, False): tirx.Engine.LD_ST,
+        (True, False): tirx.Engine.TCGEN05_LD,
+        (False, True): tirx.Engine.TCGEN05_ST,
+        (True, True): tirx.Engine.TCGEN05_LD,
     }
 )
 """Whether source and destination are in tensor memory -> the engine. The other end, where it is not registers, is
@@ -57,21 +43,21 @@ reached by `ld_st` or `tcgen05_st` once `tirx-expand-copies` has taken the copy 
 class _MatrixEngine:
     """Moves tiles between shared memory and registers, on targets that have the instruction."""
 
-    engine: Engine
+    engine: tirx.Engine
     feature: str
     repeats: bool
     """Returns True if several warps may move the same elements."""
 
 
-_MATRIX_ENGINES: Mapping[type[LoadOp | StoreOp], _MatrixEngine] = MappingProxyType(
+_MATRIX_ENGINES: Mapping[type[tirx.LoadOp | tirx.StoreOp], _MatrixEngine] = MappingProxyType(
     {
-        LoadOp: _MatrixEngine(Engine.LDMATRIX, "ldmatrix", repeats=True),
-        StoreOp: _MatrixEngine(Engine.STMATRIX, "stmatrix", repeats=False),
+        tirx.LoadOp: _MatrixEngine(tirx.Engine.LDMATRIX, "ldmatrix", repeats=True),
+        tirx.StoreOp: _MatrixEngine(tirx.Engine.STMATRIX, "stmatrix", repeats=False),
     }
 )
 
 
-def match_engine(copy: CopyOp) -> Engine | None:
+def match_engine(copy: tirx.CopyOp) -> tirx.Engine | None:
     """Chooses the engine of a copy; None for one between registers, which moves nothing. One to or from registers keeps
     a written engine of `match_transfer`, which looks at the layouts once they are there.
 
@@ -92,24 +78,24 @@ def match_engine(copy: CopyOp) -> Engine | None:
     return found
 
 
-def _written_engines(copy: CopyOp) -> tuple[Engine, ...]:
+def _written_engines(copy: tirx.CopyOp) -> tuple[tirx.Engine, ...]:
     """The engines that a copy can have besides the one that `match_engine` chooses."""
     match copy.source_type.memory, copy.destination_type.memory:
-        case MemorySpace.SHARED, MemorySpace.REGISTER:
-            return (Engine.LDMATRIX,)
-        case MemorySpace.REGISTER, MemorySpace.SHARED:
-            return (Engine.STMATRIX,)
-        case MemorySpace.GLOBAL, MemorySpace.SHARED:
-            return Engine.TMA, Engine.CP_ASYNC, Engine.LD_ST
-        case MemorySpace.SHARED, MemorySpace.GLOBAL if copy.reduce is not None:
-            return (Engine.LD_ST,)
-        case MemorySpace.SHARED, MemorySpace.GLOBAL:
-            return Engine.TMA_STORE, Engine.LD_ST
+        case tirx.MemorySpace.SHARED, tirx.MemorySpace.REGISTER:
+            return (tirx.Engine.LDMATRIX,)
+        case tirx.MemorySpace.REGISTER, tirx.MemorySpace.SHARED:
+            return (tirx.Engine.STMATRIX,)
+        case tirx.MemorySpace.GLOBAL, tirx.MemorySpace.SHARED:
+            return tirx.Engine.TMA, tirx.Engine.CP_ASYNC, tirx.Engine.LD_ST
+        case tirx.MemorySpace.SHARED, tirx.MemorySpace.GLOBAL if copy.reduce is not None:
+            return (tirx.Engine.LD_ST,)
+        case tirx.MemorySpace.SHARED, tirx.MemorySpace.GLOBAL:
+            return tirx.Engine.TMA_STORE, tirx.Engine.LD_ST
         case _:
             return ()
 
 
-def check_written(copy: CopyOp | AsyncCopyOp, engine: Engine) -> None:
+def check_written(copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine) -> None:
     """Raises LocatedError where a written engine between global and shared memory cannot do a copy, and why."""
     if engine not in ASYNC_FEATURES:
         for tile in (copy.source, copy.destination):
@@ -122,7 +108,7 @@ def check_written(copy: CopyOp | AsyncCopyOp, engine: Engine) -> None:
         raise WrittenChoiceError(copy, f"expected a copy that engine {engine} can do: {e}") from e
 
 
-def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
+def match_transfer(op: tirx.LoadOp | tirx.StoreOp) -> tirx.Engine | None:
     """Chooses the engine of a load or store of registers: matrix instructions for fragments that rows of 16 bytes in
     shared memory hold, on targets that have them. None for tiles in other memories, which have one engine each.
 
@@ -130,25 +116,25 @@ def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
     """
     row = _MATRIX_ENGINES[type(op)]
     memory, registers = _ends(op)
-    if (problem := beyond_threads(op.source if isinstance(op, LoadOp) else op.destination)) is not None:
+    if (problem := beyond_threads(op.source if isinstance(op, tirx.LoadOp) else op.destination)) is not None:
         raise RegisterLayoutError(op, problem)
     if registers.dtype.bits == PACKED_BITS:  # words are moved, not elements
-        if op.engine is not None and op.engine.data is not Engine.LD_ST:
+        if op.engine is not None and op.engine.data is not tirx.Engine.LD_ST:
             raise WrittenChoiceError(
-                op, f"expected {Engine.LD_ST} for {PACKED_BITS}-bit elements, found {op.engine.data}"
+                op, f"expected {tirx.Engine.LD_ST} for {PACKED_BITS}-bit elements, found {op.engine.data}"
             )
-        return Engine.LD_ST if memory.memory is MemorySpace.SHARED else None
-    if memory.memory is not MemorySpace.SHARED or memory.layout is None or registers.layout is None:
+        return tirx.Engine.LD_ST if memory.memory is tirx.MemorySpace.SHARED else None
+    if memory.memory is not tirx.MemorySpace.SHARED or memory.layout is None or registers.layout is None:
         return None if op.engine is None else op.engine.data
-    by_element = isinstance(op, StoreOp) and op.reduce is not None
-    if by_element or is_seen(op) or (op.engine is not None and op.engine.data is Engine.LD_ST):
-        return Engine.LD_ST
+    by_element = isinstance(op, tirx.StoreOp) and op.reduce is not None
+    if by_element or is_seen(op) or (op.engine is not None and op.engine.data is tirx.Engine.LD_ST):
+        return tirx.Engine.LD_ST
     target = target_of(op)
     supported = target is None or supports(target, row.feature)
     if supported and planned_matrices(op) is not None:
         return row.engine
     if op.engine is None:
-        return Engine.LD_ST
+        return tirx.Engine.LD_ST
     try:
         if target is not None:
             required_version(row.feature, target)
@@ -162,7 +148,7 @@ def match_transfer(op: LoadOp | StoreOp) -> Engine | None:
     )
 
 
-def planned_matrices(op: LoadOp | StoreOp) -> MatrixPlan | None:
+def planned_matrices(op: tirx.LoadOp | tirx.StoreOp) -> MatrixPlan | None:
     """The matrix instructions of a load or store between shared memory and registers; None where there are none."""
     memory, registers = _ends(op)
     layout = registers.layout
@@ -171,42 +157,44 @@ def planned_matrices(op: LoadOp | StoreOp) -> MatrixPlan | None:
     if not _MATRIX_ENGINES[type(op)].repeats and any(it.axis == "warpid" for it in layout.replica):
         return None
     try:
-        return plan_matrices(layout, memory.layout, registers.dims, registers.dtype.storage_bits, thread_set(op).count)
+        return plan_matrices(
+            layout, memory.layout, registers.dims, registers.dtype.storage_bits, tirx.thread_set(op).count
+        )
     except LayoutError:
         return None  # the load itself says what is wrong with the layouts
 
 
-def _ends(op: LoadOp | StoreOp) -> tuple[TileType, TileType]:
+def _ends(op: tirx.LoadOp | tirx.StoreOp) -> tuple[tirx.TileType, tirx.TileType]:
     """The types of the tile in memory and of that in registers."""
-    if isinstance(op, LoadOp):
-        return TileType.of(op.source), op.result.type
-    return TileType.of(op.destination), TileType.of(op.value)
+    if isinstance(op, tirx.LoadOp):
+        return tirx.TileType.of(op.source), op.result.type
+    return tirx.TileType.of(op.destination), tirx.TileType.of(op.value)
 
 
-def _engine(copy: CopyOp) -> Engine | None:
+def _engine(copy: tirx.CopyOp) -> tirx.Engine | None:
     if is_scale_copy(copy):
         planned_scale_copies(copy)
-        return Engine.TCGEN05_CP
+        return tirx.Engine.TCGEN05_CP
     if is_seen(copy):
         return engine_between(copy.source_type.memory, copy.destination_type.memory)
-    if indexed_view(copy.source) is not None and async_engine(copy).engine is Engine.CP_ASYNC:
-        return Engine.CP_ASYNC
+    if tirx.indexed_view(copy.source) is not None and async_engine(copy).engine is tirx.Engine.CP_ASYNC:
+        return tirx.Engine.CP_ASYNC
     origin = Origin.of(copy.destination)
     is_box = origin is None or origin.view.is_box
-    if copy.reduce is not None and copy.source_type.memory is not MemorySpace.TENSOR and is_box:
+    if copy.reduce is not None and copy.source_type.memory is not tirx.MemorySpace.TENSOR and is_box:
         try:
-            check_engine(copy, Engine.TMA_REDUCE, is_written=copy.engine is not None)
+            check_engine(copy, tirx.Engine.TMA_REDUCE, is_written=copy.engine is not None)
         except ILLEGAL:
             by_threads = threads_combine(copy.reduce.data, copy.source_type.element_type)
             if not by_threads or beyond_threads(copy.destination) is not None:
                 raise
-            return Engine.LD_ST
-        return Engine.TMA_REDUCE
+            return tirx.Engine.LD_ST
+        return tirx.Engine.TMA_REDUCE
     for tile in (copy.source, copy.destination):
         problem = beyond_threads(tile)
         if problem is not None or run_time_strides(tile) or clipped_view(tile) is not None:
             choice = async_engine(copy)
-            if choice.engine in (Engine.TMA, Engine.TMA_STORE):
+            if choice.engine in (tirx.Engine.TMA, tirx.Engine.TMA_STORE):
                 return choice.engine
             if problem is not None:
                 raise ThreadCopyError(f"{problem} ({choice.reason})")
@@ -224,47 +212,47 @@ def threads_combine(operation: str, element: Attribute) -> bool:
             return False
 
 
-def is_seen(op: CopyOp | AsyncCopyOp | LoadOp | StoreOp) -> bool:
+def is_seen(op: tirx.CopyOp | tirx.AsyncCopyOp | tirx.LoadOp | tirx.StoreOp) -> bool:
     """Returns True if an operation moves a tile of shared memory by way of a `tirx.view` of it."""
-    return any(isinstance(view := tile.owner, ViewOp) and not view.is_global for tile in op.operands)
+    return any(isinstance(view := tile.owner, tirx.ViewOp) and not view.is_global for tile in op.operands)
 
 
 def beyond_threads(tile: SSAValue) -> str | None:
     """Why loads and stores of threads do not move a tile of global memory, though tensor maps may; None if they do."""
-    return why_beyond_threads(tile) if TileType.of(tile).memory is MemorySpace.GLOBAL else None
+    return why_beyond_threads(tile) if tirx.TileType.of(tile).memory is tirx.MemorySpace.GLOBAL else None
 
 
-def engine_between(source: MemorySpace, destination: MemorySpace) -> Engine | None:
+def engine_between(source: tirx.MemorySpace, destination: tirx.MemorySpace) -> tirx.Engine | None:
     """The engine between two memories, but for scale factors; None between registers."""
-    if source is MemorySpace.REGISTER and destination is MemorySpace.REGISTER:
+    if source is tirx.MemorySpace.REGISTER and destination is tirx.MemorySpace.REGISTER:
         return None
-    return _TENSOR_ENGINES[source is MemorySpace.TENSOR, destination is MemorySpace.TENSOR]
+    return _TENSOR_ENGINES[source is tirx.MemorySpace.TENSOR, destination is tirx.MemorySpace.TENSOR]
 
 
-def is_scale_copy(copy: CopyOp) -> bool:
+def is_scale_copy(copy: tirx.CopyOp) -> bool:
     """Returns True if a copy is to a tile of scale factors."""
     return holds_scales(copy.destination)
 
 
 def holds_scales(tile: SSAValue) -> bool:
     """Returns True if a product reads scale factors from the allocation of the tile."""
-    return TileType.of(tile).memory is MemorySpace.TENSOR and any(
-        isinstance(op, MmaOp) and part in op.scales for op, part in views_in_use(base_allocation(tile))
+    return tirx.TileType.of(tile).memory is tirx.MemorySpace.TENSOR and any(
+        isinstance(op, tirx.MmaOp) and part in op.scales for op, part in tirx.views_in_use(tirx.base_allocation(tile))
     )
 
 
-def planned_scale_copies(copy: CopyOp | AsyncCopyOp) -> tuple[ScaleCopy, ...]:
+def planned_scale_copies(copy: tirx.CopyOp | tirx.AsyncCopyOp) -> tuple[ScaleCopy, ...]:
     """The `tcgen05.cp` of a copy of scale factors. Raises LegalityError for one that tcgen05.cp cannot do."""
-    source, destination = TileType.of(copy.source), TileType.of(copy.destination)
+    source, destination = tirx.TileType.of(copy.source), tirx.TileType.of(copy.destination)
     check_scale_source(source)
     if (from_layout := source.layout) is None or not isinstance(to_layout := destination.layout, TileLayout):
         raise MissingLayoutError("expected layouts on both tiles; tirx-pick-layouts chooses them")
     return _scale_copies(from_layout, to_layout, source.dims)
 
 
-def check_scale_source(source: TileType) -> None:
+def check_scale_source(source: tirx.TileType) -> None:
     """Raises LegalityError unless scale factors come from a tile that tcgen05.cp reads."""
-    if source.memory is not MemorySpace.SHARED:
+    if source.memory is not tirx.MemorySpace.SHARED:
         raise ScaleFactorError(
             "expected scale factors from a shared tile, which tcgen05.cp copies to all four partitions of lanes, "
             f"found one in {source.memory.place}"

@@ -10,19 +10,7 @@ from typing import TypeVar
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
-from tirx.dialects.tirx import (
-    AllocOp,
-    CopyOp,
-    KernelOp,
-    LoadOp,
-    MapOp,
-    MmaOp,
-    StoreOp,
-    SubviewOp,
-    TileType,
-    TransposeOp,
-    ViewOp,
-)
+from tirx.dialects import tirx
 from tirx.passes.match.tile_choice import Operands
 
 _T = TypeVar("_T")
@@ -32,10 +20,10 @@ _T = TypeVar("_T")
 class KernelProduct:
     """The first product of a kernel, and the views of global memory that A and B come from and D goes to."""
 
-    mma: MmaOp
-    a: ViewOp
-    b: ViewOp
-    d: ViewOp
+    mma: tirx.MmaOp
+    a: tirx.ViewOp
+    b: tirx.ViewOp
+    d: tirx.ViewOp
     exchanged: bool
     """Sums go to D with their dimensions swapped."""
 
@@ -49,7 +37,7 @@ class KernelProduct:
             (m, n, k),
             _element(self.a.source_type),
             _element(self.b.source_type),
-            TileType.of(self.mma.accumulator).element_type,
+            tirx.TileType.of(self.mma.accumulator).element_type,
             _element(self.d.source_type),
             prod(max(1, size) for size in shape[:-2]),
             self.exchanged,
@@ -60,13 +48,13 @@ def _element(type_: MemRefType[Attribute]) -> Attribute:
     return type_.element_type
 
 
-def product_of(kernel: KernelOp) -> KernelProduct | None:
+def product_of(kernel: tirx.KernelOp) -> KernelProduct | None:
     """The product of a kernel of the tile level; None where there is none whose operands are views of two dimensions.
 
     Only copies, loads, stores, maps and, behind the product, transpositions may lie between it and global memory.
     """
     for mma in kernel.walk():
-        if not isinstance(mma, MmaOp):
+        if not isinstance(mma, tirx.MmaOp):
             continue
         a, b, found = _source(mma.a, set()), _source(mma.b, set()), _destination(mma.accumulator, set())
         if a is not None and b is not None and found is not None and len(found[0].source_type.get_shape()) >= 2:
@@ -74,45 +62,45 @@ def product_of(kernel: KernelOp) -> KernelProduct | None:
     return None
 
 
-def _source(tile: SSAValue, seen: set[SSAValue]) -> ViewOp | None:
+def _source(tile: SSAValue, seen: set[SSAValue]) -> tirx.ViewOp | None:
     """The view that the elements of a tile come from."""
     match tile.owner:
-        case ViewOp() as view:
+        case tirx.ViewOp() as view:
             return view
-        case SubviewOp() as part:
+        case tirx.SubviewOp() as part:
             return _source(part.source, seen)
-        case LoadOp() as load:
+        case tirx.LoadOp() as load:
             return _source(load.source, seen)
-        case AllocOp() if tile not in seen:
+        case tirx.AllocOp() if tile not in seen:
             seen.add(tile)
             writers = (use.operation for use in tile.uses)
-            sources = (op.source for op in writers if isinstance(op, CopyOp) and op.destination is tile)
+            sources = (op.source for op in writers if isinstance(op, tirx.CopyOp) and op.destination is tile)
             return _first(_source(source, seen) for source in sources)
         case _:
             return None
 
 
-def _destination(tile: SSAValue, seen: set[SSAValue], turned: bool = False) -> tuple[ViewOp, bool] | None:
+def _destination(tile: SSAValue, seen: set[SSAValue], turned: bool = False) -> tuple[tirx.ViewOp, bool] | None:
     """The view that the elements of a tile go to, as they are or by way of maps; True if with dimensions swapped."""
     if tile in seen:
         return None
     seen.add(tile)
-    if isinstance(tile.owner, ViewOp):
+    if isinstance(tile.owner, tirx.ViewOp):
         return tile.owner, turned
     following: list[SSAValue] = []
     for use in tile.uses:
         match use.operation:
-            case CopyOp() as op if op.source is tile:
+            case tirx.CopyOp() as op if op.source is tile:
                 following.append(op.destination)
-            case StoreOp() as op if op.value is tile:
+            case tirx.StoreOp() as op if op.value is tile:
                 following.append(op.destination)
-            case LoadOp() as op:
+            case tirx.LoadOp() as op:
                 following.append(op.result)
-            case MapOp() as op if tile in op.ins:
+            case tirx.MapOp() as op if tile in op.ins:
                 following += [*op.outs, *op.results]
-            case MmaOp() as op if op.result is not None and op.accumulator is tile:
+            case tirx.MmaOp() as op if op.result is not None and op.accumulator is tile:
                 following.append(op.result)
-            case TransposeOp() as op if op.order == (1, 0):
+            case tirx.TransposeOp() as op if op.order == (1, 0):
                 return _destination(op.result, seen, not turned)
             case _:
                 pass

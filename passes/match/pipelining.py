@@ -13,29 +13,8 @@ from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from tirx.dialects import tirx
 from tirx.dialects.nesting import walk
-from tirx.dialects.tirx import (
-    AllocOp,
-    AsyncCopyOp,
-    AtOp,
-    CopyOp,
-    Engine,
-    FillOp,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    OrderingOp,
-    ReshapeOp,
-    StoreOp,
-    SubviewOp,
-    TileType,
-    TransposeOp,
-    ViewOp,
-    WordsOp,
-    base_allocation,
-    is_foreign,
-    tile_effects,
-)
 from tirx.layout.arrays import np
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.scheduled import SCHEDULED
@@ -67,8 +46,8 @@ class Access:
 class StagedTile:
     """A tile that every iteration fills from another memory before it reads it."""
 
-    alloc: AllocOp
-    fills: tuple[CopyOp, ...]
+    alloc: tirx.AllocOp
+    fills: tuple[tirx.CopyOp, ...]
     reads: tuple[Access, ...]
 
     @property
@@ -77,24 +56,24 @@ class StagedTile:
         return tile_name(self.alloc)
 
 
-def tile_name(alloc: AllocOp) -> str:
+def tile_name(alloc: tirx.AllocOp) -> str:
     """The tile of an allocation in a message."""
     hint = alloc.result.name_hint
     return f"%{hint}" if hint else "a tile"
 
 
-def copies_to_shared(loop: scf.ForOp) -> list[CopyOp]:
+def copies_to_shared(loop: scf.ForOp) -> list[tirx.CopyOp]:
     """The copies from global to shared memory in a loop, not those of the loops inside of it."""
-    return [op for op in _own_operations(loop.body.block) if isinstance(op, CopyOp) and is_fill(op)]
+    return [op for op in _own_operations(loop.body.block) if isinstance(op, tirx.CopyOp) and is_fill(op)]
 
 
-def is_fill(op: CopyOp) -> bool:
+def is_fill(op: tirx.CopyOp) -> bool:
     """True for a copy from global to shared memory that the slots of a ring could be filled by."""
-    by_threads = op.engine is not None and op.engine.data is Engine.CP_ASYNC  # which know their indices
+    by_threads = op.engine is not None and op.engine.data is tirx.Engine.CP_ASYNC  # which know their indices
     for tile in op.operands:
-        if isinstance(view := tile.owner, ViewOp) and not (view.joins_rings or (view.is_global and by_threads)):
+        if isinstance(view := tile.owner, tirx.ViewOp) and not (view.joins_rings or (view.is_global and by_threads)):
             return False
-    return op.source_type.memory is MemorySpace.GLOBAL and op.destination_type.memory is MemorySpace.SHARED
+    return op.source_type.memory is tirx.MemorySpace.GLOBAL and op.destination_type.memory is tirx.MemorySpace.SHARED
 
 
 def _own_operations(block: Block) -> Iterator[Operation]:
@@ -120,7 +99,7 @@ def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
     """
     for use in tile.uses:
         match use.operation:
-            case SubviewOp() | ReshapeOp() | TransposeOp() | WordsOp() as view:
+            case tirx.SubviewOp() | tirx.ReshapeOp() | tirx.TransposeOp() | tirx.WordsOp() as view:
                 yield from accesses(view.result)
             case op:
                 yield op, tile
@@ -128,9 +107,9 @@ def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:
 
 def writes_to(op: Operation, tile: SSAValue) -> bool:
     """True if an operation may write a tile that it uses. Unknown operations write what they are given."""
-    if isinstance(op, AsyncCopyOp):
+    if isinstance(op, tirx.AsyncCopyOp):
         return op.destination is tile
-    return any(tile is written for written in tile_effects(op).writes)
+    return any(tile is written for written in tirx.tile_effects(op).writes)
 
 
 _HARDWARE = ("ptx.", "tcgen05.", "wgmma.", "tirx.address", "tirx.barrier", "tirx.leader")
@@ -159,7 +138,7 @@ def stores_number(op: Operation) -> bool:
 
 def is_ordering(op: Operation) -> bool:
     """Returns True for an operation that orders what its block does with what other blocks do."""
-    return isinstance(op, OrderingOp) and (op.acquires or op.releases)
+    return isinstance(op, tirx.OrderingOp) and (op.acquires or op.releases)
 
 
 def require_no_ordering(kernel: Operation) -> None:
@@ -180,23 +159,23 @@ def check_loop(loop: scf.ForOp) -> None:
             raise NotApplicable(op, f"the loop stays sequential: '{op.name}' in it orders what blocks do")
 
 
-def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
+def staged_tile(loop: scf.ForOp, alloc: tirx.AllocOp) -> StagedTile:
     """The tile as one that each iteration of `loop` fills and then reads. Raises NotApplicable if it is not."""
     name = tile_name(alloc)
     found: list[Access] = []
     for op, tile in accesses(alloc.result):
         if (top := top_of(op, loop)) is None:
             raise NotApplicable(op, f"{name} keeps one buffer: '{op.name}' uses it outside of the loop")
-        if not isinstance(op, CopyOp | FillOp | LoadOp | MmaOp | StoreOp):
+        if not isinstance(op, tirx.CopyOp | tirx.FillOp | tirx.LoadOp | tirx.MmaOp | tirx.StoreOp):
             raise NotApplicable(op, f"{name} keeps one buffer: what '{op.name}' does with it is not known")
         found.append(Access(op, top, tile, writes_to(op, tile)))
     order = {op: i for i, op in enumerate(loop.body.block.ops)}
     found.sort(key=lambda access: order[access.top])
-    fills: list[CopyOp] = []
+    fills: list[tirx.CopyOp] = []
     for access in found:
         if not access.writes:
             continue
-        if not isinstance(access.op, CopyOp) or access.tile is not access.op.destination:
+        if not isinstance(access.op, tirx.CopyOp) or access.tile is not access.op.destination:
             raise NotApplicable(
                 access.op, f"{name} keeps one buffer: '{access.op.name}' writes it, which is no copy to it"
             )
@@ -225,7 +204,7 @@ def staged_tile(loop: scf.ForOp, alloc: AllocOp) -> StagedTile:
     return StagedTile(alloc, tuple(fills), tuple(reads))
 
 
-def _overwriting(alloc: AllocOp, fills: Sequence[CopyOp]) -> CopyOp | None:
+def _overwriting(alloc: tirx.AllocOp, fills: Sequence[tirx.CopyOp]) -> tirx.CopyOp | None:
     """The first copy that may write what one before it writes: in a slot, copies are not in order."""
     written = np.zeros(alloc.result.type.dims, np.bool_)
     for number, fill in enumerate(fills):
@@ -236,7 +215,7 @@ def _overwriting(alloc: AllocOp, fills: Sequence[CopyOp]) -> CopyOp | None:
     return None
 
 
-def covers(alloc: AllocOp, writes: Iterable[SSAValue], reads: Iterable[SSAValue]) -> bool:
+def covers(alloc: tirx.AllocOp, writes: Iterable[SSAValue], reads: Iterable[SSAValue]) -> bool:
     """True if views of an allocation that are written have all elements of those that are read."""
     written = np.zeros(alloc.result.type.dims, np.bool_)
     for tile in writes:
@@ -254,19 +233,19 @@ def covers(alloc: AllocOp, writes: Iterable[SSAValue], reads: Iterable[SSAValue]
 def box_of(tile: SSAValue, base: SSAValue) -> tuple[slice, ...] | None:
     """The elements of `base` that a view of it has, () for all; None if they are no known box of its dimensions."""
     starts: list[int] = []
-    extents = TileType.of(tile).dims
+    extents = tirx.TileType.of(tile).dims
     whole = False
     while tile is not base:
         match tile.owner:
-            case SubviewOp() as op if not whole and not op.indices:
+            case tirx.SubviewOp() as op if not whole and not op.indices:
                 starts = [a + b for a, b in zip(starts or [0] * len(extents), op.start, strict=True)]
                 tile = op.source
-            case ReshapeOp() as op if not starts:
+            case tirx.ReshapeOp() as op if not starts:
                 # A reshape of all elements has all elements; of a part of them, any.
                 whole, tile = True, op.source
-                if TileType.of(op.result).num_elements != TileType.of(base).num_elements:
+                if tirx.TileType.of(op.result).num_elements != tirx.TileType.of(base).num_elements:
                     return None
-            case AtOp() as op if isinstance(tile, OpResult) and (last := op.body.block.last_op) is not None:
+            case tirx.AtOp() as op if isinstance(tile, OpResult) and (last := op.body.block.last_op) is not None:
                 tile = last.operands[tile.index]
             case _:
                 return None
@@ -302,14 +281,14 @@ def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
     return list(found)
 
 
-def check_source(loop: scf.ForOp, fill: CopyOp) -> None:
+def check_source(loop: scf.ForOp, fill: tirx.CopyOp) -> None:
     """Raises NotApplicable unless a later iteration's source is known, and stays the same, in an earlier iteration."""
     for tile in (fill.source, fill.destination):
         try:
             slice_of(tile, loop)
         except NotApplicable as e:
             raise NotApplicable(e.where, f"'{fill.name}' cannot run ahead: {e.reason}") from e
-    source = base_allocation(fill.source)
+    source = tirx.base_allocation(fill.source)
     for op in walk(loop):
         if (found := written_memref(op, source)) is not None:
             raise NotApplicable(op, f"'{fill.name}' cannot run ahead: '{op.name}' may write {found}, which it reads")
@@ -317,16 +296,16 @@ def check_source(loop: scf.ForOp, fill: CopyOp) -> None:
 
 def written_memref(op: Operation, source: SSAValue) -> str | None:
     """The name of `source`, an argument in global memory, if an operation may write it; arguments do not overlap."""
-    if (op.regions and not is_foreign(op)) or is_pure(op):
+    if (op.regions and not tirx.is_foreign(op)) or is_pure(op):
         return None
     for operand in op.operands:
-        if isinstance(operand.type, TileType):
-            if operand.type.memory is not MemorySpace.GLOBAL or not writes_to(op, operand):
+        if isinstance(operand.type, tirx.TileType):
+            if operand.type.memory is not tirx.MemorySpace.GLOBAL or not writes_to(op, operand):
                 continue
         elif not isinstance(operand.type, MemRefType) or op.name == "memref.load":
             continue
-        elif is_foreign(op) and operand not in tile_effects(op).writes:
+        elif tirx.is_foreign(op) and operand not in tirx.tile_effects(op).writes:
             continue
-        if base_allocation(operand) is source:
+        if tirx.base_allocation(operand) is source:
             return f"%{source.name_hint}" if source.name_hint else "the memory"
     return None

@@ -13,41 +13,12 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from tirx.diagnostics import LocatedError, remark
-from tirx.dialects import tcgen05
+from tirx.dialects import tcgen05, tirx
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp, MbarrierWaitParityOp
 from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
 from tirx.dialects.tcgen05 import FencePosition, WaitFor, same_registers
-from tirx.dialects.tirx import (
-    AddressOp,
-    AllocOp,
-    AsyncCopyOp,
-    AsyncMmaOp,
-    BarrierOp,
-    CopyOp,
-    Engine,
-    EngineAttr,
-    KernelOp,
-    LeaderOp,
-    LoadOp,
-    MemoryPlan,
-    MemorySpace,
-    MmaOp,
-    ReturnOp,
-    RoleOp,
-    SlotOp,
-    StoreOp,
-    SubviewOp,
-    Tcgen05Plan,
-    ThreadSet,
-    TileType,
-    base_allocation,
-    kernels,
-    thread_owner,
-    thread_set,
-    transfer,
-)
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.arrays import np
@@ -75,23 +46,23 @@ ALL_CTAS = 0b11
 class _KernelLowering:
     """Lowers the tensor-memory operations of one kernel in place."""
 
-    def __init__(self, kernel: KernelOp):
+    def __init__(self, kernel: tirx.KernelOp):
         self.kernel = kernel
-        self.tensors: list[AllocOp] = []
-        self.products: list[MmaOp] = []
-        self.asynchronous: list[AsyncMmaOp | AsyncCopyOp] = []
-        self.transfers: list[CopyOp | LoadOp | StoreOp] = []
+        self.tensors: list[tirx.AllocOp] = []
+        self.products: list[tirx.MmaOp] = []
+        self.asynchronous: list[tirx.AsyncMmaOp | tirx.AsyncCopyOp] = []
+        self.transfers: list[tirx.CopyOp | tirx.LoadOp | tirx.StoreOp] = []
         for op in kernel.walk():
             match op:
-                case AllocOp() if op.result.type.memory is MemorySpace.TENSOR:
+                case tirx.AllocOp() if op.result.type.memory is tirx.MemorySpace.TENSOR:
                     self.tensors.append(op)
-                case MmaOp() if op.on_tensor_memory:
+                case tirx.MmaOp() if op.on_tensor_memory:
                     self.products.append(op)
-                case AsyncMmaOp() if op.on_tensor_memory:
+                case tirx.AsyncMmaOp() if op.on_tensor_memory:
                     self.asynchronous.append(op)
-                case AsyncCopyOp():
+                case tirx.AsyncCopyOp():
                     self.asynchronous.append(op)
-                case CopyOp() | LoadOp() | StoreOp():
+                case tirx.CopyOp() | tirx.LoadOp() | tirx.StoreOp():
                     self.transfers.append(op)
                 case _:
                     pass
@@ -126,7 +97,7 @@ class _KernelLowering:
                     f"expected a tile within the {plan.columns} columns of tensor memory that the kernel has, found "
                     f"columns {alloc.start} to {end - 1}",
                 )
-        if thread_set(self.kernel).count > WARPGROUP_THREADS:
+        if tirx.thread_set(self.kernel).count > WARPGROUP_THREADS:
             self._fence_barriers()
         base, is_first_warp = self._prologue(plan)
         with_product = {product: _copies_before(product) for product in self.products}
@@ -136,7 +107,9 @@ class _KernelLowering:
         for work in self.asynchronous:
             self._start(work)
         for op in self.transfers:
-            in_tensor_memory = any(TileType.of(end).memory is MemorySpace.TENSOR for end in transfer(op) or ())
+            in_tensor_memory = any(
+                tirx.TileType.of(end).memory is tirx.MemorySpace.TENSOR for end in tirx.transfer(op) or ()
+            )
             if op in issued_with_product or not in_tensor_memory:
                 continue
             try:
@@ -145,7 +118,7 @@ class _KernelLowering:
                 raise LocatedError(op, str(e)) from e
         self._epilogue(base, is_first_warp, plan.columns)
 
-    def _prologue(self, plan: MemoryPlan) -> tuple[SSAValue, SSAValue]:
+    def _prologue(self, plan: tirx.MemoryPlan) -> tuple[SSAValue, SSAValue]:
         # The allocations go; what stands after them stays.
         first = next((op for op in self.kernel.body.block.ops if op not in self.tensors), None)
         assert first is not None  # the end of the kernel
@@ -156,7 +129,7 @@ class _KernelLowering:
         leader: SSAValue | None = None
         if waiting := self._waiting():
             self.mbarrier = self._word(emit, plan.mbarrier, 2)
-            leader = emit(LeaderOp()).result
+            leader = emit(tirx.LeaderOp()).result
             self.issuer = self._issuer(emit, leader)
         else:
             # One lane may have prefetched tensor maps; all come to the allocation together, as they do for a leader.
@@ -172,7 +145,7 @@ class _KernelLowering:
             waits = emit
             if role is not None:
                 waits = Emitter(InsertPoint.at_start(role.body.block), role.location)
-                self.issuer = self._issuer(waits, waits(LeaderOp()).result)
+                self.issuer = self._issuer(waits, waits(tirx.LeaderOp()).result)
             self.phase = waits(memref.AllocaOp.get(i32, shape=[])).results[0]
             waits(memref.StoreOp.get(waits.constant(0, i32), self.phase, []))
         for alloc in self.tensors:
@@ -184,14 +157,18 @@ class _KernelLowering:
             erase(alloc)
         return base, is_first_warp
 
-    def _waiting(self) -> list[MmaOp | CopyOp]:
+    def _waiting(self) -> list[tirx.MmaOp | tirx.CopyOp]:
         """The products and copies of scale factors that all threads wait for. Rings wait for others."""
-        copies = [op for op in self.transfers if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TCGEN05_CP)]
+        copies = [
+            op
+            for op in self.transfers
+            if isinstance(op, tirx.CopyOp) and op.engine == tirx.EngineAttr(tirx.Engine.TCGEN05_CP)
+        ]
         return [*self.products, *copies]
 
-    def _role_with_waits(self, waiting: Sequence[MmaOp | CopyOp]) -> RoleOp | None:
+    def _role_with_waits(self, waiting: Sequence[tirx.MmaOp | tirx.CopyOp]) -> tirx.RoleOp | None:
         """The role with the products that all threads wait for; None for a kernel without roles."""
-        owners = set(map(thread_owner, waiting))
+        owners = set(map(tirx.thread_owner, waiting))
         if len(owners) > 1:
             raise RingLoweringError(
                 self.kernel,
@@ -199,7 +176,7 @@ class _KernelLowering:
                 "starts products that rings wait for",
             )
         (owner,) = owners
-        return owner if isinstance(owner, RoleOp) else None
+        return owner if isinstance(owner, tirx.RoleOp) else None
 
     def _issuer(self, emit: Emitter, leader: SSAValue) -> SSAValue:
         """The condition of the thread that issues: of a pair one issues for both."""
@@ -210,10 +187,10 @@ class _KernelLowering:
         return emit.bit_and(leader, in_first)
 
     @staticmethod
-    def _slots(alloc: AllocOp, base: SSAValue) -> None:
+    def _slots(alloc: tirx.AllocOp, base: SSAValue) -> None:
         """Slots of a ring are tiles whose first column is known at run time."""
         for slot in [use.operation for use in alloc.result.uses]:
-            if isinstance(slot, SlotOp):
+            if isinstance(slot, tirx.SlotOp):
                 emit = Emitter.before(slot)
                 column = emit.add(base, emit.mul(slot.index, slot.stride))
                 assert alloc.start is not None  # by `run`
@@ -224,25 +201,25 @@ class _KernelLowering:
     @staticmethod
     def _word(emit: Emitter, start: int, words: int) -> SSAValue:
         """The address of so many 32-bit words at a place in shared memory."""
-        type_ = TileType.get((words,), i32, MemorySpace.SHARED, TileLayout.row_major((words,)))
-        return emit(AddressOp(emit(AllocOp(type_, start)).result)).result
+        type_ = tirx.TileType.get((words,), i32, tirx.MemorySpace.SHARED, TileLayout.row_major((words,)))
+        return emit(tirx.AddressOp(emit(tirx.AllocOp(type_, start)).result)).result
 
     @staticmethod
     def _barrier(emit: Emitter) -> None:
         """A barrier, of both blocks of a pair, that also orders the asynchronous tcgen05 work of one thread with that
         of the others."""
         emit(tcgen05.FenceOp(FencePosition.BEFORE))
-        emit(BarrierOp())
+        emit(tirx.BarrierOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
 
     def _fence_barriers(self) -> None:
         """Barriers also order the transfers of warps that reach the same lanes."""
         for op in list(self.kernel.walk()):
-            if isinstance(op, BarrierOp):
+            if isinstance(op, tirx.BarrierOp):
                 Emitter.before(op)(tcgen05.FenceOp(FencePosition.BEFORE))
                 Emitter.after(op)(tcgen05.FenceOp(FencePosition.AFTER))
 
-    def _product(self, mma: MmaOp, copies: Sequence[CopyOp]) -> None:
+    def _product(self, mma: tirx.MmaOp, copies: Sequence[tirx.CopyOp]) -> None:
         """Issues a product together with the copies of scale factors directly before it."""
         product = self._planned(mma)
         emit = Emitter.before(mma)
@@ -254,12 +231,12 @@ class _KernelLowering:
             erase(op)
 
     @staticmethod
-    def _planned(mma: MmaOp | AsyncMmaOp) -> Instructions:
+    def _planned(mma: tirx.MmaOp | tirx.AsyncMmaOp) -> Instructions:
         """The instructions of a product; remarks on shapes that not all sources have.
 
         Raises LocatedError for a product without a plan, or with one that is not its own.
         """
-        if mma.plan is None or not isinstance(mma.plan.data, Tcgen05Plan):
+        if mma.plan is None or not isinstance(mma.plan.data, tirx.Tcgen05Plan):
             raise StageError(mma, "expected a plan of tcgen05; tirx-select-instructions chooses it")
         product = Product.of(mma)
         match(mma, product)
@@ -272,10 +249,10 @@ class _KernelLowering:
             remark(mma, SourcesDiffer(shape.m, shape.n))
         return found
 
-    def _start(self, op: AsyncMmaOp | AsyncCopyOp) -> None:
+    def _start(self, op: tirx.AsyncMmaOp | tirx.AsyncCopyOp) -> None:
         """Starts asynchronous work in the thread that comes to it; rings order it with everything else."""
         emit = Emitter.before(op)
-        if isinstance(op, AsyncCopyOp):
+        if isinstance(op, tirx.AsyncCopyOp):
             issued = self._scale_copy(op, emit)
         else:
             issued = self._instructions(emit, op, self._planned(op))
@@ -303,7 +280,7 @@ class _KernelLowering:
         emit(BarWarpSyncOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
 
-    def _scale_copy(self, copy: CopyOp | AsyncCopyOp, emit: Emitter) -> Sequence[Operation]:
+    def _scale_copy(self, copy: tirx.CopyOp | tirx.AsyncCopyOp, emit: Emitter) -> Sequence[Operation]:
         """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""
         issued: list[Operation] = []
         try:
@@ -312,13 +289,17 @@ class _KernelLowering:
             raise LocatedError(copy, str(e)) from e
         for part in parts:
             descriptor = emit(tcgen05.CpDescriptorOp(copy.source, part.offset_bytes)).result
-            whole = TileType.of(copy.destination).dims == part.extent
-            tile = copy.destination if whole else emit(SubviewOp.of(copy.destination, part.origin, part.extent)).result
+            whole = tirx.TileType.of(copy.destination).dims == part.extent
+            tile = (
+                copy.destination
+                if whole
+                else emit(tirx.SubviewOp.of(copy.destination, part.origin, part.extent)).result
+            )
             shape, multicast = part.shape.name, part.shape.multicast
             issued.append(tcgen05.CpOp(shape, tile, descriptor, multicast=multicast, cta_group=self.group))
         return issued
 
-    def _instructions(self, emit: Emitter, mma: MmaOp | AsyncMmaOp, product: Instructions) -> list[Operation]:
+    def _instructions(self, emit: Emitter, mma: tirx.MmaOp | tirx.AsyncMmaOp, product: Instructions) -> list[Operation]:
         """The instructions of a product, not inserted yet; their operands are emitted."""
         shape = product.shape
         distinct = dict.fromkeys(product.descriptors)
@@ -329,7 +310,7 @@ class _KernelLowering:
         for step, fields in enumerate(product.descriptors):
             enable = mma.accumulate if step == 0 and mma.accumulate is not None else always
             k = shape.operand_k(0)
-            if mma.a_type.memory is MemorySpace.TENSOR:
+            if mma.a_type.memory is tirx.MemorySpace.TENSOR:
                 a = _columns_of(emit, mma.a, step * k, k)
             else:
                 a = self._descriptor(emit, mma.a, step, k, shape)
@@ -358,11 +339,11 @@ class _KernelLowering:
 
     @staticmethod
     def _descriptor(emit: Emitter, tile: SSAValue, step: int, k: int, shape: ProductShape) -> SSAValue:
-        padded = is_padded(shape.kind, TileType.of(tile).dtype)
+        padded = is_padded(shape.kind, tirx.TileType.of(tile).dtype)
         return emit(tcgen05.SmemDescriptorOp(tile, step, k, padded=padded, absolute_lbo=shape.absolute_lbo)).result
 
-    def _transfer(self, op: LoadOp | StoreOp | CopyOp) -> None:
-        threads = thread_set(op)
+    def _transfer(self, op: tirx.LoadOp | tirx.StoreOp | tirx.CopyOp) -> None:
+        threads = tirx.thread_set(op)
         if threads.first % WARPGROUP_THREADS:
             raise RegisterLayoutError(
                 op,
@@ -371,16 +352,16 @@ class _KernelLowering:
             )
         emit = Emitter.before(op)
         match op:
-            case LoadOp():
-                source = TileType.of(op.source)
+            case tirx.LoadOp():
+                source = tirx.TileType.of(op.source)
                 shape = self._shape(op, source, op.result.type)
                 pack = TensorTile.of(source).own_columns
                 value = emit(tcgen05.LdOp(shape, op.source, [op.result.type], pack=pack)).res[0]
                 emit(tcgen05.WaitOp(WaitFor.LD))
                 op.result.replace_all_uses_with(value)
-            case StoreOp():
-                destination = TileType.of(op.destination)
-                shape = self._shape(op, destination, TileType.of(op.value))
+            case tirx.StoreOp():
+                destination = tirx.TileType.of(op.destination)
+                shape = self._shape(op, destination, tirx.TileType.of(op.value))
                 unpack = TensorTile.of(destination).own_columns
                 store = [
                     tcgen05.StOp(shape, op.destination, [op.value], unpack=unpack),
@@ -392,11 +373,11 @@ class _KernelLowering:
                         emit(instruction)
                 else:
                     emit.branch(self._is_one_of(emit, warps, threads), store)
-            case CopyOp() if op.engine == EngineAttr(Engine.TCGEN05_CP):
+            case tirx.CopyOp() if op.engine == tirx.EngineAttr(tirx.Engine.TCGEN05_CP):
                 # No product follows that it could be issued with.
                 self._publish(emit)
                 self._issue(emit, self._scale_copy(op, emit))
-            case CopyOp():
+            case tirx.CopyOp():
                 raise StageError(
                     op,
                     f"expected one side of a copy with tensor memory in registers, found {op.source_type.memory} to "
@@ -405,13 +386,17 @@ class _KernelLowering:
         erase(op)
 
     @staticmethod
-    def _storing_warps(store: StoreOp, shape: str) -> int:
+    def _storing_warps(store: tirx.StoreOp, shape: str) -> int:
         """Returns a mask of the warps that store a view of a tensor tile. A warp writes all its lanes: warps without
         elements of the view must not store.
         """
-        part = TensorTile.of(TileType.of(store.destination))
+        part = TensorTile.of(tirx.TileType.of(store.destination))
         wanted = part.cells()
-        others = part.written(shape) & TensorTile.of(TileType.of(base_allocation(store.destination))).cells() & ~wanted
+        others = (
+            part.written(shape)
+            & TensorTile.of(tirx.TileType.of(tirx.base_allocation(store.destination))).cells()
+            & ~wanted
+        )
         if not others.any():
             return ALL_WARPS
         active = np.any(wanted, axis=(1, 2, 3))
@@ -427,14 +412,14 @@ class _KernelLowering:
         return sum(1 << int(warp) for warp in np.flatnonzero(active))
 
     @staticmethod
-    def _is_one_of(emit: Emitter, warps: int, threads: ThreadSet) -> SSAValue:
+    def _is_one_of(emit: Emitter, warps: int, threads: tirx.ThreadSet) -> SSAValue:
         """Emits a predicate: this thread's warp, counted from the first of `threads`, is one of the bits `warps`."""
         warp = emit.div(emit.add(emit(ReadSpecialOp("tid.x")).result, -threads.first), WARP_SIZE)
         bit = emit.bit_and(emit(arith.ShRUIOp(emit.constant(warps, i32), warp)).result, 1)
         return emit.compare(bit, emit.constant(0, i32), "ne")
 
     @staticmethod
-    def _shape(op: Operation, tensor: TileType, register: TileType) -> str:
+    def _shape(op: Operation, tensor: tirx.TileType, register: tirx.TileType) -> str:
         """The data movement shape that takes the tensor tile to exactly this register layout."""
         tile = TensorTile.of(tensor)
         if not isinstance(register.layout, TileLayout):
@@ -450,20 +435,20 @@ class _KernelLowering:
 
     def _epilogue(self, base: SSAValue, is_first_warp: SSAValue, columns: int) -> None:
         last = self.kernel.body.block.last_op
-        assert isinstance(last, ReturnOp)
+        assert isinstance(last, tirx.ReturnOp)
         emit = Emitter.before(last)
         self._barrier(emit)
         emit.branch(is_first_warp, [tcgen05.DeallocOp(base, columns=columns, cta_group=self.group)])
 
 
-def _copies_before(mma: MmaOp) -> list[CopyOp]:
+def _copies_before(mma: tirx.MmaOp) -> list[tirx.CopyOp]:
     """The copies of scale factors directly before a product, in program order: nothing between them and the product
     does anything, so that the thread which issues it may issue them with it, and their end is waited for with its own.
     """
-    found: list[CopyOp] = []
+    found: list[tirx.CopyOp] = []
     op = mma.prev_op
     while op is not None:
-        if isinstance(op, CopyOp) and op.engine == EngineAttr(Engine.TCGEN05_CP):
+        if isinstance(op, tirx.CopyOp) and op.engine == tirx.EngineAttr(tirx.Engine.TCGEN05_CP):
             found.append(op)
         elif not is_side_effect_free(op):
             break
@@ -473,8 +458,8 @@ def _copies_before(mma: MmaOp) -> list[CopyOp]:
 
 def _columns_of(emit: Emitter, tile: SSAValue, first: int, count: int) -> SSAValue:
     """The elements `first` to `first + count - 1` of every row of a tensor tile of rank 2."""
-    rows, elements = TileType.of(tile).dims
-    return tile if count == elements else emit(SubviewOp.of(tile, (0, first), (rows, count))).result
+    rows, elements = tirx.TileType.of(tile).dims
+    return tile if count == elements else emit(tirx.SubviewOp.of(tile, (0, first), (rows, count))).result
 
 
 class ConvertTirxToTcgen05Pass(ModulePass):
@@ -489,7 +474,7 @@ class ConvertTirxToTcgen05Pass(ModulePass):
     name = "convert-tirx-to-tcgen05"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             lowering = _KernelLowering(kernel)
             if lowering.tensors:
                 lowering.run()
