@@ -95,9 +95,7 @@ def check_phases(analysis: OrderingAnalysis, counters: Counters) -> None:
             if warps not in stopped:
                 stopped[warps] = uses.stopped(warps)
             _check_stopping(wait, own, stopped[warps])
-    if len({wait.places for wait in waits}) <= 2:
-        return  # those of one ring, which are known by now
-    slots = max(len(wait.places or ()) for wait in waits)
+    slots = max((len(wait.places or ()) for wait in waits), default=0)
     found = find_overrun(analysis, uses.loops, slots)
     if found is not None and found.arrival is None:
         raise SynchronizationError(

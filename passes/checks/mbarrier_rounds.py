@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects.ptx.arith import MinOp
 from tirx.dialects.ptx.base import width
-from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.core import BraOp, CondBraOp, RetOp, SharedAllocOp
 from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
 from tirx.dialects.ptx.effects import (
     BlockBarrier,
@@ -47,6 +47,9 @@ _MOST_EVENTS = 2_000
 
 _APART = 1 << 20
 """Bytes between two allocations, more than shared memory has."""
+
+_Registers: TypeAlias = list["int | Numbers | None"]
+"""The number of all lanes of a warp, or of each; None if it is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +114,12 @@ def _announce_their_own(analysis: OrderingAnalysis) -> bool:
     Returns True if each copy is issued by the threads that have just announced its bytes: their arrival stands for the
     copy, too.
     """
-    for block in analysis.flow.blocks:
+    ops = {*analysis.synchronizations, *analysis.mbarriers}
+    for block in {op.parent: None for op in ops if op.parent is not None}:
         announced = False
         for op in analysis.flow.control.ops[block]:
+            if op not in ops:
+                continue
             match analysis.synchronizations.get(op):
                 case MbarrierArrive(announces=True) | MbarrierTransaction(announces=True):
                     announced = True
@@ -207,8 +213,39 @@ class _End(Exception):
     """Nothing more is known of the way of a warp."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """
+    An operation from which an address, a parity or a condition is computed: the registers of its result, of `bits`
+    bits, and of those of its `count` operands that have one.
+    """
+
+    op: Operation
+    result: int
+    operands: tuple[int, ...]
+    count: int
+    bits: int
+
+    def compute(self, env: _Registers) -> bool:
+        """Sets the result to the number of all lanes, or of each; None and False if an operand is not known."""
+        known = [each for operand in self.operands if (each := env[operand]) is not None]
+        found = None
+        if is_known := len(known) == self.count:
+            if (found := arithmetic(self.op, known)) is not None:
+                found = wrapped(found, self.bits)
+                if not isinstance(found, int) and (found == found[0]).all():
+                    found = int(found[0])
+        env[self.result] = found
+        return is_known
+
+
 class _Walks:
-    """Walks of warps through an entry."""
+    """
+    Walks of warps through an entry.
+
+    What addresses, parities and conditions are computed from has registers. Those that no argument of a block changes
+    are computed once for a warp.
+    """
 
     def __init__(self, analysis: OrderingAnalysis, loops: Sequence[frozenset[Block]], turns: int):
         self._flow, self._turns = analysis.flow, turns
@@ -216,14 +253,12 @@ class _Walks:
         """Of the block."""
         self._found: dict[Block, list[tuple[Operation, type, SSAValue | None]]] = defaultdict(list)
         """The operations of a block that are events, and the addresses of their mbarriers."""
-        waiting = set[Block]()
         for op, found in analysis.synchronizations.items():
             block = op.parent
             assert block is not None
             match found:
                 case MbarrierWait(address):
                     self._found[block].append((op, MbarrierWait, address))
-                    waiting.add(block)
                 case CopyArrive() if isinstance(op, CpAsyncMbarrierArriveOp) and op.noinc is None:
                     pass  # counts up what it counts down
                 case MbarrierArrive(address) | TensorCommit(address) | CopyArrive(address):
@@ -240,15 +275,21 @@ class _Walks:
             for block in loop:
                 self._loops[block].append(loop)
         self._main = self._find_main(loops)
-        self._allocations: dict[object, int] = {}
-        self._operands: dict[SSAValue, tuple[Operation, tuple[SSAValue, ...], int]] = {}
-        self._needed = self._find_needed()
-        self._env: dict[SSAValue, int | Numbers | None] = {}
-        self._varying = self._find_varying()
-        self._known: dict[SSAValue, int | Numbers | None] = {}
-        """Numbers computed from block arguments, in the present block."""
-        self._fixed: dict[SSAValue, int | Numbers | None] = {}
-        """Numbers that are the same wherever the warp is."""
+        self._inits = analysis.flow.control.of_type(MbarrierInitOp)
+        self._registers: dict[SSAValue, int] = {}
+        self._fixed: list[tuple[int, int | Numbers]] = []
+        """Registers with a number for all threads, or one for each."""
+        self._all: dict[Block, list[_Step]] = {}
+        self._conditions: list[SSAValue] = []
+        """Those of branches that are not known for each thread."""
+        self._find_registers()
+        self._moves: dict[tuple[Block, int], tuple[Block, list[tuple[int, int | None]]]] = {}
+        """A block and one of its ways -> where that leads, registers of arguments there, and of what they become."""
+        self._walked: dict[object, tuple[int, list[Event]]] = {}
+        """All that a walk depends on -> the warp that walks, and its events."""
+        self._env: _Registers = []
+        self._steps: dict[Block, list[_Step]] = {}
+        """What depends on arguments of blocks."""
         self._warp, self._lanes = 0, np.arange(0)
         self._events: list[Event] = []
         self.returned = set[int]()
@@ -259,7 +300,9 @@ class _Walks:
         """Loops whose ends are not known -> turns."""
         self.counts: dict[int, int] = {}
         """Arrivals that complete a phase of the mbarrier at each place."""
-        for op in analysis.flow.control.of_type(MbarrierInitOp):
+        self._begin(0)
+        self._fold()
+        for op in self._inits:
             place = self._value(op.barrier)
             if not isinstance(place, int) or place in self.counts:
                 self.counts.clear()
@@ -270,8 +313,14 @@ class _Walks:
         """Returns the waits, arrivals and barriers of a warp, as far as they are known."""
         self._warp, self._events = warp, []
         self._lanes = np.arange(min(WARP_SIZE, self._flow.values.count - WARP_SIZE * warp))
-        self._env.clear()
-        self._known, self._fixed = {}, {}
+        numbers = self._begin(warp)
+        never = frozenset(condition for condition in self._conditions if self._never_holds(condition))
+        main = frozenset(loop for loop, warps in self._main.items() if warp in warps)
+        like, events = self._walked.setdefault((numbers, never, main, len(self._lanes)), (warp, self._events))
+        if like != warp:
+            self.returned |= {warp} if like in self.returned else set()
+            return events
+        self._fold()
         self._left.clear()
         try:
             self._walk(self._flow.blocks[0], None)
@@ -279,55 +328,86 @@ class _Walks:
             pass
         return self._events
 
+    def _begin(self, warp: int) -> tuple[int | bytes, ...]:
+        """Sets the registers that are known for each thread to those of a warp. Returns them."""
+        self._env, self._steps = [None] * len(self._registers), {}
+        found: list[int | bytes] = []
+        for register, given in self._fixed:
+            if not isinstance(given, int):
+                given = given[WARP_SIZE * warp : WARP_SIZE * (warp + 1)]
+                given = int(given[0]) if (given == given[0]).all() else given
+            self._env[register] = given
+            found.append(given if isinstance(given, int) else given.tobytes())
+        return tuple(found)
+
+    def _fold(self) -> None:
+        """Computes what depends on no argument of a block."""
+        for block in self._flow.blocks:
+            if steps := [step for step in self._all.get(block, ()) if not step.compute(self._env)]:
+                self._steps[block] = steps
+
     def _find_main(self, loops: Sequence[frozenset[Block]]) -> dict[frozenset[Block], set[int]]:
         """
         Returns loops that wait for mbarriers, and the warps for which they have the most events of those in the same
         loop: others are the first and last turns of loops that run through several stages at a time.
         """
         found: dict[frozenset[Block], set[int]] = defaultdict(set)
+        inside = [
+            (
+                loop,
+                next((other for other in loops if loop < other), None),
+                [(self._flow.active[block].warps, own) for block, own in self._found.items() if block in loop],
+            )
+            for loop in loops
+        ]
         for warp in range(self._warps):
             best: dict[frozenset[Block] | None, tuple[int, frozenset[Block]]] = {}
-            for loop in loops:
-                own = [each for block in loop if warp in self._flow.active[block].warps for each in self._found[block]]
-                if any(does is MbarrierWait for _, does, _ in own):
-                    around = next((other for other in loops if loop < other), None)
-                    if around not in best or best[around][0] < len(own):
-                        best[around] = len(own), loop
+            for loop, around, events in inside:
+                own = [does for warps, each in events if warp in warps for _, does, _ in each]
+                if MbarrierWait in own and (around not in best or best[around][0] < len(own)):
+                    best[around] = len(own), loop
             for _, loop in best.values():
                 found[loop].add(warp)
         return found
 
-    def _find_needed(self) -> set[SSAValue]:
-        """Block arguments from which addresses, parities and conditions are computed."""
-        found = set[SSAValue]()
-        pending: list[SSAValue] = []
+    def _find_registers(self) -> None:
+        """Gives registers to all that addresses, parities and conditions are computed from."""
+        pending: list[SSAValue] = [op.barrier for op in self._inits]
         for block in self._flow.blocks:
             for op, _, address in self._found.get(block, ()):
                 pending += [] if address is None else [address]
                 pending += [op.parity] if isinstance(op, MbarrierWaitParityOp) else []
             if isinstance(last := block.last_op, CondBraOp):
                 pending.append(last.condition)
+                known = self._flow.values.get(last.condition)
+                self._conditions += [last.condition] if known is None or not known.is_known else []
+        allocations: dict[object, int] = {}
+        needed = set[Operation]()
         while pending:
-            if (value := pending.pop()) in found or not is_integer(value.type):
+            if (value := pending.pop()) in self._registers or not is_integer(value.type):
                 continue
-            found.add(value)
-            if isinstance(value, BlockArgument):
+            self._registers[value] = register = len(self._registers)
+            known, owner = self._flow.values.get(value), value.owner
+            if isinstance(owner, SharedAllocOp):
+                key = owner if owner.dynamic is None else "dynamic"
+                self._fixed.append((register, allocations.setdefault(key, _APART * (len(allocations) + 1))))
+            elif known is not None and known.is_known:
+                self._fixed.append((register, known.given))
+            elif isinstance(value, BlockArgument):
                 pending += incoming(value.block, value)
-            elif isinstance(value.owner, Operation):
-                pending += value.owner.operands
-        return found
-
-    def _find_varying(self) -> set[SSAValue]:
-        """Values that are computed from block arguments, of those in `_needed`."""
-        pending: list[SSAValue] = [value for value in self._needed if isinstance(value, BlockArgument)]
-        found = {*pending}
-        while pending:
-            for use in pending.pop().uses:
-                for result in use.operation.results:
-                    if result in self._needed and result not in found:
-                        found.add(result)
-                        pending.append(result)
-        return found
+            elif isinstance(owner, Operation) and owner.operands and len(owner.results) == 1:
+                needed.add(owner)
+                pending += owner.operands
+        for op in needed:
+            assert op.parent is not None
+            self._all.setdefault(op.parent, [])
+        for block in self._all:
+            for op in self._flow.control.ops[block]:
+                if op in needed:
+                    given, (result,) = op.operands, op.results
+                    operands = tuple(self._registers[each] for each in given if each in self._registers)
+                    step = _Step(op, self._registers[result], operands, len(given), width(result.type))
+                    self._all[block].append(step)
 
     def _number(self, value: SSAValue | None) -> int:
         """Returns the number that all lanes of the warp have."""
@@ -337,64 +417,24 @@ class _Walks:
 
     def _value(self, value: SSAValue) -> int | Numbers | None:
         """Returns the number of all lanes of the warp, or of each; None if it is not known."""
-        if isinstance(value, BlockArgument):
-            return self._env.get(value)
-        known = self._known if value in self._varying else self._fixed
-        if (found := known.get(value, ...)) is ...:
-            found = self._computed(value)
-            if isinstance(found, np.ndarray) and (found == found[0]).all():
-                found = int(found[0])
-            known[value] = found
-        return found
-
-    def _computed(self, value: SSAValue) -> int | Numbers | None:
-        if (known := self._operands.get(value)) is None:
-            known = self._operands[value] = self._operands_of(value)
-        op, operands, bits = known
-        if bits == 0:
-            return None
-        if isinstance(op, SharedAllocOp):
-            key = op if op.dynamic is None else "dynamic"
-            return self._allocations.setdefault(key, _APART * (len(self._allocations) + 1))
-        if isinstance(op, ConstantOp):
-            return wrapped(op.value.value.data, bits) if isinstance(op.value, IntegerAttr) else None
-        if operands:
-            numbers = [each for operand in operands if (each := self._value(operand)) is not None]
-            if len(numbers) == len(operands):
-                found = arithmetic(op, numbers)
-                return None if found is None else wrapped(found, bits)
-            if len(numbers) == 1 and isinstance(op, MinOp):
-                return numbers[0]  # the number of turns of a loop is large
-        given = self._flow.values.get(value)
-        if given is None or not given.is_known:
-            return None
-        return given.numbers[WARP_SIZE * self._warp : WARP_SIZE * (self._warp + 1)]
-
-    @staticmethod
-    def _operands_of(value: SSAValue) -> tuple[Operation, tuple[SSAValue, ...], int]:
-        """
-        Returns the operation of a value, the operands from which it may be computed, and its bits, 0 where it is not
-        followed.
-        """
-        op = value.owner
-        assert isinstance(op, Operation)
-        if not is_integer(value.type) and not isinstance(op, ConstantOp):
-            return op, (), 0
-        return op, tuple(op.operands) if len(op.results) == 1 else (), width(value.type)
+        register = self._registers.get(value)
+        return None if register is None else self._env[register]
 
     def _walk(self, block: Block, stop: Block | None) -> None:
         while block is not stop:
+            for step in self._steps.get(block, ()):
+                if not step.compute(self._env) and isinstance(step.op, MinOp):
+                    # The number of turns of a loop is large.
+                    known = [each for operand in step.operands if (each := self._env[operand]) is not None]
+                    self._env[step.result] = known[0] if known else None
             for op, does, address in self._found.get(block, ()):
                 self._note(op, does, address)
             match block.last_op:
-                case BraOp() as last:
-                    block = self._enter(block, last.successors[0], last.arguments)
+                case BraOp():
+                    block = self._enter(block, 0)
                 case CondBraOp() as last:
-                    if (taken := self._taken(block, last)) is None:
-                        block = self._both(block, last)
-                    else:
-                        arguments = last.then_arguments if taken else last.else_arguments
-                        block = self._enter(block, last.then_dest if taken else last.else_dest, arguments)
+                    taken = self._taken(block, last)
+                    block = self._both(block, last) if taken is None else self._enter(block, 0 if taken else 1)
                 case RetOp():
                     self.returned.add(self._warp)
                     raise _End
@@ -422,17 +462,28 @@ class _Walks:
             raise _End
         self._events.append(event)
 
-    def _enter(self, block: Block, successor: Block, arguments: Sequence[SSAValue]) -> Block:
-        found: dict[SSAValue, int | Numbers | None] = {
-            argument: self._value(value)
-            for argument, value in zip(successor.args, arguments, strict=True)
-            if argument in self._needed
-        }
+    def _enter(self, block: Block, way: int) -> Block:
+        """Returns the block that the first or second way of a branch leads to, whose arguments it sets."""
+        if (block, way) not in self._moves:
+            match block.last_op:
+                case BraOp() as last:
+                    successor, arguments = last.successors[0], last.arguments
+                case CondBraOp() as last:
+                    successor = (last.then_dest, last.else_dest)[way]
+                    arguments = (last.then_arguments, last.else_arguments)[way]
+                case _:
+                    raise _End
+            pairs = zip(successor.args, arguments, strict=True)
+            registers = self._registers
+            moves = [(registers[to], registers.get(value)) for to, value in pairs if to in registers]
+            self._moves[block, way] = successor, moves
+        successor, moves = self._moves[block, way]
         for loop in self._loops[successor]:
             if block not in loop:
                 self._left.pop(loop, None)
-        self._env.update(found)
-        self._known = {}
+        env = self._env
+        for to, number in [(to, None if source is None else env[source]) for to, source in moves]:
+            env[to] = number
         return successor
 
     def _taken(self, block: Block, branch: CondBraOp) -> bool | None:
@@ -441,15 +492,19 @@ class _Walks:
         if isinstance(condition, np.ndarray):
             taking = condition[self._lanes] != 0
             return bool(taking[0]) if (taking == taking[0]).all() else None
-        if condition is None and (held := self._flow.values.holds(branch.condition)) is not None:
-            if not held[0] >> WARP_SIZE * self._warp & (1 << WARP_SIZE) - 1:
-                return False
+        if condition is None and self._never_holds(branch.condition):
+            return False
         exits = next((loop for loop in self._loops[block] if not loop.issuperset(successors(block))), None)
         if exits is not None:
             return self._goes_on(branch, exits, condition)
         if condition is None:
             return None
         return bool(condition)
+
+    def _never_holds(self, condition: SSAValue) -> bool:
+        """Returns True for a predicate that is known not to hold in any lane of the warp."""
+        held = self._flow.values.holds(condition)
+        return held is not None and not held[0] >> WARP_SIZE * self._warp & (1 << WARP_SIZE) - 1
 
     def _goes_on(self, branch: CondBraOp, loop: frozenset[Block], condition: int | None) -> bool:
         """Returns the value of a condition that leaves a loop, or that with which it runs on."""
@@ -468,23 +523,23 @@ class _Walks:
         join = self._flow.control.post_dominators.immediate(block)
         if join is None:
             raise _End
-        ways = (branch.then_dest, branch.then_arguments), (branch.else_dest, branch.else_arguments)
         if not isinstance(condition := self._value(branch.condition), np.ndarray):
-            if any(self._found.get(each) for way, _ in ways for each in self._between(way, join)):
+            if any(self._found.get(each) for way in successors(block) for each in self._between(way, join)):
                 raise _End
-            self._env.update(dict.fromkeys(join.args))
-            self._known = {}
+            for argument in join.args:
+                if (register := self._registers.get(argument)) is not None:
+                    self._env[register] = None
             return join
-        before, lanes, ends = dict(self._env), self._lanes, list[dict[SSAValue, int | Numbers | None]]()
-        for (way, arguments), takes in zip(ways, (condition[lanes] != 0, condition[lanes] == 0), strict=True):
-            self._env, self._known, self._lanes = dict(before), {}, lanes[takes]
-            self._walk(self._enter(block, way, arguments), join)
+        before, lanes, ends = list(self._env), self._lanes, list[_Registers]()
+        for way, takes in enumerate((condition[lanes] != 0, condition[lanes] == 0)):
+            self._env, self._lanes = list(before), lanes[takes]
+            self._walk(self._enter(block, way), join)
             ends.append(self._env)
-        first, second = ends
         self._lanes = lanes
-        numbers = {key: value for key, value in second.items() if isinstance(value, int)}
-        self._env = {key: value for key, value in first.items() if isinstance(value, int) and value == numbers.get(key)}
-        self._known = {}
+        self._env = [
+            a if a is b or (isinstance(a, int) and isinstance(b, int) and a == b) else None
+            for a, b in zip(*ends, strict=True)
+        ]
         return join
 
     def _between(self, first: Block, join: Block) -> set[Block]:
