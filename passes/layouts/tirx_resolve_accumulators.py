@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -21,6 +21,7 @@ from tirx.hw.errors import TensorProductError
 from tirx.hw.features import supports
 from tirx.hw.rules import reason
 from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.views import clipped_view
 from tirx.passes.layouts.row_blocks import block_of, has_two_blocks, split_rows
 from tirx.passes.match.families import WGMMA, family_of
 from tirx.passes.match.product import ILLEGAL, Product, kernel_around
@@ -75,7 +76,7 @@ def _check_tensor_memory(mma: tirx.MmaOp) -> None:
 
 
 def _with_moved_operand(product: Product) -> Product:
-    """The product of an A in tensor memory instead of registers, where `_move_operand` puts it."""
+    """The product of an A in tensor memory instead of registers, where `_move_operands` puts it."""
     if product.a.memory is not tirx.MemorySpace.REGISTER:
         return product
     return replace(product, a=product.a.in_memory(tirx.MemorySpace.TENSOR))
@@ -89,18 +90,38 @@ def _columns_with(mma: tirx.MmaOp) -> int:
     return sum(-(-t.dims[-1] * t.dtype.storage_bits // COLUMN_BITS) * -(-t.dims[0] // LANES) for t in held)
 
 
-def _move_operand(mma: tirx.MmaOp) -> None:
-    """Stores an A that is in registers to a tile of tensor memory, from which tcgen05 multiplies."""
+def _move_operands(mma: tirx.MmaOp) -> None:
+    """Stores A and metadata that are in registers to tiles of tensor memory, from which tcgen05 reads them."""
     start = kernel_around(mma)
-    if mma.a_type.memory is not tirx.MemorySpace.REGISTER or start is None or start.body.block.first_op is None:
+    if start is None or (first := start.body.block.first_op) is None:
         return
-    moved = Emitter.before(start.body.block.first_op)(
-        tirx.AllocOp(tirx.TileType.get(mma.a_type.dims, mma.a_type.element_type, tirx.MemorySpace.TENSOR))
-    ).result
-    moved.owner.location = mma.location
-    moved.name_hint = mma.a.name_hint
-    Emitter.before(mma)(tirx.CopyOp(mma.a, moved))
-    mma.operands[0] = moved
+    for i, operand in enumerate(mma.operands):
+        if operand in (mma.a, mma.metadata) and (of := tirx.TileType.of(operand)).memory is tirx.MemorySpace.REGISTER:
+            type_ = tirx.TileType.get(of.dims, of.element_type, tirx.MemorySpace.TENSOR)
+            moved = Emitter.before(first)(tirx.AllocOp(type_)).result
+            moved.owner.location = mma.location
+            moved.name_hint = operand.name_hint
+            Emitter.before(mma)(tirx.CopyOp(operand, moved))
+            mma.operands[i] = moved
+
+
+_LEGAL_CODE = 0b0100
+"""A code of metadata that says the places of elements of every type (PTX ISA, "Sparse matrix storage")."""
+
+
+def _pad_metadata(codes: SSAValue) -> None:
+    """Lets metadata that are read outside of their memref be a legal code; the elements that it places are zeros."""
+    if isinstance(load := codes.owner, tirx.LoadOp):
+        if load.pad is None and clipped_view(load.source) is not None:
+            load.operands = (load.source, Emitter.before(load).constant(_LEGAL_CODE, IntegerType(4)))
+        return
+    for op, tile in list(tirx.views_in_use(tirx.base_allocation(codes))):
+        if isinstance(op, tirx.CopyOp) and op.destination is tile and clipped_view(op.source) is not None:
+            loaded = Emitter.before(op)(tirx.LoadOp(op.source, _registers(op.source))).result
+            op.operands[0] = loaded
+            _pad_metadata(loaded)
+        elif isinstance(op, tirx.StoreOp) and op.destination is tile:
+            _pad_metadata(op.value)
 
 
 def _on_tensor_memory(product: Product) -> Product:
@@ -190,7 +211,7 @@ def _resolve(alloc: tirx.AllocOp) -> None:
                 raise LocatedError(alloc, f"{e} (not in tensor memory: {why})") from e
     for mma in products:
         if why is None:
-            _move_operand(mma)
+            _move_operands(mma)
         elif (slower := _why_slower(mma)) is not None:
             warn(mma, f"multiplied by {_family(mma, why)} instead of tcgen05: {slower}", "slower-product")
         try:
@@ -243,13 +264,17 @@ class TirxResolveAccumulatorsPass(ModulePass):
 
     In registers an accumulator is computed with where it is; from tensor memory it is loaded where an operation needs
     it in registers, and stored again where one writes it. Each choice is reported as a remark, with the reason.
-    Products with 256 rows in tensor memory become two of 128 rows; those of a pair of blocks are one product.
+    Metadata outside of a clipped view become a code that the hardware has. Products with 256 rows in tensor memory
+    become two of 128 rows; those of a pair of blocks are one product.
     """
 
     name = "tirx-resolve-accumulators"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
+            for mma in [inner for inner in kernel.walk() if isinstance(inner, tirx.MmaOp)]:
+                if mma.metadata is not None:
+                    _pad_metadata(mma.metadata)
             allocs = [op for op in kernel.walk() if isinstance(op, tirx.AllocOp) and is_accumulator(op.result)]
             factors = [alloc for alloc in allocs if _is_scaling(alloc.result)]
             for alloc in allocs:

@@ -36,11 +36,16 @@ class Sum:
 
 
 def expanded(stored: Array, codes: Array, element: str) -> Array:
-    """Returns a sparse A with its zeros, from the elements that are stored and their codes. Raises UndefinedValue."""
-    codes = codes.astype(int)
+    """Returns a sparse A with its zeros, from the elements that are stored and their codes.
+
+    Raises UndefinedValue for a code without a meaning, unless all elements that it places are zeros, as they are where
+    A and its codes are clipped.
+    """
+    rows, columns = codes.shape
+    counts = stored.reshape(rows, columns, -1).any(-1)
+    codes = np.where(counts, codes.astype(int), SPARSE_CODES[element][0])
     if not np.isin(codes, SPARSE_CODES[element]).all():
         raise UndefinedValue(f"expected metadata of codes {SPARSE_CODES[element]}, found others")
-    rows, columns = codes.shape
     if element == "tf32":
         whole = np.zeros((rows, columns, 2), stored.dtype)
         np.put_along_axis(whole, (codes >> 3)[..., None], stored[..., None], 2)

@@ -158,7 +158,12 @@ class Kernel:
         if self.program.source is None:
             raise ValueError("expected a program that was compiled by this process, found one without its source")
         if arguments:
-            return check_launch(self.program.ptx, self.launch, self.program.source, arguments, **options)
+            try:
+                return check_launch(self.program.ptx, self.launch, self.program.source, arguments, **options)
+            except StrideError:
+                if (other := self._for_any_strides) is None:
+                    raise
+                return other.check(*arguments, **options)
         return check_kernel(self.program.ptx, self.launch, self.program.source, **options)
 
 
