@@ -1,5 +1,5 @@
 """
-The kernels of `examples/gallery` in Triton, for the same algorithms; `python benchmarks/triton_gallery.py` counts them.
+The kernels of `examples/gallery` and `examples/python` in Triton; `python benchmarks/triton_gallery.py` counts them.
 
 Lines are those of kernels and of the functions that they call, without blank ones, comments, imports and decorators; in
 MLIR aliases of types count. `--compile` makes PTX of all for sm_90, which needs Triton but no GPU.
@@ -11,6 +11,7 @@ MLIR aliases of types count. `--compile` makes PTX of all for sm_90, which needs
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ try:
 except ImportError:  # lines are counted without it
     triton = tl = None
 
-GALLERY = Path(__file__).parents[1] / "examples" / "gallery"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 SIGNATURES: dict[str, tuple[str, dict[str, int]]] = {}
 """Kernel -> types of its arguments, and its constants."""
 
@@ -371,22 +372,24 @@ def window_attention(q, key, value, mask, d, T, D: tl.constexpr, BM: tl.constexp
     tl.store(d + rm[:, None] * D + rd[None, :], acc / l[:, None], mask=(rm < T)[:, None])
 
 
-_HELPERS = {"philox_dropout": ("philox",), "selective_scan": ("first_order",), "top_k": ("larger",)}
 _FILES = {"embedding_backward": "embedding"}
 
 
-def python_lines(name: str) -> int:
-    """Lines of a kernel here and of the functions that it calls; a signature is one."""
-    text = Path(__file__).read_text()
-    found = re.search(rf"\ndef {name}\(.*?\):\n(.*?)\n\n\n", text, re.DOTALL)
-    assert found is not None, name
-    own = 1 + sum(bool(line.strip()) for line in found[1].splitlines())
-    return own + sum(map(python_lines, _HELPERS.get(name, ())))
+def function_lines(path: Path, name: str) -> int:
+    """Lines of a function in a file of Python, and of those that it calls there; a signature is one."""
+    text = path.read_text()
+    functions = {each.name: each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)}
+    found = functions[name]
+    body = text.splitlines()[found.body[0].lineno - 1 : found.end_lineno]
+    nodes = [node for statement in found.body for node in ast.walk(statement)]
+    used = {node.id for node in nodes if isinstance(node, ast.Name)} & functions.keys() - {name}
+    own = 1 + sum(bool(line.strip()) and not line.strip().startswith("#") for line in body)
+    return own + sum(function_lines(path, each) for each in used)
 
 
 def text_lines(name: str) -> int:
     """Lines of a kernel in the gallery, with aliases and functions."""
-    text = (GALLERY / f"{_FILES.get(name, name)}.mlir").read_text()
+    text = (EXAMPLES / "gallery" / f"{_FILES.get(name, name)}.mlir").read_text()
     for other in re.findall(r"^tirx\.kernel @\w+.*?^}\n", text, re.DOTALL | re.MULTILINE):
         if f"@{name}(" not in other:  # another kernel of the file
             text = text.replace(other, "")
@@ -413,11 +416,14 @@ def main() -> None:
     if parser.parse_args().compile:
         compile_all()
         return
-    rows = [(name, python_lines(name), text_lines(name)) for name in sorted(SIGNATURES)]
-    rows.append(("sum", *(sum(row[i] for row in rows) for i in (1, 2))))
-    print("| kernel | Triton | here | x |\n|---|---|---|---|")
-    for name, triton_lines, own in rows:
-        print(f"| {name} | {triton_lines} | {own} | {own / triton_lines:.1f} |")
+    rows: list[tuple[str, int, int, int]] = []
+    for name in sorted(SIGNATURES):
+        python = EXAMPLES / "python" / f"{_FILES.get(name, name)}.py"
+        rows.append((name, function_lines(Path(__file__), name), function_lines(python, name), text_lines(name)))
+    rows.append(("sum", *(sum(row[i] for row in rows) for i in (1, 2, 3))))
+    print("| kernel | Triton | Python here | x | text here | x |\n|---|---|---|---|---|---|")
+    for name, of_triton, python, text in rows:
+        print(f"| {name} | {of_triton} | {python} | {python / of_triton:.2f} | {text} | {text / of_triton:.1f} |")
 
 
 if __name__ == "__main__":

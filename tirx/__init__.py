@@ -32,11 +32,11 @@ _OWN = ("__version__", "build", "builder", "compile", "embed", "layout", "sim")
 
 _PYTHON = """
 Array ArrayType BuildError DType Kernel Memory Scalar Span Tile View abs accumulator acos acosh allocate asin asinh
-atan atan2 atanh attribute bf16 block_id cbrt ceil ceildiv concat copysign cos cosh e2m1 e2m3 e3m2 e4m3 e5m2 e8m0 erf
-exp exp2 expm1 f16 f32 f64 floor fma fn full grid grid_dim i1 i16 i32 i4 i64 i8 index indices insert jit launch_value
-located log log10 log1p log2 map maximum maxnum minimum minnum module mulhi neg op param popcount pow range reduce
-region round roundeven rsqrt scan shared si8 sin sinh sm_count sqrt store tan tanh tf32 tile tiles trunc u16 u32 u64
-u8 where zeros
+atan atan2 atanh atomic attribute bf16 block_id cbrt ceil ceildiv concat copysign cos cosh e2m1 e2m3 e3m2 e4m3 e5m2
+e8m0 erf exp exp2 expm1 f16 f32 f64 floor fma fn full grid grid_dim i1 i16 i32 i4 i64 i8 index indices insert jit
+launch_value located log log10 log1p log2 map maximum maxnum minimum minnum module mulhi neg op param popcount pow
+range reduce region round roundeven rsqrt scan shared si8 signal sin sinh sm_count sqrt store tan tanh tf32 tile tiles
+trunc u16 u32 u64 u8 wait_until where zeros
 """.split()
 """The names of `tirx.builder`, which is imported when one of them is asked for."""
 

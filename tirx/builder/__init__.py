@@ -21,6 +21,7 @@ ceil trunc round roundeven popcount sin cos tan asin acos atan sinh cosh tanh as
 minimum maxnum minnum ceildiv mulhi pow atan2 copysign`. All operations of all dialects are those of `op`.
 """
 
+from tirx.builder.atomics import atomic, signal, wait_until
 from tirx.builder.control import range_ as range
 from tirx.builder.control import tiles
 from tirx.builder.dtypes import (
@@ -126,6 +127,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "atomic",
     "attribute",
     "bf16",
     "block_id",
@@ -192,6 +194,7 @@ __all__ = [
     "scan",
     "shared",
     "si8",
+    "signal",
     "sin",
     "sinh",
     "sm_count",
@@ -207,6 +210,7 @@ __all__ = [
     "u32",
     "u64",
     "u8",
+    "wait_until",
     "where",
     "zeros",
 ]

@@ -92,46 +92,60 @@ def _directory() -> Path | None:
 class Calls:
     """The programs of a kernel, one for each kind of arguments, constants and target."""
 
-    def __init__(self, write: Callable[..., tuple[KernelOp, Trace]], names: Sequence[str], target: str | None):
+    def __init__(
+        self,
+        write: Callable[..., tuple[KernelOp, Trace]],
+        names: Sequence[str],
+        types: Sequence[ArrayType | DType],
+        target: str | None,
+    ):
         self._write = write
+        self._types = types
+        """The types of the arguments, those of arrays that are given unless there are any."""
         self._names = names
         self._target = target
         self._needs: dict[object, set[tuple[int, int]]] = {}
         """Kind of a call -> the extents that are constants."""
         self._programs: dict[object, tuple[Program, Sequence[tuple[tuple[int, int], tuple[int, int]]]]] = {}
 
-    def program(self, arguments: Sequence[Any], constants: Mapping[str, Any], target: str | None) -> Program:
-        """
-        The program for arguments of these types; extents that Python or a slice `:` needs are constants of it.
-
-        Raises BuildError where extents that one span goes over differ.
-        """
-        types = [type_of_array(each) for each in arguments]
-        kind = (tuple(types), tuple(sorted(constants.items())))
+    def _kind(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[object, set[tuple[int, int]]]:
+        types = tuple(self._types or map(type_of_array, arguments))
+        kind = (types, tuple(sorted(constants.items())))
         try:
-            needs = self._needs.setdefault(kind, set())
+            return kind, self._needs.setdefault(kind, set())
         except TypeError:
             raise BuildError("expected constants that are hashable, such as numbers and tuples, found a list") from None
+
+    def trace(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[KernelOp, Trace]:
+        """The kernel for arguments of these types; extents that Python or a slice `:` needs are constants of it."""
+        _, needs = self._kind(arguments, constants)
+        types = list(self._types or map(type_of_array, arguments))
         while True:
-            key = (kind, tuple(arguments[i].shape[d] for i, d in sorted(needs)), target)
-            if key not in self._programs:
-                try:
-                    given = _specialised(types, arguments, needs)
-                    op, trace = self._write(*given, specialises=True, **constants)
-                except NeedsExtent as need:
-                    needs.add((need.argument, need.dim))
-                    continue
-                program = build(ModuleOp([op]), target, cache_directory=_directory())
-                self._programs[key] = program, list(trace.requires)
-            program, requires = self._programs[key]
-            for (i, d), (j, e) in requires:
-                if arguments[i].shape[d] != arguments[j].shape[e]:
-                    first, second = f"{self._names[i]}.shape[{d}]", f"{self._names[j]}.shape[{e}]"
-                    raise BuildError(
-                        f"expected {first} and {second} to be equal, as one span goes over both, "
-                        f"found {arguments[i].shape[d]} and {arguments[j].shape[e]}"
-                    )
-            return program
+            try:
+                return self._write(*_specialised(types, arguments, needs), specialises=True, **constants)
+            except NeedsExtent as need:
+                needs.add((need.argument, need.dim))
+
+    def program(self, arguments: Sequence[Any], constants: Mapping[str, Any], target: str | None) -> Program:
+        """The program for arguments of these types. Raises BuildError where extents that one span goes over differ."""
+        kind, needs = self._kind(arguments, constants)
+
+        def key() -> object:
+            return kind, tuple(arguments[i].shape[d] for i, d in sorted(needs)), target
+
+        if key() not in self._programs:
+            op, trace = self.trace(arguments, constants)
+            program = build(ModuleOp([op]), target, cache_directory=_directory())
+            self._programs[key()] = program, list(trace.requires)
+        program, requires = self._programs[key()]
+        for (i, d), (j, e) in requires:
+            if arguments[i].shape[d] != arguments[j].shape[e]:
+                first, second = f"{self._names[i]}.shape[{d}]", f"{self._names[j]}.shape[{e}]"
+                raise BuildError(
+                    f"expected {first} and {second} to be equal, as one span goes over both, "
+                    f"found {arguments[i].shape[d]} and {arguments[j].shape[e]}"
+                )
+        return program
 
     def __call__(self, arguments: Sequence[Any], constants: Mapping[str, Any], stream: Any) -> Any:
         """Launches on the GPU, or simulates where there is none."""

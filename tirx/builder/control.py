@@ -13,7 +13,7 @@ from xdsl.ir import Block, Region, SSAValue
 from tirx.builder import functions
 from tirx.builder.dtypes import DType, dtype_of, i1, index
 from tirx.builder.memory import Memory, Product, accumulator, store
-from tirx.builder.scalars import Scalar
+from tirx.builder.scalars import Elements, Scalar
 from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile
 from tirx.builder.trace import BuildError, Trace, current
@@ -95,7 +95,7 @@ def range_(
     return Range(low, high, step, unroll)
 
 
-def tiles(*ends: Scalar | int) -> Tiles:
+def tiles(*ends: Elements | int) -> Tiles:
     """
     `tx.tiles(n, 64)` or `tx.tiles(start, stop, 64)`: a loop over spans of 64 indices, the last of which ends there.
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tirx.builder import functions
-from tirx.builder.dtypes import LATE, DType, dtype_of
+from tirx.builder.dtypes import DTYPES, LATE, DType, dtype_of
 from tirx.builder.scalars import Scalar
-from tirx.builder.tiles import Tile, common_shape
+from tirx.builder.tiles import Tile, common_shape, indices
 from tirx.builder.trace import BuildError, Trace, current
 from tirx.dialects.tirx import Combination, ConcatOp, MapOp, MemorySpace, ReduceOp, ScanOp, TileType, YieldOp
 
@@ -160,5 +160,16 @@ def concat(tiles: Sequence[Tile], dim: int) -> Tile:
     return Tile.of(trace(ConcatOp(values, dim, result)).result)
 
 
+def _argmax(tile: Tile, dim: int) -> Tile:
+    def first(a: Any, i: Any, b: Any, j: Any) -> tuple[Any, Any]:
+        before, behind = ((x > y) | ((y != y) & (x == x)) for x, y in ((a, b), (b, a)))
+        kept = before | (~behind & (i < j))
+        return functions.where(kept, a, b), functions.where(kept, i, j)
+
+    (dim,) = _along(dim, len(tile.shape))
+    return reduce((tile, indices(dim, *tile.shape).to(DTYPES["i32"])), dim, first)[1]
+
+
 LATE["reduce"] = reduce
+LATE["argmax"] = _argmax
 LATE["map"] = map_tiles

@@ -202,6 +202,14 @@ def cast_scalar(x: Scalar, after: DType) -> Scalar:
     return Scalar(x.trace, x.trace(op).results[0], after, natural=after.is_index and x.natural)
 
 
+def _bitcast(x: Scalar, after: DType) -> Scalar:
+    if after.bits != x.dtype.bits or index in (after, x.dtype):
+        raise BuildError(f"expected element types of the same bits for .bitcast, found {x.dtype} and {after}")
+    if after.scalar == x.dtype.scalar:
+        return Scalar(x.trace, x.value, after)
+    return Scalar(x.trace, x.trace(arith.BitcastOp(x.value, after.scalar)).result, after)
+
+
 def scalar(value: Any, dtype: DType) -> Scalar:
     """A scalar of a type, from a number, another scalar or a place of one element in memory."""
     value = value.read() if hasattr(value, "read") else value
@@ -258,6 +266,8 @@ def compute(name: str, operands: tuple[Any, ...], dtype: DType, **flags: Any) ->
     """A function of scalars and numbers, whose operands become those of type `dtype` first."""
     if name == "cast":
         return scalar(operands[0], operands[1])
+    if name == "bitcast":
+        return _bitcast(operands[0], operands[1])
     special = _SPECIAL.get(name)
     first = 0 if special is None else special.first
     given = [each if i < first else scalar(each, dtype) for i, each in enumerate(operands)]
@@ -266,7 +276,7 @@ def compute(name: str, operands: tuple[Any, ...], dtype: DType, **flags: Any) ->
 
 def types(name: str, operands: tuple[Any, ...]) -> tuple[DType, DType]:
     """The element type of the operands of a function, and that of its result."""
-    if name == "cast":
+    if name in ("cast", "bitcast"):
         return operands[0].dtype, operands[1]
     special = _SPECIAL.get(name)
     of = list(operands[0 if special is None else special.first :])

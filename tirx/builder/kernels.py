@@ -225,7 +225,7 @@ class Kernel:
 
     @cached_property
     def _calls(self) -> Calls:
-        return Calls(self.write, self.arguments, self.clauses.get("target"))
+        return Calls(self.write, self.arguments, cast(Any, self.types), self.clauses.get("target"))
 
     def __call__(self, *arguments: Any, stream: Any = None, **constants: Any) -> Any:
         """
@@ -237,11 +237,11 @@ class Kernel:
         """
         return self._calls(arguments, constants, stream)
 
-    def ptx(self, *types: Type, target: str | None = None, **constants: Any) -> str:
-        """The PTX for arguments of these types, or those that `tx.jit` was given."""
+    def ptx(self, *types: Any, target: str | None = None, **constants: Any) -> str:
+        """The PTX for the arguments of `ir`."""
         return compile_module(self.ir(*types, **constants), target)
 
-    def explain(self, *types: Type, target: str | None = None, **constants: Any) -> str:
+    def explain(self, *types: Any, target: str | None = None, **constants: Any) -> str:
         """The decisions that the compiler takes, one a line with its place."""
         found: list[Diagnostic] = []
         with diagnostic_handler(found.append):
@@ -253,13 +253,14 @@ class Kernel:
         """The kernel, for the types that `tx.jit` was given."""
         return self.ir()
 
-    def ir(self, *types: Type, **constants: Any) -> ModuleOp:
+    def ir(self, *types: Any, **constants: Any) -> ModuleOp:
         """
-        The module with the kernel for arguments of these types, or those that `tx.jit` was given.
+        The module with the kernel for arguments of these types, for these arrays, or for the types of `tx.jit`.
 
         Raises BuildError, which shows the expression, for what no kernel can say.
         """
-        return ModuleOp([self.write(*types, **constants)[0]])
+        given = all(isinstance(each, ArrayType | DType | Attribute) for each in types)
+        return ModuleOp([(self.write(*types, **constants) if given else self._calls.trace(types, constants))[0]])
 
     def write(self, *types: Type, specialises: bool = False, **constants: Any) -> tuple[KernelOp, Trace]:
         """The kernel for arguments of these types, and its trace; `specialises` lets NeedsExtent ask for numbers."""

@@ -15,7 +15,18 @@ from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile, full, parts_of
 from tirx.builder.trace import BuildError, Trace, current, root
 from tirx.builder.views import View, is_updated, view_of
-from tirx.dialects.tirx import AllocOp, CopyOp, FillOp, LoadOp, MemorySpace, MmaOp, ReshapeOp, StoreOp, TileType
+from tirx.dialects.tirx import (
+    AllocOp,
+    CopyOp,
+    FillOp,
+    LoadOp,
+    MemorySpace,
+    MmaOp,
+    ReshapeOp,
+    StoreOp,
+    TileType,
+    TransposeOp,
+)
 
 
 def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
@@ -50,6 +61,8 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
             trace.writes += 1
             return
         value = full(place.dtype, value, *place.shape)
+    if isinstance(value, Product):
+        value = value.read()
     if not isinstance(value, Tile):
         raise BuildError(f"expected a tile or a number to store, found {value!r}")
     if value.dtype != place.dtype and value.dtype != index:
@@ -155,10 +168,10 @@ class Memory(Tile):
 
 
 class Transposed(Tile):
-    """The second operand of a product, `x @ y.T`, for y of N x K elements in shared memory."""
+    """A tile in shared memory with its dimensions exchanged, such as the second operand of `x @ y.T`."""
 
     def __init__(self, memory: Memory):
-        super().__init__(memory.trace, memory.shape[::-1], memory.dtype, memory.op_value)
+        super().__init__(memory.trace, memory.shape[::-1], memory.dtype)
         self.memory_tile = memory
 
     @property
@@ -167,6 +180,9 @@ class Transposed(Tile):
 
     def read(self) -> Tile:
         return self.memory_tile.read().transpose(1, 0)
+
+    def ssa(self) -> SSAValue:
+        return self.read().ssa()
 
 
 class Product(Tile):
@@ -274,11 +290,19 @@ def shared(what: Tile | DType, *shape: int) -> Memory:
 def _operand(tile: Any) -> SSAValue:
     if isinstance(tile, View):
         return shared(tile).op_value
+    if isinstance(tile, Transposed):
+        return _turned(tile.memory_tile)
     if isinstance(tile, Memory):
         return tile.op_value
     if isinstance(tile, Tile):
         return tile.ssa()
     raise BuildError(f"expected a tile as an operand of a product, found {tile!r}")
+
+
+def _turned(tile: Memory) -> SSAValue:
+    """The same memory with its dimensions exchanged."""
+    type_ = TileType.get(tile.shape[::-1], tile.dtype.attribute, MemorySpace.SHARED)
+    return tile.trace(TransposeOp(tile.op_value, (1, 0), type_)).result
 
 
 def _matmul(x: Tile, y: Any) -> Product:
@@ -287,10 +311,7 @@ def _matmul(x: Tile, y: Any) -> Product:
     elif isinstance(y, View):
         second = _operand(y.T)
     elif isinstance(y, Memory) and y.memory is MemorySpace.SHARED:
-        raise BuildError(
-            "expected y of N x K elements as x @ y.T, found one of K x N in shared memory; "
-            "tx.shared(view.T) stages it as N x K"
-        )
+        second = _turned(y)
     elif isinstance(y, Tile):
         second = y.T.ssa()
     else:

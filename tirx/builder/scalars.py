@@ -82,6 +82,10 @@ class Elements:
         """The same numbers in another element type."""
         return _apply("cast", self, dtype)
 
+    def bitcast(self, dtype: DType) -> Self:
+        """The same bits as another element type of this size."""
+        return _apply("bitcast", self, dtype)
+
     def _no_number(self, what: str) -> NoReturn:
         match self:
             case Scalar(formula=Call("size", (int() as argument, int() as dim))) if self.trace.specialises:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from tirx.builder import functions
 from tirx.builder.dtypes import index
-from tirx.builder.scalars import Scalar
+from tirx.builder.scalars import Elements, Scalar
 from tirx.builder.tiles import Tile, indices
 from tirx.builder.trace import BuildError
 
@@ -109,7 +109,7 @@ def as_index(value: Any) -> Scalar:
     return functions.scalar(given, index)
 
 
-def tile(start: Scalar | int, extent: int, end: Scalar | int | None = None) -> Span:
+def tile(start: Elements | int, extent: int, end: Elements | int | None = None) -> Span:
     """
     The span of `extent` indices from `start` on, which ends at `end` where that is less.
 

@@ -330,6 +330,10 @@ class Tile(Elements):
         """The minima along dimensions, whose extents become 1; NaN is ignored."""
         return self._reduced(dims, "min")
 
+    def argmax(self, dim: int) -> Tile:
+        """The first place of the largest element along a dimension, as i32; NaN is ignored."""
+        return LATE["argmax"](self, dim)
+
     def map(self, function: Callable[..., Any], *others: Tile) -> Any:
         """The function of the elements of this tile and `others`; see `tx.map`."""
         return LATE["map"](function, self, *others)
@@ -432,7 +436,7 @@ def _tile_function(name: str, operands: tuple[Any, ...], flags: dict[str, Any]) 
     dtype, result = types(name, operands)
     if name == "cast" and tiles[0].is_constant:
         return full(result, tiles[0].constant.to(result), *shape)
-    if name != "cast":
+    if name not in ("cast", "bitcast"):
         flags = {**flags, "dtype": dtype}
     elif tiles[0].dtype == result:
         return tiles[0]

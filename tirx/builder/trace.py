@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from tirx.dialects.formula import Formula
-from tirx.dialects.tirx import AllocOp, KernelOp, ReshapeOp, SubviewOp, ViewOp
+from tirx.dialects.tirx import AllocOp, KernelOp, ReshapeOp, SubviewOp, TransposeOp, ViewOp
 from tirx.dialects.tirx.kernel import grid_attr
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -203,7 +203,7 @@ class Trace:
 
 def root(tile: SSAValue) -> SSAValue:
     """The memory that a part of a tile, or another shape of it, lies in."""
-    while isinstance(tile.owner, SubviewOp | ReshapeOp | ViewOp):
+    while isinstance(tile.owner, SubviewOp | ReshapeOp | TransposeOp | ViewOp):
         tile = tile.owner.operands[0]
     return tile
 

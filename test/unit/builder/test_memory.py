@@ -44,6 +44,15 @@ def _a_product_for_branches(a: Any, b: Any, o: Any, n: Any) -> None:
     o[:, :] += product + 1.0
 
 
+def _operands_the_other_way(a: Any, b: Any, o: Any, n: Any) -> None:
+    x, y = tx.shared(a[:, :].to(tx.f16)), tx.shared(b[:, :].to(tx.f16))
+    o[:, :] = x.T @ y
+
+
+def _bits(a: Any, b: Any, o: Any, n: Any) -> None:
+    o[:, :] = (a[:, :].bitcast(i32) ^ -0x80000000).bitcast(f32) + a[:, :].argmax(1).to(f32)
+
+
 def _what_a_loop_writes(a: Any, b: Any, o: Any, n: Any) -> None:
     x = tx.shared(a[:, :])
     first = x + 0.0
@@ -83,6 +92,8 @@ _CASES: list[tuple[Callable[..., None], Numbers]] = [
     (_truths_of_sums, _AB + np.repeat([[1, 0]], 16, 1).astype(np.float32)),
     (_a_product_in_front_of_a_write, 2 * _AB),
     (_a_product_for_branches, 3 * _AB + 1),
+    (_operands_the_other_way, _A.T @ _B),
+    (_bits, np.argmax(_A, 1)[:, None] - _A),
     (_what_a_loop_writes, np.full_like(_A, 3)),
     (_a_view_that_was_added_to, np.concatenate([(_A + _B)[:16], _A[16:] + (_A + 2 * _B)[:16]])),
     (_a_part_of_a_part, np.concatenate([_A[16:], _A[16:] + 1])),

@@ -93,11 +93,6 @@ def _division_of_integers(a: Any, b: Any, n: Any) -> None:
     b[:, :] = b[:, :] * (n / 2)  # MISTAKE n / 2
 
 
-def _operand_the_other_way(a: Any, b: Any, n: Any) -> None:
-    x, y = tx.shared(a[:, :].to(f16)), tx.shared(b[:, :].to(f16))
-    b[:, :] = x @ y  # MISTAKE x @ y
-
-
 def _depths_that_differ(a: Any, b: Any, n: Any) -> None:
     x, y = tx.shared(a[:, 0:32].to(f16)), tx.shared(b[:, :].to(f16))
     b[:, :] = x @ y.T  # MISTAKE x @ y.T
@@ -150,7 +145,6 @@ _MISTAKES: list[tuple[_Kernel, str]] = [
     (_carried_type_changes, "expected `x` to keep its type in a loop, found 64x64xf32 and 64x1xf32"),
     (_number_without_a_type, "expected `x` with a type in a loop, found a number of Python; f32(0.5) gives it one"),
     (_division_of_integers, "expected floats for /, found i32; // divides integers, .to(f32) converts"),
-    (_operand_the_other_way, "tx.shared(view.T) stages it as N x K"),
     (_depths_that_differ, "two tiles with one K, their last dimension, found 64x32 and 64x64"),
     (_numpy_function, "tx.exp"),
     (_a_clause_that_is_not_there, "expected clauses of tirx.copy (engine, reduce), found engin"),
