@@ -33,7 +33,8 @@ from tirx.diagnostics import LocatedError, diagnostic_handler
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import RunError, run_kernel
 from tirx.runtime.arrays import ArgumentError
-from tirx.runtime.check_arguments import Sizes, arguments_of
+from tirx.runtime.check_arguments import arguments_of
+from tirx.runtime.check_sizes import Sizes
 from tirx.runtime.program import Program, build
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, verify_located

@@ -22,8 +22,9 @@ from tirx.passes import lower_to_ptx_passes
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.arrays import ArgumentError
-from tirx.runtime.check_arguments import Numbers, Sizes, arguments_of, sizes_of
-from tirx.runtime.comparison import Case
+from tirx.runtime.check_arguments import Numbers, arguments_of
+from tirx.runtime.check_sizes import Pace, Sizes, sizes_of
+from tirx.runtime.comparison import Case, Problem
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
@@ -35,6 +36,15 @@ from tirx.universe import new_context
 _MOST_SIZES = 6
 _MOST_IDLE = 2
 """Sizes of launches that change nothing."""
+
+_SHARE = 0.3
+"""The part of the time left that other numbers than the first may take at a size."""
+
+_SECONDS_SMALLER = 2
+"""CPU time for smaller sizes that differ, too."""
+
+_NO_RESULT = (ArgumentError, RunError, ValueError)
+"""Errors of launches that are not legal, or for which the tile program has no result."""
 
 _APPROXIMATED = (math.ExpOp, math.LogOp, math.TanhOp, math.SinOp, math.CosOp)
 """Functions that are more than one instruction without `fastmath<afn>`, but one function of residues."""
@@ -81,23 +91,42 @@ class _Compiled:
     origin: Origin | None = None
     modular: bool = False
 
-    def case(self, arguments: Sequence[Any], size: Sizes) -> Case:
+    def case(self, size: Sizes, numbers: Numbers, seed: int) -> Case:
+        """Returns a launch of the tile program, with arguments at random. Raises one of `_NO_RESULT`."""
+        return self.launched(arguments_of(self.tile, size, numbers, seed), size)
+
+    def launched(self, arguments: Sequence[Any], size: Sizes) -> Case:
         """Returns a launch of the tile program. Raises RunError."""
         return Case.of(self.tile, f"arguments of {size}", arguments, modular=self.modular, origin=self.origin)
 
-    def compare(self, case: Case, **options: Any) -> None:
-        """Runs a launch in the simulator, too. Raises CheckError where that differs."""
-        problem = case.simulated(self.ptx, self.launch, **options)
-        if problem is None:
-            return
+    def problem(self, case: Case, **options: Any) -> Problem | None:
+        """Runs a launch in the simulator, too. Returns what differs there."""
+        return case.simulated(self.ptx, self.launch, **options)
+
+    def first_problem(self, sizes: Sequence[Sizes], numbers: Numbers, seed: int) -> tuple[Case, Problem] | None:
+        """Returns the first launch that differs, and how; None if none does within some seconds."""
+        end = time.process_time() + _SECONDS_SMALLER
+        for size in sizes:
+            try:
+                case = self.case(size, numbers, seed)
+                if (problem := self.problem(case)) is not None:
+                    return case, problem
+            except _NO_RESULT:
+                continue
+            if time.process_time() > end:
+                break
+        return None
+
+    def blame(self, case: Case, problem: Problem) -> CheckError:
+        """Returns the error that a launch differs, with the pass behind which it does."""
         name, asked = self.launch.entry, self.source.options
         words = (f' with options "{asked}"' if asked else "") + (" modulo a prime" if self.modular else "")
         message = f"@{name}{words}, {case.words}: {problem.message}"
         try:
             culprit, change = _watched(self.source, name, case)
         except CheckError as error:
-            raise CheckError(message, error.culprit, error.change, error.location) from None
-        raise CheckError(message, culprit, change, problem.location)
+            return CheckError(message, error.culprit, error.change, error.location)
+        return CheckError(message, culprit, change, problem.location)
 
     def of_residues(self) -> _Compiled:
         """Compiles the kernel again, with functions of one instruction (`fastmath<afn>`)."""
@@ -124,41 +153,43 @@ def check_kernel(
     """
     Compares a kernel with its tile program for random arguments of several sizes, within about `seconds` of CPU time.
 
-    The first two sizes may take twice as long where none is refused. Sizes and numbers for which the tile program has
-    no result are left out. Raises CheckError.
+    Sizes and numbers for which the tile program has no result are left out, and those that would take too long. Raises
+    CheckError, with one of the smallest sizes that differ.
     """
-    start = time.process_time()
+    pace = Pace(seconds)
     tile, origin = _tile_kernel(source, launch.entry)
     plain = _Compiled(ptx, launch, source, tile, origin)
     of_residues = plain.of_residues() if "modular" in numbers else plain
     exact: list[bool] = []
-    refused, elements = "", 0
+    refused = ""
     sizes: set[Sizes] = set()
     telling, idle = set[Sizes](), set[Sizes]()  # those of launches that change an array, and of others
     for size, each in product(sizes_of(tile, seed), numbers):
-        compared = len(telling | {size})
-        if compared > _MOST_SIZES:
+        if len(telling | {size}) > _MOST_SIZES:
             break
-        # Elements of this size will take as long as those before, if not longer.
-        expected = (time.process_time() - start) * (1 + size.elements / max(elements, 1))
-        most = seconds if compared > 2 or (telling and refused) else 2 * seconds
-        if size.elements > MOST_ELEMENTS or (exact and expected > most):
+        share = 1 if each == numbers[0] or not sizes - {size} else _SHARE
+        if size.elements > MOST_ELEMENTS or not pace.allows(size, share):
             continue
-        elements += size.elements
+        compiled = of_residues if each == "modular" else plain
         try:
-            compiled = of_residues if each == "modular" else plain
-            case = compiled.case(arguments_of(tile, size, each, seed), size)
+            case = compiled.case(size, each, seed)
             (telling if case.does_something else idle).add(size)
             if not case.does_something and len(idle) > _MOST_IDLE:
                 continue
-            compiled.compare(case)
-            exact.append(case.ran.exact)
-            sizes.add(size)
-        except (ArgumentError, RunError, ValueError) as error:
+            problem = compiled.problem(case)
+        except _NO_RESULT as error:
             refused = str(error)
+            continue
+        if problem is not None:
+            smaller = [one for one in sizes_of(tile, seed) if one.elements < size.elements]
+            smallest = compiled.first_problem(sorted(smaller, key=lambda one: one.elements), each, seed)
+            raise compiled.blame(*(smallest or (case, problem)))
+        pace.done(size)
+        exact.append(case.ran.exact)
+        sizes.add(size)
     if refused and not any(one.elements for one in sizes):
         raise CheckError(f"@{launch.entry}: expected sizes that the kernel can be launched with, found none: {refused}")
-    return Checked(launch.entry, len(exact), len(sizes), sum(exact), time.process_time() - start)
+    return Checked(launch.entry, len(exact), len(sizes), sum(exact), time.process_time() - pace.start)
 
 
 def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[Any], **options: Any) -> Checked:
@@ -170,8 +201,9 @@ def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[A
     arrays = [cast("Array", each) if isinstance(each, np.ndarray) else None for each in arguments]
     shapes = tuple(None if each is None else each.shape for each in arrays)
     compiled = _Compiled(ptx, launch, source, *_tile_kernel(source, launch.entry))
-    case = compiled.case(arguments, Sizes(shapes, ()))
-    compiled.compare(case, **options)
+    case = compiled.launched(arguments, Sizes(shapes, ()))
+    if (problem := compiled.problem(case, **options)) is not None:
+        raise compiled.blame(case, problem)
     return Checked(launch.entry, 1, 1, int(case.ran.exact), time.process_time() - start)
 
 

@@ -1,15 +1,13 @@
-"""Arguments at random for a kernel: sizes that its launch may have, and numbers that show mistakes."""
+"""Arguments at random for a kernel, of given sizes: numbers that show mistakes."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Literal, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
 from tirx.dialects.nesting import walk
@@ -17,6 +15,7 @@ from tirx.dialects.tirx import KernelOp, TileType
 from tirx.dialects.tirx.product import ProductOp
 from tirx.interp.formats import Array, dtype_of, is_float, packed, packed_bits, rounded
 from tirx.interp.products import SPARSE_CODES
+from tirx.runtime.check_sizes import Sizes
 from tirx.sim.numerics.modular import PRIME, converted
 
 Numbers = Literal["integers", "normal", "special", "modular"]
@@ -24,60 +23,7 @@ Numbers = Literal["integers", "normal", "special", "modular"]
 that stand for residues modulo a prime.
 """
 
-_SIZES = (1, 16, 40, 72, 130, 256, 7, 64, 129, 0, 200, 512)
-"""Sizes of dimensions that the launch knows, the first ones first: small, at edges of tiles, odd and none."""
-
-_TRIPS = (1, 2, 3, 0, 5)
-"""Values of integer arguments, which mostly count tiles or steps."""
-
 _POWERS = (0.5, 1.0, 2.0, 4.0)
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """The extents of each memref of a kernel, None for numbers, and the values of its integer arguments."""
-
-    shapes: tuple[tuple[int, ...] | None, ...]
-    numbers: tuple[int, ...]
-
-    @property
-    def elements(self) -> int:
-        """Elements of all arrays."""
-        return sum(int(np.prod(shape)) for shape in self.shapes if shape is not None)
-
-    def __str__(self) -> str:
-        shapes = ", ".join("x".join(map(str, shape)) for shape in self.shapes if shape is not None)
-        return shapes + (f" and numbers {', '.join(map(str, self.numbers))}" if self.numbers else "")
-
-
-def sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
-    """Yields sizes of the arguments, each once; those of static kernels have one. They need not be legal."""
-    rng = random.Random(seed)
-    types = kernel.function_type.inputs.data
-    dynamic = any(isinstance(each, MemRefType) and DYNAMIC_INDEX in each.get_shape() for each in types)
-    integers = [each for each in types if not isinstance(each, MemRefType) and not str(each).startswith("f")]
-    seen: set[Sizes] = set()
-    for attempt in range(len(_SIZES) * 8 if dynamic or integers else 1):
-        by_dimension = {d: rng.choice(_SIZES) for d in range(8)} if attempt >= len(_SIZES) else {}
-        shared = _SIZES[attempt % len(_SIZES)]
-        alone = attempt >= 4 * len(_SIZES)  # each dimension has a size of its own
-        shapes: list[tuple[int, ...] | None] = []
-        for type_ in types:
-            if not isinstance(type_, MemRefType):
-                shapes.append(None)
-                continue
-            shapes.append(
-                tuple(
-                    n if n != DYNAMIC_INDEX else rng.choice(_SIZES) if alone else by_dimension.get(d, shared)
-                    for d, n in enumerate(type_.get_shape())
-                )
-            )
-        trips = rng.choice(_TRIPS)
-        numbers = tuple(trips if attempt < len(_SIZES) else rng.choice(_TRIPS) for _ in integers)
-        found = Sizes(tuple(shapes), numbers)
-        if found not in seen:
-            seen.add(found)
-            yield found
 
 
 def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
@@ -14,7 +13,8 @@ from xdsl.passes import ModulePass
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import RunError, can_run
 from tirx.runtime.arrays import ArgumentError
-from tirx.runtime.check_arguments import Numbers, Sizes, arguments_of, sizes_of
+from tirx.runtime.check_arguments import Numbers, arguments_of
+from tirx.runtime.check_sizes import Pace, Sizes, sizes_of
 from tirx.runtime.comparison import Case
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
@@ -108,18 +108,17 @@ class Watch:
 def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:
     """Yields launches of the first sizes that have results; of the others only as many as take little time."""
     sizes: set[Sizes] = set()
-    start, elements = time.process_time(), 0
+    pace = Pace(_SECONDS)
     for size, numbers in product(sizes_of(kernel, 0), _NUMBERS):
-        expected = (time.process_time() - start) * (1 + size.elements / max(elements, 1))
-        if len(sizes | {size}) > _SIZES or (sizes and expected > _SECONDS):
+        if len(sizes | {size}) > _SIZES:
             return
-        if 0 < size.elements <= MOST_ELEMENTS:
+        if 0 < size.elements <= MOST_ELEMENTS and pace.allows(size):
             try:
                 case = Case.of(kernel, f"arguments of {size}", arguments_of(kernel, size, numbers, 0), origin=origin)
                 yield case
                 if case.does_something:
                     sizes.add(size)
-                elements += size.elements
+                pace.done(size)
             except (RunError, ValueError):  # not a legal size
                 continue
 

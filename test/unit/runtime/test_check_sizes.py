@@ -1,0 +1,43 @@
+"""Sizes at which a lowering may go wrong: by the tiles of views, and by counts of tiles."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from unit.examples import EXAMPLES
+
+from tirx.dialects.tirx import kernels
+from tirx.runtime.check_sizes import Pace, Sizes, sizes_of
+from tirx.text.parsing import parse_located
+from tirx.universe import new_context
+
+
+def _sizes(example: str) -> list[Sizes]:
+    module = parse_located(new_context(), (EXAMPLES / f"{example}.mlir").read_text(), example)
+    return list(islice(sizes_of(next(iter(kernels(module))), 0), 8))
+
+
+def test_dimensions_that_views_walk_through_together_have_one_size() -> None:
+    """A product of tiles of 128x256x64: its sums have eight steps, others several tiles, or no step at all."""
+    assert [str(each) for each in _sizes("wgmma_any_size_gemm")] == [
+        "1x1, 1x1, 1x1", "192x480, 384x480, 192x384", "128x288, 256x288, 128x256", "320x96, 640x96, 320x640",
+        "128x0, 256x0, 128x256", "1x161, 1x161, 1x1", "129x129, 257x129, 129x257", "383x63, 767x63, 383x767",
+    ]  # fmt: skip
+
+
+def test_memory_has_room_for_what_numbers_count() -> None:
+    found = _sizes("wgmma_ring_gemm")
+    assert [each.numbers for each in found[:3]] == [(1, 1, 1), (2, 2, 2), (3, 3, 3)]
+    assert len({number for each in found for number in each.numbers}) > 3
+    for each in found:
+        a, b, d, *_ = each.shapes
+        assert a and b and d and a[0] == d[0] >= 128 * each.numbers[0] and b[0] >= 256 * each.numbers[1]
+
+
+def test_a_launch_may_take_as_long_as_the_last_one_says() -> None:
+    pace, small, large = Pace(3600), Sizes((), (), 1), Sizes((), (), 1e12)
+    assert pace.allows(large), "the first one"
+    sum(range(10**5))
+    pace.done(small)
+    assert pace.allows(small) and not pace.allows(large)
+    assert not pace.allows(small, 1e-12)

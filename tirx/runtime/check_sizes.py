@@ -1,0 +1,154 @@
+"""Sizes that the launch of a kernel may have: those at which its lowering may go wrong, and the time that they take."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import ceil, prod
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Block, BlockArgument, SSAValue
+
+from tirx.dialects.nesting import ancestors, walk
+from tirx.dialects.tirx import ForOp, KernelOp, ViewOp
+
+_TILES = ((0, 0, 1), (7.5, 1.5, 0), (4.5, 1, 0), (1.5, 2.5, 0), (0, 1, 0), (2.5, 0, 1), (2, 1, 1), (1, 3, -1))
+"""
+Sizes by the tiles of views: tiles of dimensions that the innermost loop goes through, tiles of others, and elements
+beyond. Rings of a few slots go round, kernels that loop over tiles have several, and tiles are cut off.
+"""
+
+_SIZES = (1, 16, 40, 72, 130, 256, 7, 64, 129, 0, 200, 512)
+"""Sizes of dimensions that the launch knows: small, at edges of tiles, odd and none."""
+
+_TRIPS = (1, 2, 3, 0, 5, 4)
+"""Values of integer arguments, which mostly count tiles or steps."""
+
+_Dimension = tuple[int, int]
+"""The number of an argument, and a dimension of it."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The extents of each memref of a kernel, None for numbers, and the values of its integer arguments."""
+
+    shapes: tuple[tuple[int, ...] | None, ...]
+    numbers: tuple[int, ...]
+    work: float = field(default=1, compare=False)
+    """About how many tiles are computed, times the turns of the innermost loop."""
+
+    @property
+    def elements(self) -> int:
+        """Elements of all arrays."""
+        return sum(prod(shape) for shape in self.shapes if shape is not None)
+
+    def __str__(self) -> str:
+        shapes = ", ".join("x".join(map(str, shape)) for shape in self.shapes if shape is not None)
+        return shapes + (f" and numbers {', '.join(map(str, self.numbers))}" if self.numbers else "")
+
+
+@dataclass
+class Pace:
+    """CPU time that launches may take. How long the next one will take follows from the last one."""
+
+    seconds: float
+    start: float = field(default_factory=time.process_time)
+    _rate: float | None = None
+    _begun: float = 0
+
+    def allows(self, size: Sizes, share: float = 1) -> bool:
+        """Returns True if a launch is the first one, or will take at most a share of the time that is left."""
+        self._begun = time.process_time()
+        left = self.start + self.seconds - self._begun
+        return self._rate is None or (size.work + 1) * self._rate <= share * left
+
+    def done(self, size: Sizes) -> None:
+        """Learns from a launch that has ended."""
+        self._rate = (time.process_time() - self._begun) / (size.work + 1)
+
+
+@dataclass(frozen=True)
+class _Walked:
+    """
+    Dimensions of memrefs that views walk through together, such as M of A and D.
+
+    `extent` is that of the largest tile, in elements. `is_inner`: the innermost loop of the kernel goes through them.
+    """
+
+    dimensions: frozenset[_Dimension]
+    extent: int
+    is_inner: bool
+
+
+def sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
+    """Yields sizes of the arguments, each once; those of static kernels have one. They need not be legal."""
+    rng = random.Random(seed)
+    types = kernel.function_type.inputs.data
+    memrefs = {argument: type_.get_shape() for argument, type_ in enumerate(types) if isinstance(type_, MemRefType)}
+    dynamic = [(argument, d) for argument, shape in memrefs.items() for d, n in enumerate(shape) if n == DYNAMIC_INDEX]
+    count = sum(not isinstance(each, MemRefType) and not str(each).startswith("f") for each in types)
+    walked = _walked(kernel)
+
+    def by_tiles(inner: float, others: float, beyond: int) -> dict[_Dimension, int]:
+        found = dict.fromkeys(dynamic, max(int(others * 16) + beyond, 0))
+        for each in walked:
+            size = max(int((inner if each.is_inner else others) * each.extent) + beyond, 0)
+            found |= dict.fromkeys([own for own in dynamic if own in each.dimensions], size)
+        return found
+
+    def chosen() -> Iterator[tuple[tuple[int, ...], dict[_Dimension, int]]]:
+        if count:  # of tiles or steps: memory has room for them
+            for attempt in range(8 * len(_TRIPS)):
+                numbers = tuple(rng.choice(_TRIPS) if attempt >= len(_TRIPS) else _TRIPS[attempt] for _ in range(count))
+                yield numbers, by_tiles(4 * max(numbers), 4 * max(numbers), 0)
+        else:
+            yield from (((), by_tiles(*tiles)) for tiles in _TILES)
+        for attempt in range(8 * len(_SIZES)):
+            numbers = tuple(rng.choice(_TRIPS) for _ in range(count))
+            if attempt < len(_SIZES):
+                yield numbers, dict.fromkeys(dynamic, _SIZES[attempt])
+            elif attempt < 4 * len(_SIZES):  # by their place in a memref
+                by_place = {d: rng.choice(_SIZES) for d in sorted({d for _, d in dynamic})}
+                yield numbers, {own: by_place[own[1]] for own in dynamic}
+            else:
+                yield numbers, {own: rng.choice(_SIZES) for own in dynamic}
+
+    seen: set[Sizes] = set()
+    for numbers, sizes in chosen():
+        shapes = {a: tuple(sizes.get((a, d), n) for d, n in enumerate(shape)) for a, shape in memrefs.items()}
+        found = Sizes(tuple(shapes.get(a) for a in range(len(types))), numbers, _work(shapes, walked))
+        if found not in seen:
+            seen.add(found)
+            yield found
+
+
+def _work(shapes: dict[int, tuple[int, ...]], walked: list[_Walked]) -> float:
+    return prod(max(ceil(shapes[a][d] / each.extent) for a, d in each.dimensions) for each in walked)
+
+
+def _walked(kernel: KernelOp) -> list[_Walked]:
+    together: dict[SSAValue | _Dimension, frozenset[_Dimension]] = {}
+    extents, depths = defaultdict[_Dimension, int](lambda: 1), defaultdict[_Dimension, int](int)
+    for view in walk(kernel):
+        if not isinstance(view, ViewOp) or not isinstance(source := view.source, BlockArgument):
+            continue
+        for d, place in enumerate(view.places if source.block is kernel.body.block else ()):
+            own, owner = (source.index, d), place.index.owner
+            extents[own] = max(extents[own], place.span)
+            first = owner.parent_op() if isinstance(owner, Block) else owner
+            around = [] if first is None else [first, *ancestors(first)]
+            depths[own] = max(depths[own], sum(isinstance(each, scf.ForOp | ForOp) for each in around))
+            joined = together.get(own, frozenset({own}))
+            if not isinstance(owner, arith.ConstantOp):
+                joined |= together.get(place.index, frozenset())
+                together[place.index] = joined
+            together |= dict.fromkeys([own, *(key for key, each in together.items() if each & joined)], joined)
+    inner = max(depths.values(), default=0)
+    return [
+        _Walked(each, max(extents[own] for own in each), 0 < inner == max(depths[own] for own in each))
+        for each in dict.fromkeys(together[own] for own in sorted(extents))
+    ]
