@@ -12,7 +12,6 @@ from xdsl.ir import Attribute, SSAValue
 from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
 from tirx.copy.cp_async import CpAsyncPlan
 from tirx.copy.matrix import MatrixPlan
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import PackOp, UnpackOp
 from tirx.dialects.ptx.cp_async import CP_ASYNC_BYTES, CpAsyncOp
 from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
@@ -21,7 +20,7 @@ from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import CpAsyncTileOp, MemorySpace, TileType
 from tirx.hw.targets import Target
-from tirx.layout import LayoutError, TileLayout
+from tirx.layout import TileLayout
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import held_elements
@@ -33,7 +32,7 @@ from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
 from tirx.passes.match.bulk_copies import plan_thread_copies
-from tirx.passes.match.product import ILLEGAL
+from tirx.passes.match.product import legal
 from tirx.passes.match.run_time_strides import STRIDE_BYTES
 from tirx.rules import PackedElementsError, RegisterLayoutError, StageError
 from tirx.symbolic.index_expr import IndexExpr
@@ -190,12 +189,10 @@ class TileAccess:
                     self.emit.location, f"expected a clipped view of whole bytes in every row, found {self.bits} bits"
                 )
             aligned = min(aligned, self.clip.plan.run * self.bits // 8)
-        try:
+        with legal(self.emit.location):
             plan = plan_accesses(
                 layout, memory, register.dims, self.bits, threads, aligned, self.memory.alignment, once=once
             )
-        except LayoutError as e:
-            raise LocatedError(self.emit.location, str(e)) from e
         return plan
 
     def _place(self, access: Access) -> tuple[SSAValue, int]:
@@ -517,10 +514,8 @@ def emit_cp_async(
 
     With `clip` the bytes that do not exist are zeros: fewer are read than are written (PTX ISA, "cp.async": src-size).
     """
-    try:
+    with legal(op):
         plan = plan_thread_copies(op.source, destination.type, threads)
-    except ILLEGAL as e:
-        raise LocatedError(op, str(e)) from e
     tiles = indices(plan.share)
 
     def start(emit: Emitter, bounds: Clip | None) -> Sequence[SSAValue]:

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call
 from tirx.dialects.ptx.memory import ParamAddressOp
@@ -24,7 +23,7 @@ from tirx.passes.ir.views import unproved_starts
 from tirx.passes.match.bulk_copies import TmaCopy, check_reduction, plan_tma
 from tirx.passes.match.computed_parts import located
 from tirx.passes.match.narrow_places import index_sizes, require_small
-from tirx.passes.match.product import ILLEGAL
+from tirx.passes.match.product import legal
 from tirx.rules import RingLoweringError
 
 SHARED_CTA_SINCE = (8, 6)
@@ -133,17 +132,13 @@ class TensorMapParameters:
     def _check_reduction(op: tirx.TmaStoreOp, copy: TmaCopy) -> None:
         if op.reduce is None:
             return
-        try:
+        with legal(op):
             check_reduction(op.reduce.data, copy.boxes.unit.type, tirx.TileType.of(op.source).dtype.name)
-        except ILLEGAL as e:
-            raise LocatedError(op, str(e)) from e
 
     def _plan(self, op: tirx.TmaLoadOp | tirx.TmaStoreOp) -> TmaCopy:
         """The boxes of a copy, to or from a tile that is aligned for them."""
-        try:
+        with legal(op):
             copy = plan_tma(op.global_tile, tirx.TileType.of(op.shared_tile), self._target)
-        except ILLEGAL as e:
-            raise LocatedError(op, str(e)) from e
         alloc, aligned = tirx.base_allocation(op.shared_tile).owner, copy.boxes.alignment
         if isinstance(alloc, tirx.AllocOp) and alloc.start is not None:
             steps = [offset.divisor for offset in located(Emitter.before(op), op.shared_tile)]

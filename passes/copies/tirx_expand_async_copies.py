@@ -11,7 +11,6 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tirx
 from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
 from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierInitOp, MbarrierWaitParityOp
@@ -24,7 +23,7 @@ from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, plan_tma
 from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.memory_by_lifetime import MBARRIER_BYTES
-from tirx.passes.match.product import ILLEGAL, target_of
+from tirx.passes.match.product import legal, target_of
 from tirx.rules import StageError, WrittenChoiceError
 
 
@@ -85,10 +84,8 @@ class _Expansion:
 
     def _load(self, emit: Emitter, copy: tirx.CopyOp, kernel: tirx.KernelOp) -> None:
         assert self._mbarrier is not None and self._parity is not None and self._leader is not None
-        try:
+        with legal(copy):
             boxes = plan_tma(copy.source, copy.destination_type, target_of(copy)).boxes
-        except ILLEGAL as e:
-            raise LocatedError(copy, str(e)) from e
         # All threads are done with the tile, and what they did to both memories precedes the asynchronous copy.
         emit(FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.source), is_store=False)))
         emit(tirx.BarrierOp())

@@ -16,7 +16,6 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.copy.access import plan_accesses
 from tirx.copy.distribute import Memory, copy_distribution
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tirx
 from tirx.dialects.tirx.roles import MAX_REGISTERS, REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
@@ -25,10 +24,10 @@ from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.views import POINTER_ALIGNMENT, access_bytes, clipped_view
 from tirx.passes.match.packed_runs import run_distribution
+from tirx.passes.match.product import legal
 from tirx.passes.match.run_time_strides import memory_layout, placed
 from tirx.passes.match.tensor_tiles import TensorTile, common_fragment
 from tirx.rules import RegisterLayoutError, StageError
-from tirx.tcgen05 import LegalityError
 
 REGISTER_BYTES = 256
 """What one piece of a copy holds per thread: a quarter of the 255 registers that a thread can have."""
@@ -238,10 +237,8 @@ class _Expander:
 
     def run(self) -> None:
         for op in list(self.kernel.walk()):
-            try:
+            with legal(op):
                 self._expand(op)
-            except (LayoutError, LegalityError) as e:
-                raise LocatedError(op, str(e)) from e
 
     def _expand(self, op: Operation) -> None:
         match op:

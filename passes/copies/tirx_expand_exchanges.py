@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.copy.exchange import Way, moved_slots, plan_exchange, plan_reduction, plan_scan, reduced_shape, split_scan
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.requirements import Requirement, add_requirement
@@ -25,6 +25,7 @@ from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.launch_values import product_of
 from tirx.passes.ir.register_values import layout_of
+from tirx.passes.match.product import legal
 from tirx.remarks import LayoutChanged
 from tirx.rules import RegisterLayoutError, WholeWarpsError
 
@@ -59,10 +60,8 @@ class _Expander:
             if not isinstance(op, tirx.FoldOp | tirx.ConvertOp | tirx.AtomicOp | tirx.WaitUntilOp):
                 continue
             self.threads = tirx.thread_set(op).count
-            try:
+            with legal(op):
                 self._expand(op)
-            except LayoutError as e:
-                raise LocatedError(op, str(e)) from e
 
     def _expand(self, op: tirx.FoldOp | tirx.ConvertOp | tirx.AtomicOp | tirx.WaitUntilOp) -> Sequence[SSAValue]:
         """Replaces an operation that threads of one warp do not do on their own. Returns the values of its results."""

@@ -8,11 +8,10 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import CopyOp, LoadOp, MemorySpace, StoreOp, SubviewOp, TileType, ViewOp, kernels
-from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.views import Origin
+from tirx.passes.match.product import legal
 from tirx.rules import ViewBoundsError, ViewShapeError
 
 
@@ -59,10 +58,8 @@ def _fold(part: SubviewOp) -> None:
         return
     else:
         start = [n if isinstance(n, int) else 0 for n in offsets]
-        try:
+        with legal(part):
             type_ = SubviewOp.type_of(source, start, part.result.type.dims)
-        except LayoutError as e:
-            raise LocatedError(part, str(e)) from e
         new = emit(SubviewOp(part.source, offsets, type_)).result
     new.name_hint = part.result.name_hint
     part.result.replace_all_uses_with(new)

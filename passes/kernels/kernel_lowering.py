@@ -18,8 +18,7 @@ from tirx.dialects import tirx
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
-from tirx.hw.errors import LegalityError
-from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout import ComposeLayout, TileLayout
 from tirx.passes.copies.clipping import Clip
 from tirx.passes.copies.index_tiles import IndexTiles
 from tirx.passes.copies.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, is_whole
@@ -36,6 +35,7 @@ from tirx.passes.kernels.stages import missing_pass
 from tirx.passes.match.computed_parts import displaced
 from tirx.passes.match.copy_engines import beyond_threads
 from tirx.passes.match.narrow_places import mark_narrow_views, require_narrow
+from tirx.passes.match.product import legal
 from tirx.passes.match.run_time_strides import STRIDE_BYTES, are_multiples, placed, run_time_strides
 from tirx.rules import KernelArgumentError, PackedElementsError, ParameterError, RegisterLayoutError, StageError
 
@@ -271,10 +271,8 @@ class Place(tirx.ThreadLowering):
                 self.emit.location, f"expected elements of whole bytes in a view with index tiles, found {type_}"
             )
         assert isinstance(moved, TileLayout)
-        try:
+        with legal(self.emit.location):
             return IndexTiles(view, moved, self.threads, self.registers, stride)
-        except LayoutError as e:
-            raise LocatedError(self.emit.location, str(e)) from e
 
     def require_vectors(self, memory: SSAValue, what: str) -> None:
         """Lets launches check that run-time strides are multiples of what `what` move at a time."""
@@ -284,10 +282,8 @@ class Place(tirx.ThreadLowering):
 
     def clip(self, memory: SSAValue) -> Clip | None:
         """Returns the bounds of a tile in memory, None where all of it exists."""
-        try:
+        with legal(self.emit.location):
             plan = plan_clip(memory)
-        except LegalityError as e:
-            raise LocatedError(self.emit.location, str(e)) from e
         if plan is None or (view := clipped_view(memory)) is None:
             return None
         kernel = self.kernel

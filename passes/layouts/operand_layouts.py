@@ -9,12 +9,11 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tirx.copy.cost import CopyCost, CopyEnd, copy_cost, least_cost
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tirx
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.ir.views import Origin
 from tirx.passes.match import wgmma_product
-from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.product import Product, legal
 from tirx.passes.match.run_time_strides import placed
 from tirx.passes.match.tcgen05_product import product_shape
 from tirx.rules import LayoutChoiceError
@@ -130,10 +129,8 @@ def operand_roots(mmas: Sequence[tirx.MmaOp | tirx.AsyncMmaOp]) -> Iterator[tupl
         for index in range(len(OPERANDS)):
             type_ = tirx.TileType.of(tile := mma.operands[index])
             if type_.layout is None and type_.memory is not tirx.MemorySpace.REGISTER:
-                try:
+                with legal(mma):
                     uses.setdefault(tirx.base_allocation(tile), []).append(_use(mma, product, index))
-                except ILLEGAL as e:
-                    raise LocatedError(mma, str(e)) from e
     yield from uses.items()
 
 
@@ -160,10 +157,8 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     if len(type_.dims) < 2:
         raise LayoutChoiceError(alloc, f"expected an operand of rank 2 or more, or a layout on it, found {type_}")
     mn, k = type_.dims[-2:]
-    try:
+    with legal(uses[0].mma):
         candidates = _candidates((mn, k), type_, uses)
-    except LegalityError as e:
-        raise LocatedError(uses[0].mma, str(e)) from e
     copies = list(placed_copies(alloc))
     if (major := _run_time_major(alloc)) is not None:
         candidates = sorted(candidates, key=lambda tile: tile.major != major)
@@ -253,11 +248,9 @@ def copies_cost(
     cost, least = CopyCost(), CopyCost()
     for copy in copies:
         type_ = tirx.TileType.of(copy.part)
-        try:
+        with legal(copy.op):
             mine = CopyEnd(view_layout(copy.part, root, layout), "shared")
             ends = (copy.other, mine) if copy.op.destination is copy.part else (mine, copy.other)
             cost += copy_cost(type_.dims, ends, type_.dtype.storage_bits, threads)
-        except LayoutError as e:
-            raise LocatedError(copy.op, str(e)) from e
         least += least_cost(type_.dims, ends, type_.dtype.storage_bits)
     return cost, least

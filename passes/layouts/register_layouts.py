@@ -12,7 +12,6 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
 from tirx.copy.access import plan_accesses
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tirx
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.targets import Target
@@ -21,6 +20,7 @@ from tirx.layout.arrangement import Arrangement, row_major_strides
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_classes import RegisterClass, RegisterClasses, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS
+from tirx.passes.match.product import legal
 from tirx.rules import RegisterLayoutError
 
 
@@ -134,10 +134,8 @@ class LayoutFlow:
         for found in op.reductions():
             if (whole := _tile_layout(found.whole)) is None or _tile_layout(found.part) is not None:
                 continue
-            try:
+            with legal(op):
                 part = found.layout(whole)
-            except LayoutError as e:
-                raise LocatedError(op, str(e)) from e
             yield self.registers.of(found.part), part, f"one element for several of {op.name}"
             break
 
@@ -148,10 +146,8 @@ def insert_conversions(kernel: tirx.KernelOp) -> None:
         if isinstance(op, tirx.ConvertOp):
             _drop_identity(op)
         elif isinstance(op, tirx.TileOpInterface):
-            try:
+            with legal(op):
                 fit_tiles(op, kernel.target_info)
-            except LayoutError as e:
-                raise LocatedError(op, str(e)) from e
 
 
 def fit_tiles(op: tirx.TileOpInterface, target: Target | None) -> None:

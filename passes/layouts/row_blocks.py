@@ -7,12 +7,11 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AllocOp, MemorySpace, MmaOp, SubviewOp, TileType, base_allocation
 from tirx.layout import Iter, TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.placement import place
-from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.product import Product, legal
 from tirx.tcgen05 import accumulator_layout
 from tirx.tcgen05.tmem import LANES
 
@@ -50,11 +49,9 @@ def split_rows(mma: MmaOp) -> None:
     """
     if not mma.on_tensor_memory or mma.result is not None or not has_two_blocks(Product.of(mma)):
         return
-    try:
+    with legal(mma):
         if mma.accumulator_type.layout is None and not _place(mma.accumulator):
             return
-    except ILLEGAL as e:
-        raise LocatedError(mma, str(e)) from e
     emit = Emitter.before(mma)
     depth, columns = mma.a_type.dims[1], mma.accumulator_type.dims[1]
     for row in (0, LANES):

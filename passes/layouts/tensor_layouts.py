@@ -8,13 +8,12 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AllocOp, MmaOp, TileType, base_allocation
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.hw.errors import TensorMemoryError
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.passes.layouts.operand_layouts import view_layout
-from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.product import Product, legal
 from tirx.passes.match.tcgen05_product import (
     SELECTABLE_COLUMNS,
     ProductShape,
@@ -60,10 +59,8 @@ def tensor_roots(mmas: Sequence[MmaOp]) -> Iterator[tuple[SSAValue, list[TensorU
         product = Product.of(mma)
         for operand, tile in tensor_operands(mma):
             if TileType.of(tile).layout is None:
-                try:
+                with legal(mma):
                     shape = product_shape(product)
-                except ILLEGAL as e:
-                    raise LocatedError(mma, str(e)) from e
                 uses.setdefault(base_allocation(tile), []).append(TensorUse(mma, operand, tile, shape))
     yield from uses.items()
 
@@ -79,10 +76,8 @@ def choose_tensor_layout(root: SSAValue, uses: Sequence[TensorUse]) -> TileLayou
         raise LayoutChoiceError(
             first.mma, f"expected a layout on the tile type {root.type}, which is not an allocation"
         )
-    try:
+    with legal(first.mma):
         candidates = [layout for use in uses for layout in _candidates(root, use) if first.fits(root, layout)]
-    except (LegalityError, LayoutError) as e:
-        raise LocatedError(first.mma, str(e)) from e
     if not candidates:
         raise LayoutChoiceError(
             first.mma,

@@ -6,16 +6,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tirx
-from tirx.layout import LayoutError
 from tirx.layout.reduction import reduced
 from tirx.passes.copies.tirx_expand_copies import distribution
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.layouts.register_layouts import fit_index_tiles, fit_tiles
 from tirx.passes.match.bulk_copies import plan_thread_copies
 from tirx.passes.match.copy_engines import is_seen, match_transfer
-from tirx.passes.match.product import ILLEGAL, target_of
+from tirx.passes.match.product import legal, target_of
 from tirx.passes.match.run_time_strides import placed
 from tirx.passes.match.tensor_tiles import common_fragment
 
@@ -59,7 +57,5 @@ class TirxFitIndexTilesPass(ModulePass):
         for kernel in tirx.kernels(op):
             for copy in list(kernel.walk()):
                 if isinstance(copy, tirx.CopyOp) and (is_seen(copy) or any(map(tirx.indexed_view, copy.operands))):
-                    try:
+                    with legal(copy):
                         _fit(copy)
-                    except (*ILLEGAL, LayoutError) as e:
-                        raise LocatedError(copy, str(e)) from e

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import ModuleOp, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
@@ -19,12 +18,11 @@ from tirx.dialects.tirx import AddressOp
 from tirx.dialects.tirx.kernel import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.hw.features import supports
-from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, bit_pattern, erase
-from tirx.passes.match.product import target_of
+from tirx.passes.match.product import legal, target_of
 from tirx.rules import OperandStepError
 from tirx.smem.smem_descriptor import WIDE_ADDRESSES
-from tirx.tcgen05 import LegalityError, SmemDescriptor
+from tirx.tcgen05 import SmemDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
 from tirx.wgmma.kinds import WARPGROUP_THREADS
 
@@ -45,14 +43,12 @@ _Bases = dict[tuple[Block, SSAValue, int], SSAValue]
 
 def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAValue:
     """The descriptor of a slice: the constant fields, the tile's address, and a plain add for the slice."""
-    try:
+    with legal(op):
         part = op.slices()[op.step.value.data]
         layout = part.canonical
         template = SmemDescriptor(
             start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle, lbo_absolute=layout.lbo_absolute
         ).encode()
-    except (LegalityError, LayoutError) as e:
-        raise LocatedError(op, str(e)) from e
     return _at(op, op.tile, template, part.offset_bytes, block, bases)
 
 
@@ -79,10 +75,8 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
 
     Raises LocatedError where no descriptor reads a part, or the parts are not equally far apart.
     """
-    try:
+    with legal(op):
         parts = op.descriptors()
-    except (LegalityError, LayoutError) as e:
-        raise LocatedError(op, str(e)) from e
     starts = [part.start // _ADDRESS_UNIT for part in parts]
     template = replace(parts[0], start=0).encode()
     grid = _grid(starts)

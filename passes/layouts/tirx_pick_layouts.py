@@ -14,16 +14,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.copy.exchange import plan_reduction
-from tirx.diagnostics import LocatedError, for_each, remark
+from tirx.diagnostics import for_each, remark
 from tirx.dialects import tirx
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.roles import MAX_REGISTERS
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.dialects.tirx.views import PACKED_BITS
-from tirx.layout import ComposeLayout, LayoutError, TileLayout
+from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
-from tirx.mma import ROW_ORDERS, WIDENING, FragmentError, choose_variant, pick_fragments, pick_scales
+from tirx.mma import ROW_ORDERS, WIDENING, choose_variant, pick_fragments, pick_scales
 from tirx.passes.ir.placement import place
 from tirx.passes.ir.register_classes import RegisterClass, register_classes, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS
@@ -34,7 +34,7 @@ from tirx.passes.layouts.tensor_layouts import choose_tensor_layout, plain_tenso
 from tirx.passes.match.families import MMA_SYNC, WGMMA, family_of
 from tirx.passes.match.mma_product import fastest_variants
 from tirx.passes.match.packed_runs import run_distribution
-from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.product import Product, legal
 from tirx.passes.match.tcgen05_product import product_shape
 from tirx.passes.match.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
 from tirx.passes.match.tensor_tiles import common_fragment
@@ -49,7 +49,6 @@ from tirx.rules import (
     TileTypeError,
     WholeWarpsError,
 )
-from tirx.tcgen05 import LegalityError
 
 FEW = 8
 """Elements for each thread below which vectors of wider elements may be single ones."""
@@ -63,10 +62,8 @@ _MOST_SLOTS = 4
 
 def _checked(mma: tirx.MmaOp | tirx.AsyncMmaOp) -> None:
     """Raises LocatedError at a product that wgmma does not do with any layouts."""
-    try:
+    with legal(mma):
         check(Product.of(mma))
-    except ILLEGAL as e:
-        raise LocatedError(mma, str(e)) from e
 
 
 def _has_few_pairs(type_: tirx.TileType, threads: int) -> bool:
@@ -216,25 +213,21 @@ class _Picker:
         """Places scale factors in tensor memory as products read them, in shared memory as `tcgen05.cp` does."""
         for index in range(len(mma.scales)):
             root = tirx.base_allocation(mma.scales[index])
-            try:
+            with legal(mma):
                 scaling = product_shape(Product.of(mma)).scaling
                 halves = 1 if scaling is None else scaling.halves_of(index)
                 if scaling is not None and tirx.TileType.of(root).layout is None:
                     layout = scale_tmem_layout(tirx.TileType.of(root).dims, halves)
                     what = f"{('SFA', 'SFB')[index]} of kind {scaling.vector.kind}, {scaling.vector.name}"
                     self._picked(root, layout, what)
-            except ILLEGAL as e:
-                raise LocatedError(mma, str(e)) from e
             for op, part in list(tirx.views_in_use(tirx.base_allocation(mma.scales[index]))):
                 if not isinstance(op, tirx.CopyOp) or op.destination is not part or op.source_type.layout is not None:
                     continue
                 source = tirx.base_allocation(op.source)
                 if tirx.TileType.of(source).memory is not tirx.MemorySpace.SHARED:
                     continue
-                try:
+                with legal(op):
                     layout = scale_smem_layout(tirx.TileType.of(source).dims, halves)
-                except (LegalityError, LayoutError) as e:
-                    raise LocatedError(op, str(e)) from e
                 block = "x".join(map(str, block_shape(tirx.TileType.of(source).dims, halves)))
                 self._picked(source, layout, f"blocks of {block} scale factors for tcgen05.cp")
 
@@ -273,10 +266,8 @@ class _Picker:
         ]
         if all(registers is None or registers.type.layout is not None for registers in in_registers):
             return
-        try:
+        with legal(mma):
             layouts = register_layouts(Product.of(mma))
-        except ILLEGAL as e:
-            raise LocatedError(mma, str(e)) from e
         for registers, (_, name), layout in zip(in_registers, tiles, layouts, strict=True):
             if registers is not None and layout is not None and registers.type.layout is None:
                 self._pick_registers(registers, layout, f"{name} of wgmma over {tirx.thread_set(mma).count} threads")
@@ -313,7 +304,7 @@ class _Picker:
             raise WholeWarpsError(mma, f"expected whole warps for mma.sync, found {threads} threads")
         majors = operand_major(classes[0]), operand_major(classes[1])
         types = mma.a_type.dtype.name, tirx.TileType.of(sums).dtype.name
-        try:
+        with legal(mma):
             variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
             sizes, whole_rows = (m, n, k), self.flow.has_rows(self.registers.of(sums))
             grid = warps, tuple(batch), *majors
@@ -325,8 +316,6 @@ class _Picker:
             layouts = fragments_as_placed(classes, pick) if placed else cheapest_fragments(classes, pick)
             rows_of_b = tirx.TileType.of(mma.scale_b).dims[0] if mma.scale_b is not None else None
             factors = () if rows_of_b is None else pick_scales(m, n, k, variant, warps, rows_of_b, whole_rows)
-        except (FragmentError, LayoutError) as e:
-            raise LocatedError(mma, str(e)) from e
         mma.plan = tirx.PlanAttr(tirx.MmaSyncPlan((variant.name,)))
         for tile, layout in zip(mma.scales, factors, strict=True):
             if (scales := self.registers.of(tile)).type.layout is None:
@@ -381,18 +370,14 @@ class _Picker:
                 other = tirx.TileType.of(op.destination if op.source is tile else op.source)
                 if other.memory is tirx.MemorySpace.TENSOR and isinstance(other.layout, TileLayout):
                     return other.layout
-        try:
+        with legal(alloc):
             return plain_tensor_layout(type_.dims)
-        except LegalityError as e:
-            raise LocatedError(alloc, str(e)) from e
 
     def _runs(self, registers: RegisterClass) -> None:
         """Lets a register tile of 6-bit elements go to memory and back in whole words."""
         threads = tirx.thread_set(registers.first_op).count
-        try:
+        with legal(registers.first_op):
             layout = run_distribution(registers.type.dims, threads)
-        except (LayoutError, LegalityError) as e:
-            raise LocatedError(registers.first_op, str(e)) from e
         self._pick_registers(registers, layout, f"runs of 6-bit elements over {threads} threads")
 
     def _registers(self, registers: RegisterClass) -> None:
@@ -406,7 +391,7 @@ class _Picker:
             if end.layout is not None
         ] or [("global", TileLayout.row_major(type_.dims))]
         (first, source), (last, destination) = memories[0], memories[-1]
-        try:
+        with legal(registers.first_op):
             if tensors:
                 self._pick_registers(registers, common_fragment(tensors), "what tcgen05.ld and st move")
                 return
@@ -423,8 +408,6 @@ class _Picker:
                 if threads % WARP_SIZE == 0:
                     dims = {d for each in combined for d in each}
                     layout, why = row_layout(type_.dims, dims, fastest, bits, threads), "what is combined within warps"
-        except (LayoutError, LegalityError) as e:
-            raise LocatedError(registers.first_op, str(e)) from e
         slots = layout.span("m")
         held = slots * bits // REGISTER_BITS
         if _is_wasteful(held, slots * threads, type_.num_elements):

@@ -9,13 +9,12 @@ from math import gcd
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import UNIT_BITS, MemorySpace, PartOp, SubviewOp, TileType
 from tirx.hw.errors import MissingLayoutError, PartOffsetError
 from tirx.layout import Iter
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.index_analysis import index_range
-from tirx.passes.match.product import ILLEGAL
+from tirx.passes.match.product import legal
 
 _AXES = {MemorySpace.SHARED: "m", MemorySpace.TENSOR: "TCol"}
 """Memory -> the axis of its addresses."""
@@ -99,10 +98,8 @@ def _offsets(op: SubviewOp) -> Iterator[ComputedOffset]:
 
 def located(emit: Emitter, tile: SSAValue) -> list[ComputedOffset]:
     """`computed_offsets`; LocatedError for what has none."""
-    try:
+    with legal(emit.location):
         return list(computed_offsets(tile))
-    except ILLEGAL as e:
-        raise LocatedError(emit.location, str(e)) from e
 
 
 def displaced(emit: Emitter, tile: SSAValue, base: SSAValue, alignment: int = 0) -> tuple[SSAValue, int]:

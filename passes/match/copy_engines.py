@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute, SSAValue
 
 from tirx.copy.matrix import MatrixPlan, plan_matrices
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tirx
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.tirx.views import PACKED_BITS
@@ -20,7 +19,7 @@ from tirx.hw.features import required_version, supports
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes.ir.views import Origin, clipped_view
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, async_engine, check_engine
-from tirx.passes.match.product import ILLEGAL, target_of
+from tirx.passes.match.product import ILLEGAL, legal, target_of
 from tirx.passes.match.run_time_strides import run_time_strides, why_beyond_threads
 from tirx.rules import RegisterLayoutError, WrittenChoiceError
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
@@ -64,10 +63,8 @@ def match_engine(copy: tirx.CopyOp) -> tirx.Engine | None:
     Raises LocatedError, saying what is legal, for a copy that no instructions do, and for a written engine that is not
     the one that does it.
     """
-    try:
+    with legal(copy):
         found = _engine(copy)
-    except ILLEGAL as e:
-        raise LocatedError(copy, str(e)) from e
     if copy.engine is not None and copy.engine.data is not found:
         if copy.engine.data in _written_engines(copy):
             check_written(copy, copy.engine.data)
@@ -135,11 +132,9 @@ def match_transfer(op: tirx.LoadOp | tirx.StoreOp) -> tirx.Engine | None:
         return row.engine
     if op.engine is None:
         return tirx.Engine.LD_ST
-    try:
+    with legal(op):
         if target is not None:
             required_version(row.feature, target)
-    except ILLEGAL as e:
-        raise LocatedError(op, str(e)) from e
     raise RegisterLayoutError(
         op,
         f"expected rows of 16 bytes of shared memory in the fragments of {row.feature} (four neighbouring lanes hold 4 "

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import AsyncMmaOp, MemorySpace, MmaOp, PlanAttr, ProductPlan
 from tirx.passes.match import mma_product, tcgen05_product, wgmma_product
-from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.product import Product, legal
 from tirx.rules import WrittenChoiceError
 
 
@@ -41,10 +40,8 @@ def match(mma: MmaOp | AsyncMmaOp, product: Product) -> ProductPlan:
     Raises LocatedError, saying what is legal, when the hardware does not do this product, and for a written plan that
     is not one of those that it can do it by.
     """
-    try:
+    with legal(mma):
         plan = family_of(product).match(product)
-    except ILLEGAL as e:
-        raise LocatedError(mma, str(e)) from e
     if product.plan is not None and product.plan != plan:
         raise WrittenChoiceError(
             mma, f"expected the plan {PlanAttr(plan).body()}, found {PlanAttr(product.plan).body()}"

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation
 
 from tirx.diagnostics import LocatedError
@@ -23,12 +24,12 @@ ILLEGAL = (LegalityError, LayoutError, FragmentError, UnsupportedFeature)
 
 
 @contextmanager
-def legal(op: Operation) -> Generator[None]:
-    """Raises a rule of the hardware that is broken as an error at an operation."""
+def legal(where: Operation | LocationAttr) -> Generator[None]:
+    """Raises a rule of the hardware that is broken as an error at an operation or a place."""
     try:
         yield
     except ILLEGAL as error:
-        raise LocatedError(op, str(error)) from error
+        raise LocatedError(where, str(error)) from error
 
 
 def kernel_around(op: Operation) -> KernelOp | None:

@@ -6,13 +6,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError, warn
+from tirx.diagnostics import warn
 from tirx.dialects.tirx import MmaOp, MmaSyncOp, MmaSyncPlan, ZeroOp, kernels
 from tirx.hw.targets import Target
 from tirx.mma import MmaVariant
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.mma_product import is_emulated, planned_steps, product_variants, start_slots
-from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.product import Product, legal
 from tirx.rules import StageError
 
 
@@ -42,12 +42,10 @@ class ConvertTirxToMmaPass(ModulePass):
                 if mma.plan is None or not isinstance(mma.plan.data, MmaSyncPlan):
                     raise StageError(mma, "expected a plan of mma_sync; tirx-select-instructions chooses it")
                 product = Product.of(mma)
-                try:
+                with legal(mma):
                     product_variants(product, None)
                     steps = planned_steps(product, mma.plan.data)
                     slots = start_slots(product, steps)
-                except ILLEGAL as e:  # of a written plan
-                    raise LocatedError(mma, str(e)) from e
                 _warn_if_emulated(mma, steps[0].variant, target)
                 emit = Emitter.before(mma)
                 a, b, value = mma.a, mma.b, mma.accumulator

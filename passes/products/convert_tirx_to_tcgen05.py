@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
-from tirx.diagnostics import LocatedError, remark
+from tirx.diagnostics import remark
 from tirx.dialects import tcgen05, tirx
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.mbarrier import MbarrierInitOp, MbarrierWaitParityOp
@@ -20,18 +20,18 @@ from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
 from tirx.dialects.tcgen05 import FencePosition, WaitFor, same_registers
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
-from tirx.layout import LayoutError, TileLayout
+from tirx.layout import TileLayout
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.copy_engines import planned_scale_copies
 from tirx.passes.match.families import match
-from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.product import Product, legal
 from tirx.passes.match.tcgen05_product import Instructions, ProductShape, check_threads, instructions
 from tirx.passes.match.tensor_tiles import TensorTile
 from tirx.remarks import SourcesDiffer, SourcesDifferOnK96
 from tirx.rules import MemoryRoomError, RegisterLayoutError, RingLoweringError, StageError
-from tirx.tcgen05 import LegalityError, portable
+from tirx.tcgen05 import portable
 from tirx.tcgen05.check_memory import Alloc, check_memory
 from tirx.tcgen05.stored_operand import is_padded
 
@@ -72,10 +72,8 @@ class _KernelLowering:
         self.group = 2 if kernel.of_pairs else 1
 
     def run(self) -> None:
-        try:
+        with legal(self.kernel):
             check_threads(self.kernel)
-        except LegalityError as e:
-            raise LocatedError(self.kernel, str(e)) from e
         for alloc in self.tensors:
             if alloc.result.type.layout is None:
                 raise StageError(alloc, f"expected a layout on {alloc.result.type}; tirx-pick-layouts chooses one")
@@ -85,10 +83,8 @@ class _KernelLowering:
             raise StageError(self.kernel, "expected a memory plan; tirx-allocate-memory chooses it")
         plan = self.kernel.memory.data
         name = None if self.kernel.target is None else self.kernel.target.data
-        try:
+        with legal(self.tensors[0]):
             check_memory(Alloc(plan.columns, self.group, name))
-        except LegalityError as e:
-            raise LocatedError(self.tensors[0], str(e)) from e
         for alloc in self.tensors:
             assert alloc.start is not None  # as above
             if (end := alloc.start + alloc.result.type.span_columns) > plan.columns:
@@ -112,10 +108,8 @@ class _KernelLowering:
             )
             if op in issued_with_product or not in_tensor_memory:
                 continue
-            try:
+            with legal(op):
                 self._transfer(op)
-            except (LegalityError, LayoutError) as e:
-                raise LocatedError(op, str(e)) from e
         self._epilogue(base, is_first_warp, plan.columns)
 
     def _prologue(self, plan: tirx.MemoryPlan) -> tuple[SSAValue, SSAValue]:
@@ -283,10 +277,8 @@ class _KernelLowering:
     def _scale_copy(self, copy: tirx.CopyOp | tirx.AsyncCopyOp, emit: Emitter) -> Sequence[Operation]:
         """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""
         issued: list[Operation] = []
-        try:
+        with legal(copy):
             parts = planned_scale_copies(copy)
-        except ILLEGAL as e:
-            raise LocatedError(copy, str(e)) from e
         for part in parts:
             descriptor = emit(tcgen05.CpDescriptorOp(copy.source, part.offset_bytes)).result
             whole = tirx.TileType.of(copy.destination).dims == part.extent

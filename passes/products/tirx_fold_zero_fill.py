@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, ModuleOp, i
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tirx
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
@@ -20,9 +19,8 @@ from tirx.passes.ir.index_analysis import trip_count_is_positive
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.match.families import WGMMA, family_of
 from tirx.passes.match.pipelining import accesses
-from tirx.passes.match.product import Product
+from tirx.passes.match.product import Product, legal
 from tirx.passes.match.tensor_tiles import common_fragment
-from tirx.tcgen05 import LegalityError
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -171,10 +169,8 @@ def _registers_of(reader: tirx.LoadOp | tirx.CopyOp) -> tirx.TileType:
     if isinstance(reader, tirx.LoadOp):
         return tirx.TileType.of(reader.result)
     source = reader.source_type
-    try:
+    with legal(reader):
         layout = None if source.layout is None else common_fragment([source])
-    except LegalityError as e:
-        raise LocatedError(reader, str(e)) from e
     return tirx.TileType.get(source.dims, source.element_type, tirx.MemorySpace.REGISTER, layout)
 
 

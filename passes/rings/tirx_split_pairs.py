@@ -13,12 +13,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects import tirx
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
-from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
+from tirx.layout import ComposeLayout, Iter, TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_classes import RegisterClass, register_classes
 from tirx.passes.ir.scheduled import require_sequential
@@ -48,10 +47,8 @@ def _written_split(op: Operation, type_: tirx.TileType) -> int | None:
     copies = [it for it in layout.replica if it.axis == CTA_AXIS]
     if copies == [_COPIES] and CTA_AXIS not in TileLayout(layout.shard, (), layout.offsets).axes:
         return None
-    try:
+    with legal(op):
         grouped, starts = layout.group(type_.dims)
-    except LayoutError as error:
-        raise LocatedError(op, str(error)) from error
     for dimension, start in enumerate(starts[:-1]):
         digits = grouped.shard[start : starts[dimension + 1]]
         if digits and (digits[0].axis, digits[0].extent, digits[0].stride) == (CTA_AXIS, PAIR, 1):

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType,
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.exchange import Level, plan_reduction, plan_scan
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.packed import HALVES, PairOp, PairOperation, pair_features
 from tirx.dialects.ptx.warp import ReduxSyncOp, ShflSyncOp
@@ -18,10 +17,11 @@ from tirx.dialects.tirx import Combination, ReduceOp, ScanOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
-from tirx.layout import LayoutError, element_type
+from tirx.layout import element_type
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.register_values import layout_of, register_format, require_inlined, zero_register
+from tirx.passes.match.product import legal
 from tirx.passes.scalars.register_moves import elements_of, registers_of_elements, shuffled
 from tirx.rules import StageError
 
@@ -298,10 +298,8 @@ class ReduceEmission(_Fold):
         self.as_bits = self.format.packed == 1 and self.format.type != self.element
         """Whether registers keep elements as another type than that of the arithmetic: tf32, which is f32 there."""
         self.registers = [emit(MovOp(each, self.element)).result for each in registers] if self.as_bits else registers
-        try:
+        with legal(op):
             plan = plan_reduction(layout_of(op, self.source), self.source.dims, op.along, threads)
-        except LayoutError as e:
-            raise LocatedError(op, str(e)) from e
         if plan is None:
             raise StageError(op, "expected a reduction within warps; run tirx-expand-exchanges first")
         self.plan = plan

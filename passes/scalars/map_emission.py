@@ -12,7 +12,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
 from tirx.copy.slots import source_slots
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.packed import (
@@ -29,10 +28,11 @@ from tirx.dialects.tirx import IndexOp, MapOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
-from tirx.layout import Iter, LayoutError, TileLayout
+from tirx.layout import Iter, TileLayout
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.register_values import REGISTER_BITS, layout_of, register_format, require_inlined, zero_register
+from tirx.passes.match.product import legal
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.passes.scalars.nibbles import NIBBLE, has_pairs, nibble, packed_nibbles, pair_of_floats
 from tirx.rules import NoFormError, PackedElementsError
@@ -130,12 +130,10 @@ class MapEmission:
     def _slots(self, tile: SSAValue) -> Sequence[int | None]:
         """The slot of an operand for each slot of the results, None where they have none."""
         type_, whole = TileType.of(tile), self.whole
-        try:
+        with legal(self.op):
             return source_slots(
                 layout_of(self.op, whole), whole.dims, layout_of(self.op, type_), type_.dims, self.threads
             )
-        except LayoutError as e:
-            raise LocatedError(self.op, str(e)) from e
 
     def run(self) -> list[Sequence[SSAValue]]:
         """Emits the map; returns the registers of each result."""
@@ -339,11 +337,9 @@ class MapEmission:
         if dim not in self.indices:
             dims = self.whole.dims
             along = TileLayout([Iter(n, int(d == dim), "m") for d, n in enumerate(dims)])
-            try:
+            with legal(op):
                 # Elements of 4 bytes that are read one by one.
                 plan = plan_accesses(layout_of(self.op, self.whole), along, dims, 32, self.threads, 4, 4)
-            except LayoutError as e:
-                raise LocatedError(op, str(e)) from e
             if self.emission is None:
                 self.emission = IndexEmission(self.emit, {THREAD_VARIABLE: self.thread}, i32)
             found: list[SSAValue | None] = [None] * len(self.used)

@@ -11,16 +11,15 @@ from xdsl.ir import SSAValue
 
 from tirx.copy.exchange import Selection, Shuffle, Way, moved_slots, plan_exchange, plan_selections, plan_shuffles
 from tirx.copy.slots import source_slots
-from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.warp import ShflSyncOp
 from tirx.dialects.tirx import BroadcastOp, ConcatOp, ConvertOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.dialects.tirx.parts import slots_of
-from tirx.layout import LayoutError
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.register_values import RegisterFormat, layout_of, register_format, zero_register
+from tirx.passes.match.product import legal
 from tirx.rules import StageError
 
 Registers = Sequence[SSAValue]
@@ -69,10 +68,8 @@ def _half(emit: Emitter, registers: Registers, slot: int) -> SSAValue:
 def broadcast(emit: Emitter, op: BroadcastOp, registers: Registers, threads: int) -> Registers:
     """The registers of a tile whose elements are repeated."""
     source, result = TileType.of(op.source), op.result.type
-    try:
+    with legal(op):
         slots = source_slots(layout_of(op, result), result.dims, layout_of(op, source), source.dims, threads)
-    except LayoutError as e:
-        raise LocatedError(op, str(e)) from e
     return gathered(emit, result, registers, slots)
 
 
@@ -81,15 +78,13 @@ def convert(emit: Emitter, op: ConvertOp, registers: Registers, threads: int, th
     type_ = op.result.type
     source, result = layout_of(op, TileType.of(op.source)), layout_of(op, type_)
     ends = source, result, type_.dims
-    try:
+    with legal(op):
         way = plan_exchange(*ends, type_.dtype.storage_bits, threads, op.arranged).way
         if way is Way.MOVES and (slots := moved_slots(*ends, threads, op.arranged)) is not None:
             return gathered(emit, type_, registers, slots)
         if way is Way.SELECTIONS and (selections := plan_selections(*ends, threads, op.arranged)) is not None:
             return _selected(emit, TileType.of(op.source), type_, registers, selections, emit.div(thread, WARP_SIZE))
         shuffles = plan_shuffles(*ends, threads, op.arranged)
-    except LayoutError as e:
-        raise LocatedError(op, str(e)) from e
     if way is Way.SHARED or shuffles is None:
         raise StageError(op, "expected a change of layout within warps; run tirx-expand-exchanges first")
     return _Shuffling(emit, type_, registers, thread).run(shuffles)
