@@ -235,17 +235,19 @@ class GlobalFlags:
         if not pending:
             return
         received = side.monitor.received(threads)
+        fencing = np.zeros(len(received), np.bool_)
+        fencing[threads] = True
         for each in pending:
             read, within = each.read, min(scope, each.read.scope)
-            own = np.isin(read.threads, threads) & ~each.fenced
+            own = fencing[read.threads] & ~each.fenced
             if own.any():
                 self._add(side.cluster, read.of(own, instant, within))
                 each.fenced |= own
             if not (received[read.threads] >= read.instant).any():
                 continue
             if not each.acquired.shape[1]:
-                each.acquired = np.zeros((len(read.threads), len(received)), np.bool_)
-            which, by = np.nonzero(~each.acquired[:, threads] & (read.threads[:, None] != threads))
+                each.acquired = np.arange(len(received)) == read.threads[:, None]
+            which, by = np.nonzero(~each.acquired[:, threads])
             readers, others = read.threads[which], threads[by]
             known = side.monitor.reached(Row.VISIBLE, others, readers, np.full(len(which), read.instant))
             which, others = which[known], others[known]
@@ -253,8 +255,9 @@ class GlobalFlags:
                 each.acquired[which, others] = True
                 self._add(side.cluster, _Import(others, read.records[which], instant, within, sc))
         fenced = [each for each in pending if each.fenced.all()]
-        if len(fenced) > _MOST_FENCED:
-            gone = set(map(id, fenced[:-_MOST_FENCED]))
+        gone = {id(each) for each in fenced if each.acquired.size and each.acquired.all()}
+        gone |= {id(each) for each in fenced[:-_MOST_FENCED]}
+        if gone:
             pending[:] = [each for each in pending if id(each) not in gone]
 
     def has_read(self, cluster: int, thread: int, record: int) -> bool:
