@@ -77,7 +77,8 @@ class ProductOp(DirectOperation):
     - `saturate`: integer sums stay at the ends of their range instead of wrapping,
     - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to,
     - `instruction("m16n8k16")`: the shape of `mma.sync`, for registers that several fit; in tensor memory
-      `instruction("k96")`, for packed 4-bit operands with scale factors on sm_103a or sm_107a: 96 of K at a time,
+      `instruction("k96")`, for packed 4-bit operands with scale factors on sm_103a or sm_107a: 96 of K at a time even
+      where a larger K would serve,
     - `plan(...)`: the instructions that multiply, see `#tirx.plan`; `tirx-select-instructions` chooses them.
 
     With the accumulator in registers, `mma.sync` has none of them but `scales` (sm_120a, sm_121a and their family) and

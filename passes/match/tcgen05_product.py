@@ -223,8 +223,7 @@ def _k_code(product: Product, kind: str, mn: tuple[int, int], group: int, scalin
 
     A larger K has to divide that of the product, and all that it reads has to lie where sources say that it does: A in
     shared memory, operands of 8 bits or packed, in layouts (if they are written) whose rows hold that many bytes, and
-    128 columns or more where scale factors of B take more than one column. K = 96 is chosen on request only, because it
-    needs K in multiples of 3.
+    128 columns or more where scale factors of B take more than one column.
     """
     row = KINDS[kind]
     if product.instruction is not None:
@@ -237,7 +236,7 @@ def _k_code(product: Product, kind: str, mn: tuple[int, int], group: int, scalin
     narrow = any(each.dtype.bits < 8 and not row.is_packed for each in (product.a, product.b))
     for code in reversed(row.k_codes()[1:]):
         k, feature = row.instruction_k(k_code=code), row.wide[code - 1].feature
-        if feature == K96 or not supports(product.target, feature) or product.k % k or narrow:
+        if not supports(product.target, feature) or product.k % k or narrow:
             continue
         if mn[0] // group != LANES:
             continue

@@ -27,13 +27,34 @@ def test_one_block(n: int, k: int, scale: str, block: int, kind: str, ids: tuple
 
 
 @pytest.mark.parametrize(
+    ("n", "k", "scale", "target", "expected"),
+    [
+        (128, 192, E4, "sm_103a", 96),
+        (128, 192, E4, "sm_107a", 96),
+        (128, 384, E4, "sm_107a", 128),
+        # K in multiples of 96, and scale factors of B in one column, or B of 128 rows.
+        (128, 256, E4, "sm_103a", 64),
+        (64, 192, E4, "sm_103a", 64),
+        (128, 192, E4, "sm_100a", 64),
+    ],
+)
+@pytest.mark.sample(2)
+def test_where_it_serves(n: int, k: int, scale: str, target: str, expected: int) -> None:
+    kernel = Kernel(128, n, k, E2, E2, scale=(scale, 16), target=target)
+    ptx = kernel.compile()
+    assert [InstructionDescriptor.decode(word, "mxf4nvf4").k for word in descriptors(ptx)] == [expected] * (
+        k // expected
+    )
+    kernel.check(ptx)
+
+
+@pytest.mark.parametrize(
     ("n", "k", "scale", "block", "kind", "ids"),
     [(256, 768, E4, 16, "mxf4nvf4", (0, 2) * 4), (48, 384, E8, 32, "mxf4", (0, 3, 2, 1))],
 )
 @pytest.mark.sample(1)
 def test_pair(n: int, k: int, scale: str, block: int, kind: str, ids: tuple[int, ...]) -> None:
-    kernel = Kernel(256, n, k, E2, E2, scale=(scale, block), pair=True, instruction="k96", target="sm_103a")
-    check(kernel, kind, ids)
+    check(Kernel(256, n, k, E2, E2, scale=(scale, block), pair=True, target="sm_103a"), kind, ids)
 
 
 def check(kernel: Kernel, kind: str, ids: tuple[int, ...]) -> None:

@@ -28,7 +28,7 @@ KERNELS = [
     (Kernel(128, 64, 64, E4, E3), "f8f6f4", 32, (0, 0)),
     (Kernel(128, 64, 96, E4, E4), "f8f6f4", 32, (0, 0, 0)),
     (Kernel(128, 64, 128, E2, E2, scale=(E4, 16)), "mxf4nvf4", 64, (0, 0)),
-    (Kernel(128, 128, 192, E2, E2, scale=(E4, 16)), "mxf4nvf4", 64, (0, 0, 0)),
+    (Kernel(128, 128, 192, E2, E2, scale=(E4, 16)), "mxf4nvf4", 96, (0, 2)),
     # Sparse: metadata of 4-bit kinds is of elements.
     (Kernel(128, 200, 128, E2, E2, scale=(E4, 32), sparse=4), "mxf4nvf4", 128, (0,)),
     (Kernel(128, 64, 256, E2, E2, scale=(E8, 64), sparse=4), "mxf4", 128, (0, 2)),
