@@ -136,238 +136,187 @@ _REPORT = (
     "mbarrier::report::validity::per_16bytes::80000000"
 )
 _LD = "sync aligned"
+_BOTH = f"ashift? {_COLLECTORS} {_COLLECTORS_B}"
+_PLAIN, _PLAIN_MASKED = f"[r] {_A} rd r p", f"[r] {_A} rd r {_MASK} p"
+_TABLED, _TABLED_MASKED = f"[r] {_A} rd [r] r p", f"[r] {_A} rd [r] r {_MASK} p"
+_COMMIT = f"{_SINGLE} mbarrier::arrive::one sync_restrict::shared::read::mma::a? shared::cluster?"
+_REDUCTIONS = "add|min|max|inc|dec|and|or|xor"
+_SCOPE = "cta|cluster?"
+_MULTICAST = "cluster shared::cluster multicast::cluster::32b b64"
+_PRODUCT = "{f*4} {r*4} {r*2} {f*4}"
+_SCALED = f"{_LD} m16n8k{{k}} row col kind::{{kind}} block_scale scale_vec::{{scale}}"
+_SCALED_PRODUCT = f"{_PRODUCT} r {{h*2}} r {{h*2}};{_PRODUCT} r {{z*2}} r {{z*2}}"
 _RED = "x2|x4|x8|x16|x32|x64|x128 min|max"
 _SP = "32x32b x4|x8|x16|x32|x64|x128 min|max sp::2:4 abs? f32 b2"
 
+
+def _forms(name: str, *rows: str) -> Iterator[Form]:
+    """Rows of one instruction, each `modifiers -> operands`."""
+    for row in rows:
+        modifiers, _, operands = row.partition("->")
+        yield Form(name, modifiers.strip(), operands.strip())
+
+
+def _of_masks(row: str) -> tuple[str, ...]:
+    """A row for each kind of mask: `{names}` are the modifiers and `{mask}` is the operand."""
+    return tuple(row.replace("{names}", names).replace("{mask}", mask) for names, mask in _MASKS)
+
+
 FORMS: tuple[Form, ...] = (
-    # tcgen05.mma
-    Form(
+    *_forms(
         "tcgen05.mma",
-        f"{_SINGLE} {_PLAIN_KINDS} ashift? {_COLLECTORS} {_COLLECTORS_B}",
-        f"[r] {_A} rd r p;[r] {_A} rd r {_MASK} p;[r] {_A} rd r p s;[r] {_A} rd r {_MASK} p s",
+        f"{_SINGLE} {_PLAIN_KINDS} {_BOTH} -> {_PLAIN};{_PLAIN_MASKED};{_PLAIN} s;{_PLAIN_MASKED} s",
+        f"sp {_SINGLE} {_PLAIN_KINDS} {_BOTH} -> {_TABLED};{_TABLED_MASKED};{_TABLED} s;{_TABLED_MASKED} s",
+        f"{_SINGLE} kind::f8f6f4 decompress::lut::b {_COLLECTORS} {_COLLECTORS_B} -> {_TABLED};{_TABLED_MASKED}",
+        f"{_SINGLE} {_MX} block_scale {_BLOCKS} {_COLLECTORS} {_COLLECTORS_B} -> [r] {_A} rd r [r] [r] p",
+        f"sp {_SINGLE} {_MX} block_scale {_BLOCKS} {_COLLECTORS} {_COLLECTORS_B} -> [r] {_A} rd [r] r [r] [r] p",
+        f"{_SINGLE} kind::mxf8f6f4 block_scale decompress::lut::b {_BLOCKS} {_COLLECTORS} {_COLLECTORS_B} "
+        f"-> [r] {_A} rd [r] r [r] [r] p",
+        f"ws cta_group::1 {_PLAIN_KINDS} {_OF_WS}? -> {_PLAIN};{_PLAIN} rd",
+        f"ws sp cta_group::1 {_PLAIN_KINDS} {_OF_WS}? -> {_TABLED};{_TABLED} rd",
     ),
-    Form(
-        "tcgen05.mma",
-        f"sp {_SINGLE} {_PLAIN_KINDS} ashift? {_COLLECTORS} {_COLLECTORS_B}",
-        f"[r] {_A} rd [r] r p;[r] {_A} rd [r] r {_MASK} p;[r] {_A} rd [r] r p s;[r] {_A} rd [r] r {_MASK} p s",
-    ),
-    Form(
-        "tcgen05.mma",
-        f"{_SINGLE} kind::f8f6f4 decompress::lut::b {_COLLECTORS} {_COLLECTORS_B}",
-        f"[r] {_A} rd [r] r p;[r] {_A} rd [r] r {_MASK} p",
-    ),
-    Form(
-        "tcgen05.mma",
-        f"{_SINGLE} {_MX} block_scale {_BLOCKS} {_COLLECTORS} {_COLLECTORS_B}",
-        f"[r] {_A} rd r [r] [r] p",
-    ),
-    Form(
-        "tcgen05.mma",
-        f"sp {_SINGLE} {_MX} block_scale {_BLOCKS} {_COLLECTORS} {_COLLECTORS_B}",
-        f"[r] {_A} rd [r] r [r] [r] p",
-    ),
-    Form(
-        "tcgen05.mma",
-        f"{_SINGLE} kind::mxf8f6f4 block_scale decompress::lut::b {_BLOCKS} {_COLLECTORS} {_COLLECTORS_B}",
-        f"[r] {_A} rd [r] r [r] [r] p",
-    ),
-    Form("tcgen05.mma", f"ws cta_group::1 {_PLAIN_KINDS} {_OF_WS}?", f"[r] {_A} rd r p;[r] {_A} rd r p rd"),
-    Form("tcgen05.mma", f"ws sp cta_group::1 {_PLAIN_KINDS} {_OF_WS}?", f"[r] {_A} rd [r] r p;[r] {_A} rd [r] r p rd"),
-    # tcgen05, others
-    Form("tcgen05.alloc", f"exclusive? {_SINGLE} {_LD} shared::cta? b32", "[r] r/i;[rd] r/i"),
-    Form("tcgen05.dealloc", f"exclusive? {_SINGLE} {_LD} b32", "r r/i"),
-    Form("tcgen05.relinquish_alloc_permit", f"{_SINGLE} {_LD}", ""),
-    Form(
+    *_forms("tcgen05.alloc", f"exclusive? {_SINGLE} {_LD} shared::cta? b32 -> [r] r/i;[rd] r/i"),
+    *_forms("tcgen05.dealloc", f"exclusive? {_SINGLE} {_LD} b32 -> r r/i"),
+    *_forms("tcgen05.relinquish_alloc_permit", f"{_SINGLE} {_LD}"),
+    *_forms(
         "tcgen05.commit",
-        f"{_SINGLE} mbarrier::arrive::one sync_restrict::shared::read::mma::a? shared::cluster? b64",
-        "[r];[rd]",
+        f"{_COMMIT} b64 -> [r];[rd]",
+        *_of_masks(f"{_COMMIT} {{names}} b64 -> [r] {{mask}};[rd] {{mask}}"),
     ),
-    *(
-        Form(
-            "tcgen05.commit",
-            f"{_SINGLE} mbarrier::arrive::one sync_restrict::shared::read::mma::a? shared::cluster? {names} b64",
-            f"[r] {mask};[rd] {mask}",
-        )
-        for names, mask in _MASKS
+    *_forms(
+        "tcgen05.cp",
+        f"{_SINGLE} 128x256b|4x256b|128x128b -> [r] rd",
+        f"{_SINGLE} 64x128b warpx2::02_13|warpx2::01_23 -> [r] rd",
+        f"{_SINGLE} 32x128b warpx4 -> [r] rd",
     ),
-    Form("tcgen05.cp", f"{_SINGLE} 128x256b|4x256b|128x128b", "[r] rd"),
-    Form("tcgen05.cp", f"{_SINGLE} 64x128b warpx2::02_13|warpx2::01_23", "[r] rd"),
-    Form("tcgen05.cp", f"{_SINGLE} 32x128b warpx4", "[r] rd"),
-    Form("tcgen05.fence::before_thread_sync", "", ""),
-    Form("tcgen05.fence::after_thread_sync", "", ""),
-    Form("tcgen05.shift", f"{_SINGLE} down", "[r]"),
-    Form("tcgen05.ld", f"{_LD} 32x32b x1|x2|x4|x8|x16|x32|x64|x128 pack::16b? b32", "{r*x} [r]"),
-    Form("tcgen05.ld", f"{_LD} 16x32bx2 x1|x2|x4|x8|x16|x32|x64|x128 pack::16b? b32", "{r*x} [r] i"),
-    Form("tcgen05.ld", f"red {_LD} 32x32b {_RED} abs? NaN? f32", "{r*x} r [r]"),
-    Form("tcgen05.ld", f"red {_LD} 32x32b {_RED} u32|s32", "{r*x} r [r]"),
-    Form("tcgen05.ld", f"spcompress {_LD} {_SP}", "{r*x/32} {r*x/2} [r]"),
-    Form("tcgen05.ld", f"red spcompress {_LD} {_SP} NaN?", "{r*x/32} {r*x/2} r [r]"),
-    # Conversions
-    Form("cvt", f"rn|rz satfinite relu? pzo? {_F8} f32", "h f f"),
-    Form("cvt", "rn|rz satfinite relu? pzo? e2m1x2 f32", "b f f"),
-    Form("cvt", f"rn satfinite relu? scaled::n1::ue8m0 {_F8} f32", "h f f b"),
-    Form("cvt", "rn satfinite relu? scaled::n1::ue8m0 e2m1x2 f32", "b f f b"),
-    Form("cvt", f"rn|rz satfinite relu? pzo? {_F8} f16x2|bf16x2", "h r"),
-    Form("cvt", "rn|rz satfinite relu? pzo? e2m1x2 f16x2|bf16x2", "b r"),
-    Form("cvt", "rn|rz|rp satfinite? ue5m3x2 f32", "h f f"),
-    Form("cvt", "rn satfinite? ue5m3x2 f16x2|bf16x2", "h r"),
-    Form("cvt", f"rn relu? f16x2|bf16x2 {_F8}|ue5m3x2", "r h"),
-    Form("cvt", "rn relu? f16x2|bf16x2 e2m1x2", "r b"),
-    Form("cvt", f"rn satfinite? relu? scaled::n2::ue8m0 bf16x2 {_F8}|ue5m3x2|s2f6x2", "r h h"),
-    Form("cvt", "rn satfinite? relu? scaled::n2::ue8m0 bf16x2 e2m1x2", "r b h"),
-    Form("cvt", "rz|rp satfinite? ue8m0x2 f32", "h f f"),
-    Form("cvt", "rz|rp satfinite? ue8m0x2 bf16x2", "h r"),
-    Form("cvt", "rn bf16x2 ue8m0x2", "r h"),
-    Form("cvt", "rn satfinite relu? s2f6x2 f32", "h f f"),
-    Form("cvt", "rn satfinite relu? scaled::n2::ue8m0 s2f6x2 f32", "h f f h"),
-    Form("cvt", "rn satfinite relu? s2f6x2 bf16x2", "h r"),
-    Form("cvt", "rn|rz satfinite? relu? pzo? tf32 f32", "r f"),
-    Form("cvt", "rna satfinite? tf32 f32", "r f"),
-    Form("cvt", f"rs satfinite relu? {_F8_4} f32", "r {f*4} r"),
-    Form("cvt", "rs satfinite relu? e2m1x4 f32", "h {f*4} r"),
-    Form("cvt", "rs satfinite? relu? f16x2|bf16x2 f32", "r f f r"),
-    # Copies
-    Form("cp.async.bulk", f"shared::cluster|shared::cta global {_ARRIVE}", "[r] [rd] r/i [r]"),
+    *_forms("tcgen05.fence::before_thread_sync", ""),
+    *_forms("tcgen05.fence::after_thread_sync", ""),
+    *_forms("tcgen05.shift", f"{_SINGLE} down -> [r]"),
+    *_forms(
+        "tcgen05.ld",
+        f"{_LD} 32x32b x1|x2|x4|x8|x16|x32|x64|x128 pack::16b? b32 -> {{r*x}} [r]",
+        f"{_LD} 16x32bx2 x1|x2|x4|x8|x16|x32|x64|x128 pack::16b? b32 -> {{r*x}} [r] i",
+        f"red {_LD} 32x32b {_RED} abs? NaN? f32 -> {{r*x}} r [r]",
+        f"red {_LD} 32x32b {_RED} u32|s32 -> {{r*x}} r [r]",
+        f"spcompress {_LD} {_SP} -> {{r*x/32}} {{r*x/2}} [r]",
+        f"red spcompress {_LD} {_SP} NaN? -> {{r*x/32}} {{r*x/2}} r [r]",
+    ),
+    *_forms(
+        "cvt",
+        f"rn|rz satfinite relu? pzo? {_F8} f32 -> h f f",
+        "rn|rz satfinite relu? pzo? e2m1x2 f32 -> b f f",
+        f"rn satfinite relu? scaled::n1::ue8m0 {_F8} f32 -> h f f b",
+        "rn satfinite relu? scaled::n1::ue8m0 e2m1x2 f32 -> b f f b",
+        f"rn|rz satfinite relu? pzo? {_F8} f16x2|bf16x2 -> h r",
+        "rn|rz satfinite relu? pzo? e2m1x2 f16x2|bf16x2 -> b r",
+        "rn|rz|rp satfinite? ue5m3x2 f32 -> h f f",
+        "rn satfinite? ue5m3x2 f16x2|bf16x2 -> h r",
+        f"rn relu? f16x2|bf16x2 {_F8}|ue5m3x2 -> r h",
+        "rn relu? f16x2|bf16x2 e2m1x2 -> r b",
+        f"rn satfinite? relu? scaled::n2::ue8m0 bf16x2 {_F8}|ue5m3x2|s2f6x2 -> r h h",
+        "rn satfinite? relu? scaled::n2::ue8m0 bf16x2 e2m1x2 -> r b h",
+        "rz|rp satfinite? ue8m0x2 f32 -> h f f",
+        "rz|rp satfinite? ue8m0x2 bf16x2 -> h r",
+        "rn bf16x2 ue8m0x2 -> r h",
+        "rn satfinite relu? s2f6x2 f32 -> h f f",
+        "rn satfinite relu? scaled::n2::ue8m0 s2f6x2 f32 -> h f f h",
+        "rn satfinite relu? s2f6x2 bf16x2 -> h r",
+        "rn|rz satfinite? relu? pzo? tf32 f32 -> r f",
+        "rna satfinite? tf32 f32 -> r f",
+        f"rs satfinite relu? {_F8_4} f32 -> r {{f*4}} r",
+        "rs satfinite relu? e2m1x4 f32 -> h {f*4} r",
+        "rs satfinite? relu? f16x2|bf16x2 f32 -> r f f r",
+    ),
+    *_forms(
+        "cp.async.bulk",
+        f"shared::cluster|shared::cta global {_ARRIVE} -> [r] [rd] r/i [r]",
+        *(
+            row
+            for rows in zip(
+                _of_masks(f"shared::cluster global {_ARRIVE} {{names}} -> [r] [rd] r/i [r] {{mask}}"),
+                _of_masks(
+                    f"tensor {_DIMS} shared::cluster global tile? {_ARRIVE} {{names}} -> [r] {_TILE} [r] {{mask}}"
+                ),
+                _of_masks(
+                    f"tensor {_DIMS} shared::cluster global tile? {_ARRIVE} {{names}} override::global_address "
+                    f"-> [r] {_MOVED} [r] {{mask}}"
+                ),
+                strict=True,
+            )
+            for row in rows
+        ),
+        f"relaxed cta|cluster|gpu|sys shared::cluster|shared::cta global {_ARRIVE} b128 -> [r] [rd] r/i [r]",
+        f"tensor {_DIMS} shared::cluster|shared::cta global tile? {_ARRIVE} {_REPORT}? -> [r] {_TILE} [r]",
+        f"tensor 2d shared::cluster|shared::cta global tile::gather4 {_ARRIVE} {_REPORT}? -> [r] [rd+{{r*5}}] [r]",
+        f"tensor {_DIMS} shared::cluster|shared::cta global tile? {_ARRIVE} override::global_address "
+        f"-> [r] {_MOVED} [r]",
+        f"tensor 2d shared::cluster|shared::cta global tile? {_ARRIVE} override::global_address "
+        "override::global_dim_stride -> [r] [rd+rd+{b*2}+{r*1}+h+{r*2}] [r]",
+        f"tensor {_DIMS} global shared::cta tile? bulk_group {_REPORT}? -> {_TILE} [r]",
+        f"tensor {_DIMS} global shared::cta tile? bulk_group override::global_address -> {_MOVED} [r]",
+    ),
+    *_forms(
+        "cp.reduce.async.bulk",
+        f"tensor {_DIMS} global shared::cta {_REDUCTIONS} tile? bulk_group -> {_TILE} [r]",
+        f"tensor {_DIMS} global shared::cta {_REDUCTIONS} tile? bulk_group override::global_address -> {_MOVED} [r]",
+    ),
+    *_forms(
+        "cp.async.bulk.prefetch",
+        f"tensor {_DIMS} L2 global tile? L2::evict_last? -> {_TILE}",
+        f"tensor {_DIMS} L2 global tile? override::global_address -> {_MOVED}",
+    ),
+    *_forms(
+        "applypriority.async.bulk",
+        "global bulk_group L2::evict_normal -> [rd] r/i",
+        f"tensor {_DIMS} global bulk_group tile? L2::evict_normal -> {_TILE}",
+    ),
+    *_forms("mbarrier.init", "layout::v0|layout::v1? shared::cta|shared? b64 -> [r] r/i;[rd] r/i"),
+    *_forms("mbarrier.check_layout", "layout::v0|layout::v1 shared::cta|shared? b64 -> p [r];p [rd]"),
+    *_forms("mbarrier.pending_count", "layout::v0|layout::v1? b64 -> r rd"),
     *(
         form
-        for names, mask in _MASKS
-        for form in (
-            Form("cp.async.bulk", f"shared::cluster global {_ARRIVE} {names}", f"[r] [rd] r/i [r] {mask}"),
-            Form(
-                "cp.async.bulk",
-                f"tensor {_DIMS} shared::cluster global tile? {_ARRIVE} {names}",
-                f"[r] {_TILE} [r] {mask}",
-            ),
-            Form(
-                "cp.async.bulk",
-                f"tensor {_DIMS} shared::cluster global tile? {_ARRIVE} {names} override::global_address",
-                f"[r] {_MOVED} [r] {mask}",
-            ),
+        for rows in (
+            ("arrive arrive_drop", f"release|relaxed {_MULTICAST} -> _ [r] r;_ [r] r r"),
+            ("expect_tx complete_tx", f"relaxed? {_SCOPE} shared::cta|shared::cluster|shared? b64 -> [r] r/i;[rd] r/i"),
+            ("expect_tx complete_tx", f"relaxed {_MULTICAST} -> [r] r r"),
+            ("test_wait try_wait", f"parity acquire|relaxed? {_SCOPE} shared::cta|shared? b64 -> p [r] r/i;p [rd] r/i"),
+            ("test_wait try_wait", f"acquire|relaxed? {_SCOPE} shared::cta|shared? b64 -> p [r] rd;p [rd] rd"),
         )
+        for name in rows[0].split()
+        for form in _forms(f"mbarrier.{name}", rows[1])
     ),
-    Form(
-        "cp.async.bulk",
-        f"relaxed cta|cluster|gpu|sys shared::cluster|shared::cta global {_ARRIVE} b128",
-        "[r] [rd] r/i [r]",
+    *_forms(
+        "mbarrier.try_wait",
+        *(
+            f"parity phase_type::{phase} acquire|relaxed? {_SCOPE} shared::cta|shared? b64 "
+            f"-> {result} [r] r/i;{result} [rd] r/i"
+            for phase, result in (("primary", "p/pp"), ("conditional", "p"))
+        ),
     ),
-    Form(
-        "cp.async.bulk",
-        f"tensor {_DIMS} shared::cluster|shared::cta global tile? {_ARRIVE} {_REPORT}?",
-        f"[r] {_TILE} [r]",
-    ),
-    Form(
-        "cp.async.bulk",
-        f"tensor 2d shared::cluster|shared::cta global tile::gather4 {_ARRIVE} {_REPORT}?",
-        "[r] [rd+{r*5}] [r]",
-    ),
-    Form(
-        "cp.async.bulk",
-        f"tensor {_DIMS} shared::cluster|shared::cta global tile? {_ARRIVE} override::global_address",
-        f"[r] {_MOVED} [r]",
-    ),
-    Form(
-        "cp.async.bulk",
-        f"tensor 2d shared::cluster|shared::cta global tile? {_ARRIVE} override::global_address "
-        "override::global_dim_stride",
-        "[r] [rd+rd+{b*2}+{r*1}+h+{r*2}] [r]",
-    ),
-    Form("cp.async.bulk", f"tensor {_DIMS} global shared::cta tile? bulk_group {_REPORT}?", f"{_TILE} [r]"),
-    Form(
-        "cp.async.bulk", f"tensor {_DIMS} global shared::cta tile? bulk_group override::global_address", f"{_MOVED} [r]"
-    ),
-    Form(
-        "cp.reduce.async.bulk",
-        f"tensor {_DIMS} global shared::cta add|min|max|inc|dec|and|or|xor tile? bulk_group",
-        f"{_TILE} [r]",
-    ),
-    Form(
-        "cp.reduce.async.bulk",
-        f"tensor {_DIMS} global shared::cta add|min|max|inc|dec|and|or|xor tile? bulk_group override::global_address",
-        f"{_MOVED} [r]",
-    ),
-    Form("cp.async.bulk.prefetch", f"tensor {_DIMS} L2 global tile? L2::evict_last?", _TILE),
-    Form("cp.async.bulk.prefetch", f"tensor {_DIMS} L2 global tile? override::global_address", _MOVED),
-    Form("applypriority.async.bulk", "global bulk_group L2::evict_normal", "[rd] r/i"),
-    Form("applypriority.async.bulk", f"tensor {_DIMS} global bulk_group tile? L2::evict_normal", _TILE),
-    # mbarriers
-    Form("mbarrier.init", "layout::v0|layout::v1? shared::cta|shared? b64", "[r] r/i;[rd] r/i"),
-    Form("mbarrier.check_layout", "layout::v0|layout::v1 shared::cta|shared? b64", "p [r];p [rd]"),
-    Form("mbarrier.pending_count", "layout::v0|layout::v1? b64", "r rd"),
-    *(
-        Form(
-            f"mbarrier.{name}",
-            "release|relaxed cluster shared::cluster multicast::cluster::32b b64",
-            "_ [r] r;_ [r] r r",
-        )
-        for name in ("arrive", "arrive_drop")
-    ),
-    *(
-        Form(f"mbarrier.{name}", "relaxed? cta|cluster? shared::cta|shared::cluster|shared? b64", "[r] r/i;[rd] r/i")
-        for name in ("expect_tx", "complete_tx")
-    ),
-    *(
-        Form(f"mbarrier.{name}", "relaxed cluster shared::cluster multicast::cluster::32b b64", "[r] r r")
-        for name in ("expect_tx", "complete_tx")
-    ),
-    *(
-        Form(f"mbarrier.{name}", "parity acquire|relaxed? cta|cluster? shared::cta|shared? b64", "p [r] r/i;p [rd] r/i")
-        for name in ("test_wait", "try_wait")
-    ),
-    *(
-        Form(f"mbarrier.{name}", "acquire|relaxed? cta|cluster? shared::cta|shared? b64", "p [r] rd;p [rd] rd")
-        for name in ("test_wait", "try_wait")
-    ),
-    *(
-        Form(
-            "mbarrier.try_wait",
-            f"parity phase_type::{phase} acquire|relaxed? cta|cluster? shared::cta|shared? b64",
-            f"{result} [r] r/i;{result} [rd] r/i",
-        )
-        for phase, result in (("primary", "p/pp"), ("conditional", "p"))
-    ),
-    # Products of a warp
-    Form("mma", "sync aligned m16n8k16 row col f32 bf16 bf16 f32", "{f*4} {r*4} {r*2} {f*4}"),
-    Form("mma", "sync aligned m16n8k32 row col f32 e4m3|e5m2 e4m3|e5m2 f32", "{f*4} {r*4} {r*2} {f*4}"),
-    Form(
+    *_forms(
         "mma",
-        "sync aligned m16n8k32 row col kind::mxf8f6f4 block_scale scale_vec::1X? f32 e4m3|e5m2 e4m3|e5m2 f32 ue8m0",
-        "{f*4} {r*4} {r*2} {f*4} r {h*2} r {h*2};{f*4} {r*4} {r*2} {f*4} r {z*2} r {z*2}",
+        f"{_LD} m16n8k16 row col f32 bf16 bf16 f32 -> {_PRODUCT}",
+        f"{_LD} m16n8k32 row col f32 e4m3|e5m2 e4m3|e5m2 f32 -> {_PRODUCT}",
+        f"{_SCALED.format(k=32, kind='mxf8f6f4', scale='1X?')} f32 e4m3|e5m2 e4m3|e5m2 f32 ue8m0 -> {_SCALED_PRODUCT}",
+        f"{_SCALED.format(k=64, kind='mxf4', scale='2X?')} f32 e2m1 e2m1 f32 ue8m0 -> {_SCALED_PRODUCT}",
+        f"{_SCALED.format(k=64, kind='mxf4nvf4', scale='4X')} f32 e2m1 e2m1 f32 ue4m3|ue8m0 -> {_SCALED_PRODUCT}",
+        f"{_SCALED.format(k=64, kind='mxf4nvf4', scale='2X')} f32 e2m1 e2m1 f32 ue8m0 -> {_SCALED_PRODUCT}",
     ),
-    Form(
-        "mma",
-        "sync aligned m16n8k64 row col kind::mxf4 block_scale scale_vec::2X? f32 e2m1 e2m1 f32 ue8m0",
-        "{f*4} {r*4} {r*2} {f*4} r {h*2} r {h*2};{f*4} {r*4} {r*2} {f*4} r {z*2} r {z*2}",
+    *_forms(
+        "spcompress",
+        *(
+            f"b{bits} b{index} sp::2:4 x1|x2|x4|x8|x16|x32|x64 -> {{r*x/{bits // index}}} {{r*x}} {{r*2x}} r"
+            for bits, index in product((8, 16), (2, 4))
+        ),
     ),
-    Form(
-        "mma",
-        "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::4X f32 e2m1 e2m1 f32 ue4m3|ue8m0",
-        "{f*4} {r*4} {r*2} {f*4} r {h*2} r {h*2};{f*4} {r*4} {r*2} {f*4} r {z*2} r {z*2}",
-    ),
-    Form(
-        "mma",
-        "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::2X f32 e2m1 e2m1 f32 ue8m0",
-        "{f*4} {r*4} {r*2} {f*4} r {h*2} r {h*2};{f*4} {r*4} {r*2} {f*4} r {z*2} r {z*2}",
-    ),
-    # Compression, words, others
-    *(
-        Form(
-            "spcompress",
-            f"b{bits} b{index} sp::2:4 x1|x2|x4|x8|x16|x32|x64",
-            f"{{r*x/{bits // index}}} {{r*x}} {{r*2x}} r",
-        )
-        for bits in (8, 16)
-        for index in (2, 4)
-    ),
-    *(
-        Form(
-            "spdecompress",
-            f"b{bits} b{index} sp::{kept}:{of} x1|x2|x4|x8|x16|x32|x64",
-            f"{{r*{of * bits}x/32}} {{r*{kept * index}x/32}} {{r*{kept * bits}x/32}}",
-        )
-        for bits in (8, 16)
-        for index in (2, 4)
-        for kept, of in ((1, 2), (1, 4), (2, 4), (2, 8), (4, 8))
-        if kept * bits <= 32 and (index == 4 or of <= 4)
+    *_forms(
+        "spdecompress",
+        *(
+            f"b{bits} b{index} sp::{kept}:{of} x1|x2|x4|x8|x16|x32|x64 "
+            f"-> {{r*{of * bits}x/32}} {{r*{kept * index}x/32}} {{r*{kept * bits}x/32}}"
+            for bits, index, (kept, of) in product((8, 16), (2, 4), ((1, 2), (1, 4), (2, 4), (2, 8), (4, 8)))
+            if kept * bits <= 32 and (index == 4 or of <= 4)
+        ),
     ),
     *(Form(name, "u8x4|s8x4", "r r/i r/i") for name in ("add", "sub", "min", "max")),
     Form("add", "sat u32|u16x2|s16x2", "r r/i r/i"),

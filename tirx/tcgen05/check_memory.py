@@ -31,8 +31,18 @@ class Alloc:
     ptx: PtxVersion | None = None
 
 
+class _InAllocation:
+    """An instruction whose address lies in an allocation of `allocated` columns, where that is known."""
+
+    allocated: int | None
+
+    @property
+    def limit(self) -> int:
+        return COLUMNS if self.allocated is None else self.allocated
+
+
 @dataclass(frozen=True)
-class LdSt:
+class LdSt(_InAllocation):
     """tcgen05.ld, .st or (with `reduce`) .ld.red.
 
     - `shape`, `num`: `.16x64b`, `.x4`; `registers`: those passed, `packed`: `.pack::16b` or `.unpack::16b`;
@@ -93,10 +103,6 @@ class LdSt:
     def whose(self) -> str:
         return "any warp" if self.warp is None else f"warp {self.warp}"
 
-    @property
-    def limit(self) -> int:
-        return COLUMNS if self.allocated is None else self.allocated
-
 
 @dataclass(frozen=True)
 class CpShape:
@@ -141,7 +147,7 @@ CP_SOURCES = ("b6x16_p32", "b4x16_p64")
 
 
 @dataclass(frozen=True)
-class Cp:
+class Cp(_InAllocation):
     """tcgen05.cp from shared memory. `multicast` and `source` (a format that is widened): None when left out; `lane`
     and `column`: of the address, the column counted from the start of an allocation of `allocated` columns;
     `descriptor`: the K-major matrix descriptor, or its 64 bits, as far as they are known."""
@@ -172,13 +178,9 @@ class Cp:
             for possible in possible_descriptors(self.descriptor)
         )
 
-    @property
-    def limit(self) -> int:
-        return COLUMNS if self.allocated is None else self.allocated
-
 
 @dataclass(frozen=True)
-class Shift:
+class Shift(_InAllocation):
     """tcgen05.shift.down of the 32-byte rows at `lane` and `column`."""
 
     lane: int | None = None
@@ -187,10 +189,6 @@ class Shift:
     cta_group: int = 1
     target: str | None = None
     ptx: PtxVersion | None = None
-
-    @property
-    def limit(self) -> int:
-        return COLUMNS if self.allocated is None else self.allocated
 
 
 SHIFT_COLUMNS = 8
@@ -201,8 +199,8 @@ REDUCTION_TYPES = ("f32", "u32", "s32")
 REDUCTION_SHAPES = ("32x32b", "16x32bx2")
 
 
-def _overflows(column: int | None, columns: int | None, limit: int) -> bool:
-    return column is not None and columns is not None and not 0 <= column <= limit - columns
+def _overflows(at: LdSt | Cp | Shift, columns: int | None) -> bool:
+    return at.column is not None and columns is not None and not 0 <= at.column <= at.limit - columns
 
 
 _ALLOC = "tcgen05.alloc, tcgen05.dealloc"
@@ -280,7 +278,7 @@ LD_ST_RULES: tuple[Rule[LdSt], ...] = (
     Rule[LdSt](
         "ld-columns",
         _LD,
-        lambda i: _overflows(i.column, i.columns, i.limit),
+        lambda i: _overflows(i, i.columns),
         "expected {i.columns} columns from column {i.column} on, of {i.limit}, to be inside",
         "allocate more columns, start further left, or use fewer repeats",
     ),
@@ -363,7 +361,7 @@ CP_RULES: tuple[Rule[Cp], ...] = (
     Rule[Cp](
         "cp-columns",
         _CP,
-        lambda i: i.row is not None and _overflows(i.column, i.row.columns, i.limit),
+        lambda i: i.row is not None and _overflows(i, i.row.columns),
         "expected {i.row.columns} columns from column {i.column} on, of {i.limit}, to be inside",
         "allocate more columns or start further left",
     ),
@@ -388,7 +386,7 @@ SHIFT_RULES: tuple[Rule[Shift], ...] = (
     Rule[Shift](
         "shift-columns",
         _SHIFT,
-        lambda i: _overflows(i.column, SHIFT_COLUMNS, i.limit),
+        lambda i: _overflows(i, SHIFT_COLUMNS),
         "expected 8 columns from column {i.column} on, of {i.limit}, to be inside",
         "allocate more columns or start further left",
     ),

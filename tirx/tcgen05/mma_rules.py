@@ -6,11 +6,13 @@ Source: the section of the PTX ISA that each row names.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tirx.hw.rules import Rule, bad_bits, reason, unsupported
 from tirx.hw.targets import TARGETS
 from tirx.smem.smem_descriptor import meaningless
 from tirx.tcgen05.block_scale import find_scale_vector
-from tirx.tcgen05.mma_info import MmaInfo
+from tirx.tcgen05.mma_info import MmaInfo, SmemOperand, TmemOperand
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask
 
 COLLECTOR_USAGES = ("fill", "use", "lastuse", "discard")
@@ -33,6 +35,29 @@ _SCALING = "tcgen05.mma block scaling"
 _SPARSE = "Sparse Matrices"
 
 _Row = Rule[MmaInfo]
+_Find = Callable[[MmaInfo], SmemOperand | None]
+
+_IN_SMEM: tuple[tuple[str, _Find], ...] = (("A", lambda i: i.a_smem), ("B", lambda i: i.mma.b))
+"""The operands that may be in shared memory, where they are."""
+
+
+def _of_operand(
+    which: str, operand: Callable[[MmaInfo], SmemOperand | TmemOperand | None], in_smem: _Find
+) -> tuple[_Row, ...]:
+    """The rules of the type and the descriptor of A or B."""
+    name = which.lower()
+    typed = f"name the type of {which} in the instruction descriptor"
+    major = f"set {name}_major to that of the layout of {which}"
+    sliced = "make one descriptor for each K of the instruction"
+    canonical = f"give {which} a canonical layout of its type and major-ness"
+    found = f"descriptor of {which}: {{reason}}"
+    return (
+        _Row(f"{name}-type", _IDESC, lambda i: i.type_reason(operand(i), which), "{reason}", typed),
+        _Row(f"{name}-major", _IDESC, lambda i: i.major_reason(in_smem(i), which), "{reason}", major),
+        _Row(f"{name}-k", _SHAPES, lambda i: i.k_reason(in_smem(i), which), "{reason}", sliced),
+        _Row(f"{name}-descriptor", _SMEM, lambda i: i.descriptor_reason(in_smem(i), which), found, canonical),
+    )
+
 
 MMA_RULES: tuple[Rule[MmaInfo], ...] = (
     _Row(
@@ -195,81 +220,27 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
         "write smallest_max_shift({i.shift}) into the instruction descriptor",
     ),
     # Operands in shared memory
-    _Row(
-        "a-descriptor-bits",
-        _SMEM,
-        lambda i: None if i.a_smem is None else meaningless(i.a_smem.descriptor),
-        "descriptor of A: {reason}",
-        "encode it with SmemDescriptor",
+    *(
+        _Row(
+            f"{which.lower()}-descriptor-bits",
+            _SMEM,
+            lambda i, of=of: None if (operand := of(i)) is None else meaningless(operand.descriptor),
+            f"descriptor of {which}: {{reason}}",
+            "encode it with SmemDescriptor",
+        )
+        for which, of in _IN_SMEM
     ),
-    _Row(
-        "b-descriptor-bits",
-        _SMEM,
-        lambda i: None if i.mma.b is None else meaningless(i.mma.b.descriptor),
-        "descriptor of B: {reason}",
-        "encode it with SmemDescriptor",
-    ),
-    _Row(
-        "a-type",
-        _IDESC,
-        lambda i: i.type_reason(i.mma.a, "A"),
-        "{reason}",
-        "name the type of A in the instruction descriptor",
-    ),
-    _Row(
-        "a-major", _IDESC, lambda i: i.major_reason(i.a_smem, "A"), "{reason}", "set a_major to that of the layout of A"
-    ),
-    _Row(
-        "a-k",
-        _SHAPES,
-        lambda i: i.k_reason(i.a_smem, "A"),
-        "{reason}",
-        "make one descriptor for each K of the instruction",
-    ),
-    _Row(
-        "a-descriptor",
-        _SMEM,
-        lambda i: i.descriptor_reason(i.a_smem, "A"),
-        "descriptor of A: {reason}",
-        "give A a canonical layout of its type and major-ness",
-    ),
-    _Row(
-        "b-type",
-        _IDESC,
-        lambda i: i.type_reason(i.mma.b, "B"),
-        "{reason}",
-        "name the type of B in the instruction descriptor",
-    ),
-    _Row(
-        "b-major", _IDESC, lambda i: i.major_reason(i.mma.b, "B"), "{reason}", "set b_major to that of the layout of B"
-    ),
-    _Row(
-        "b-k",
-        _SHAPES,
-        lambda i: i.k_reason(i.mma.b, "B"),
-        "{reason}",
-        "make one descriptor for each K of the instruction",
-    ),
-    _Row(
-        "b-descriptor",
-        _SMEM,
-        lambda i: i.descriptor_reason(i.mma.b, "B"),
-        "descriptor of B: {reason}",
-        "give B a canonical layout of its type and major-ness",
-    ),
-    _Row(
-        "a-packing",
-        "Packing formats",
-        lambda i: i.packing_reason(i.a_smem, "A"),
-        "{reason}",
-        "pad it, or use the kind that reads it packed",
-    ),
-    _Row(
-        "b-packing",
-        "Packing formats",
-        lambda i: i.packing_reason(i.mma.b, "B"),
-        "{reason}",
-        "pad it, or use the kind that reads it packed",
+    *_of_operand("A", lambda i: i.mma.a, lambda i: i.a_smem),
+    *_of_operand("B", lambda i: i.mma.b, lambda i: i.mma.b),
+    *(
+        _Row(
+            f"{which.lower()}-packing",
+            "Packing formats",
+            lambda i, which=which, of=of: i.packing_reason(of(i), which),
+            "{reason}",
+            "pad it, or use the kind that reads it packed",
+        )
+        for which, of in _IN_SMEM
     ),
     _Row(
         "a-rows",
