@@ -256,8 +256,11 @@ def fill(
     op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage]
     uses: list[Use] = []
     for i, value in enumerate(operands):
-        uses.append(use := Use(op, i))
-        value.add_use(use)
+        first = value.first_use
+        uses.append(use := Use(op, i, None, first))
+        if first is not None:
+            first._prev_use = use  # pyright: ignore[reportPrivateUsage]
+        value.first_use = use
     op._operand_uses = tuple(uses)  # pyright: ignore[reportPrivateUsage]
     op.results = SSAValues([OpResult(type_, op, i) for i, type_ in enumerate(types)])
     op.properties = properties

@@ -1,5 +1,8 @@
 """Building IR at one place with the location of the operation that is being lowered."""
 
+# pyright: reportPrivateUsage=false
+# The lists of uses are changed here, without the calls that xDSL makes for each use.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,12 +32,18 @@ def constant_value(value: SSAValue) -> int | None:
 def erase(op: Operation) -> None:
     """Takes an operation, whose results nothing uses any more, out of its block."""
     op.detach()
-    if op.regions or op._successors:  # pyright: ignore[reportPrivateUsage]
+    if op.regions or op._successors:
         op.drop_all_references()
     else:
-        for operand, use in zip(op._operands, op._operand_uses, strict=True):  # pyright: ignore[reportPrivateUsage]
-            operand.remove_use(use)
-        op._operand_uses = ()  # pyright: ignore[reportPrivateUsage]
+        for operand, use in zip(op._operands, op._operand_uses, strict=True):
+            before, behind = use._prev_use, use._next_use
+            if before is None:
+                operand.first_use = behind
+            else:
+                before._next_use = behind
+            if behind is not None:
+                behind._prev_use = before
+        op._operand_uses = ()
     for result in op.results:
         if result.first_use is not None:
             op.erase(drop_references=False)  # which says whose results are used
@@ -51,15 +60,19 @@ def replace_uses(value: SSAValue, by: SSAValue) -> None:
     """As `value.replace_all_uses_with(by)`, which looks at all operands of each user several times."""
     if by is value:
         return
-    for use in tuple(value.uses):
-        op, index = use.operation, use.index
-        operands = [*op._operands]  # pyright: ignore[reportPrivateUsage]
-        operands[index] = by
-        op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage]
-        value.remove_use(use)
-        by.add_use(use)
-    if by._name is None:  # pyright: ignore[reportPrivateUsage]
-        by._name = value._name  # pyright: ignore[reportPrivateUsage]
+    use, first = value.first_use, by.first_use
+    while use is not None:
+        op, following = use._operation, use._next_use
+        operands = [*op._operands]
+        operands[use._index] = by
+        op._operands = SSAValues(operands)
+        use._prev_use, use._next_use = None, first
+        if first is not None:
+            first._prev_use = use
+        use, first = following, use
+    value.first_use, by.first_use = None, first
+    if by._name is None:
+        by._name = value._name
 
 
 def bit_pattern(value: int, width: int) -> IntegerAttr[IntegerType]:
@@ -126,7 +139,7 @@ class Emitter:
             block.insert_op_before(op, behind)
         else:
             op.parent = block
-            behind._insert_prev_op(op)  # pyright: ignore[reportPrivateUsage]
+            behind._insert_prev_op(op)
         return op
 
     def either(

@@ -113,15 +113,20 @@ def shared_registers(entry: EntryOp, in_place: Iterable[InPlace] | None = None) 
 
 
 class _Registers:
-    """Classes of values that share a register, joined while their live ranges do not overlap."""
+    """Classes of values that share a register, joined while their live ranges do not overlap.
+
+    Values are known by their identity: to hash one takes several times as long.
+    """
 
     def __init__(self, entry: EntryOp, in_place: Sequence[InPlace]):
         self._control = ControlFlow(entry)
-        self._parents: dict[SSAValue, SSAValue] = {}
+        self._parents: dict[int, SSAValue] = {}
+        self._members: list[SSAValue] = []
+        """The values that have a parent."""
         self._positions: dict[Operation, int] = {}
         for block in entry.body.blocks:
             self._positions.update((op, i) for i, op in enumerate(operations(block)))
-        self._ranges: dict[SSAValue, _Ranges] = {}
+        self._ranges: dict[int, _Ranges] = {}
         self._kept: dict[tuple[int, ...], _Ranges] = {}
         """Live ranges of values that the same operation defines and the same ones use, as the registers of a tile."""
         self._joined: dict[tuple[int, int], _Ranges] = {}
@@ -131,10 +136,11 @@ class _Registers:
 
     def roots(self) -> dict[SSAValue, SSAValue]:
         """Every value of a class but one, with that one."""
-        return {value: root for value in tuple(self._parents) if (root := self._root(value)) is not value}
+        return {value: root for value in self._members if (root := self._root(value)) is not value}
 
     def _root(self, value: SSAValue) -> SSAValue:
-        while (parent := self._parents.get(value, value)) is not value:
+        parents = self._parents
+        while (parent := parents.get(id(value), value)) is not value:
             value = parent
         return value
 
@@ -145,8 +151,11 @@ class _Registers:
             joined = self._joined[key] = {**first}
             for block, runs in second.items():
                 joined[block] = _merged([*before, *runs]) if (before := joined.get(block)) else runs
-        self._ranges[root] = joined
-        self._parents[root] = self._parents[other] = root
+        self._ranges[id(root)] = joined
+        for value in (root, other):
+            if id(value) not in self._parents:
+                self._members.append(value)
+            self._parents[id(value)] = root
 
     def _pass_on(self, entry: EntryOp) -> None:
         passed = [
@@ -162,18 +171,18 @@ class _Registers:
             for argument, value in passed:
                 root, other = self._root(argument), self._root(value)
                 # Only what some product overwrites.
-                if root is other or (root not in self._parents and other not in self._parents):
+                if root is other or (id(root) not in self._parents and id(other) not in self._parents):
                     continue
                 if not _overlap(self._ranges_of(root), self._ranges_of(other)):
                     self._join(root, other)
                     changed = True
 
     def _ranges_of(self, value: SSAValue) -> _Ranges:
-        if (found := self._ranges.get(value)) is None:
+        if (found := self._ranges.get(id(value))) is None:
             key = (id(value.owner), *[id(use.operation) for use in value.uses])
             if (found := self._kept.get(key)) is None:
                 found = self._kept[key] = self._live_ranges(value)
-            self._ranges[value] = found
+            self._ranges[id(value)] = found
         return found
 
     def _live_ranges(self, value: SSAValue) -> _Ranges:

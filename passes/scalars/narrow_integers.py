@@ -43,7 +43,10 @@ class _Widths:
 
 def _bits(value: SSAValue) -> int:
     """The bits of a narrow integer, 0 of other values."""
-    return next((each.width.data for each in _NARROW if value.type == each), 0)
+    type_ = value.type
+    if type(type_) is not IntegerType or (bits := type_.width.data) > 8 or type_ not in _NARROW:
+        return 0
+    return bits
 
 
 def defined_values(ops: Iterable[Operation]) -> Iterator[SSAValue]:

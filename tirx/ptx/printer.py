@@ -68,11 +68,12 @@ def print_entry(entry: EntryOp) -> str:
 
 def _print_module(found: Sequence[EntryOp], where: Operation) -> str:
     target = _common_target(where, found)
-    version = max(_required_version(entry, target) for entry in found)
+    ops = {entry: tuple(entry.walk()) for entry in found}
+    version = max(_required_version(entry, ops[entry], target) for entry in found)
     header = f".version {format_version(version)}\n.target {target}\n.address_size 64\n"
     bodies: list[str] = []
-    for_each(found, lambda entry: bodies.append(f"\n{_print_entry(entry, target)}"))
-    calls = [op for entry in found for op in entry.walk() if isinstance(op, RuntimeCallOp)]
+    for_each(found, lambda entry: bodies.append(f"\n{_print_entry(entry, ops[entry], target)}"))
+    calls = [op for entry in found for op in ops[entry] if isinstance(op, RuntimeCallOp)]
     return header + module_declarations(calls) + _dynamic_declarations(found) + "".join(bodies)
 
 
@@ -131,13 +132,13 @@ def _common_target(module: Operation, entries: Sequence[EntryOp]) -> Target:
     return first.target_info
 
 
-def _required_version(entry: EntryOp, target: Target) -> PtxVersion:
+def _required_version(entry: EntryOp, ops: Sequence[Operation], target: Target) -> PtxVersion:
     version = target.min_ptx
     if entry.cluster is not None:
         version = max(version, _feature_version(entry, "cluster", target))
     if parameter_bytes([parameter.data for parameter in entry.params]) > SMALL_PARAM_LIMIT:
         version = max(version, LARGE_PARAM_VERSION)
-    for op in entry.walk():
+    for op in ops:
         if isinstance(op, PTXInstruction):
             for feature in op.features():
                 version = max(version, _feature_version(op, feature, target))
@@ -153,12 +154,12 @@ def _feature_version(op: Operation, feature: str, target: Target) -> PtxVersion:
         ) from error
 
 
-def _print_entry(entry: EntryOp, target: Target) -> str:
+def _print_entry(entry: EntryOp, ops: Sequence[Operation], target: Target) -> str:
     if not entry.body.blocks:
         raise PtxModuleError(entry, f"expected a body for @{entry.sym_name.data}, found none")
     check_entry(entry, target)
-    _check_register_changes(entry)
-    shared = _shared_declarations(entry, target)
+    _check_register_changes(entry, ops)
+    shared = _shared_declarations(entry, ops, target)
     names = _Names(_shared_registers(entry))
     body = names.numbered("\n".join(_print_blocks(entry, names)))
 
@@ -179,12 +180,12 @@ def _print_entry(entry: EntryOp, target: Target) -> str:
     return "\n".join([signature, *directives, "{", *declarations, *gap, body, "}", ""])
 
 
-def _check_register_changes(entry: EntryOp) -> None:
+def _check_register_changes(entry: EntryOp, ops: Sequence[Operation]) -> None:
     """Raises PtxModuleError for a `setmaxnreg.dec` to more registers than a thread of the entry ever has, which `ptxas`
     rejects: the most that any `setmaxnreg.inc` asks for; without one, those of the entry, where it states them.
     """
     counts: dict[RegisterChange, dict[int, Operation]] = {change: {} for change in RegisterChange}
-    for op in entry.walk():
+    for op in ops:
         if isinstance(op, SetMaxNRegOp):
             counts[op.change.data].setdefault(op.count.value.data, op)
     given = inf if entry.maxnreg is None else entry.maxnreg.data
@@ -214,12 +215,12 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
     return shared_registers(entry, found)
 
 
-def _shared_declarations(entry: EntryOp, target: Target) -> list[str]:
+def _shared_declarations(entry: EntryOp, ops: Sequence[Operation], target: Target) -> list[str]:
     taken = {p.data.name: "a parameter" for p in entry.params}
     static = dynamic = 0
     gap = 1
     declarations: list[str] = []
-    for op in entry.walk():
+    for op in ops:
         if not isinstance(op, SharedAllocOp):
             continue
         symbol = op.symbol.data
@@ -291,10 +292,8 @@ class _Names:
     def __call__(self, value: SSAValue) -> str:
         name = self.registers.get(id(value))
         if name is None:
-            if value in self.in_place:
-                name = self(self.in_place[value])
-            else:
-                name = self._fresh(value.type, value)
+            shared = self.in_place.get(value)
+            name = self._fresh(value.type, value) if shared is None else self(shared)
             self.registers[id(value)] = name
         return name
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from unit.passes.parsed import parsed
 
@@ -9,6 +11,7 @@ from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, remar
 from tirx.dialects.tirx import KernelOp, ReleaseOp, kernels
 from tirx.passes.ir.emitter import erase
 from tirx.passes.rings.attempt import STRICT, attempt
+from tirx.passes.rings.proof import proof
 from tirx.remarks import Reason
 
 _KERNEL = """
@@ -91,3 +94,34 @@ def test_what_was_wrong_before_is_for_the_check(monkeypatch: pytest.MonkeyPatch)
     kernel = _kernel()
     _drop(kernel, "fill")
     assert _attempted(kernel, "use") == (False, [])
+
+
+def _drop_release(kernel: KernelOp) -> None:
+    erase(next(op for op in kernel.walk() if isinstance(op, ReleaseOp)))
+
+
+def _swap(kernel: KernelOp) -> None:
+    first, second = [op for op in kernel.walk() if isinstance(op, ReleaseOp)][-2:]
+    first.properties, second.properties = second.properties, first.properties
+
+
+def _move_out_of_the_loop(kernel: KernelOp) -> None:
+    release = next(op for op in kernel.walk() if isinstance(op, ReleaseOp))
+    release.detach()
+    last = kernel.body.block.last_op
+    assert last is not None
+    kernel.body.block.insert_op_before(release, last)
+
+
+@pytest.mark.parametrize("change", [_drop_release, _swap, _move_out_of_the_loop])
+def test_a_kernel_is_proved_once_and_again_when_it_has_changed(
+    change: Callable[[KernelOp], None], monkeypatch: pytest.MonkeyPatch
+):
+    proved: list[KernelOp] = []
+    monkeypatch.setattr(proof, "_prove", proved.append)
+    kernel = _kernel()
+    for times in (1, 2):
+        for _ in range(2):
+            proof.prove(kernel)
+        assert len(proved) == times
+        change(kernel)
