@@ -10,6 +10,7 @@ from tirx import compiler
 from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.ptx.printer import print_ptx
 from tirx.runtime import Program
+from tirx.runtime.check import Source
 from tirx.runtime.describe import describe
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -30,6 +31,7 @@ def compiled(name: str) -> Compiled:
     """The example `name`, with the default options."""
     reported: list[Diagnostic] = []
     with diagnostic_handler(reported.append):
-        module = compiler.lower((EXAMPLES / f"{name}.mlir").read_text())
+        module = compiler.lower(text := (EXAMPLES / f"{name}.mlir").read_text())
     without_line = (op.name for op in module.walk() if not isinstance(op.location, FileLineColLoc))
-    return Compiled(Program(print_ptx(module), describe(module)), tuple(reported), tuple(without_line))
+    program = Program(print_ptx(module), describe(module), Source(text, None, ""))
+    return Compiled(program, tuple(reported), tuple(without_line))

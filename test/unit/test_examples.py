@@ -1,4 +1,4 @@
-"""Every example assembles, and computes on the simulator what numpy does."""
+"""Every example assembles, and its PTX does what its text means. `interp/test_run.py` compares that with numpy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import outputs
 import pytest
 from unit.cases import Sampled
 from unit.examples import EXAMPLES, PROGRAMS, compiled
-from unit.sim.example_launches import LAUNCHES, check_integers, check_normal
+from unit.sim.example_launches import LAUNCHES
 
 from tirx.dialects.tirx import MmaOp
 from tirx.ptx.ptxas import assemble
@@ -50,18 +50,14 @@ _LONG = (
     [pytest.param(path, id=path.stem, marks=[pytest.mark.sample(0)] * (path.stem in _LONG)) for path in PROGRAMS],
 )
 def test_example(path: Path, sampled: Sampled) -> None:
-    """It lowers and assembles without a warning, every instruction knows its line, and it computes what numpy does."""
-    with_all = path in sampled(PROGRAMS, 1)
+    """It lowers and assembles without a warning, every instruction knows its line, and its PTX does what it means."""
     example = compiled(path.stem)
     assert [d for d in example.reported if d.severity != "remark"] == []
     assert example.without_line == ()
     outputs.check(f"examples/{path.stem}", outputs.example_text(path.stem))
     check_assembles(example.program.ptx, path.read_text().count("tirx.kernel @"))
-    kernels = example.program.kernels
-    for name in [name for name in kernels if with_all or LAUNCHES[name].always]:
-        check_integers(kernels[name])
-        if with_all:
-            check_normal(kernels[name])
+    for checked in example.program.check(seconds=3 if path in sampled(PROGRAMS, 1) else 0.1):
+        assert checked.launches >= 1
 
 
 def test_every_launch_has_a_kernel() -> None:

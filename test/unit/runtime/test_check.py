@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from unit.cases import Sampled
-from unit.examples import EXAMPLES, PROGRAMS
+from unit.examples import EXAMPLES
 
 import tirx
 from tirx.dialects.definition import i32_attr
@@ -21,17 +20,6 @@ from tirx.runtime import Program
 from tirx.text.verification import CheckError
 from tirx.tools import tirx_opt
 from tirx.tools.tirx_check import main
-
-_SAMPLE = 3
-"""Examples that are checked without `--all-cases`."""
-
-
-def test_examples_agree(sampled: Sampled) -> None:
-    """With the arguments that are made for them by default."""
-    for path in sampled(PROGRAMS, _SAMPLE):
-        for checked in tirx.build(path.read_text()).check(seconds=0.1):
-            assert checked.launches >= 1, path
-
 
 _STORES = """
 tirx.kernel @k(%m: memref<192x64xf16>) target("TARGET") grid(3) threads(128) {
