@@ -213,10 +213,14 @@ class DirectOperation(IRDLOperation, metaclass=OperationClass):
     class that a property has: 3 an `IntegerAttr`, "add" one of an enumeration, True a `UnitAttr`; None and a flag of
     False mean that there is none, or the default. Operands are values or operations, sequences for variadic ones.
 
-    Raises TypeError for a field that is unknown, missing or given twice; the verifier finds types that do not fit.
+    Raises TypeError for a field that is unknown, missing or given twice; the verifier finds types that do not fit. The
+    arguments of IRDLOperation are taken, too, where `operands` or `result_types` is among them.
     """
 
     def __init__(self, *arguments: Any, **named: Any):
+        if "result_types" in named or "operands" in named:
+            super().__init__(*arguments, **named)
+            return
         constructor = constructor_of(type(self))
         given = constructor.fields(arguments, named)
         values, sizes = _flat(constructor.operands(given))

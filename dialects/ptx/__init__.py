@@ -18,6 +18,7 @@ from tirx.dialects.ptx.cp_async import *
 from tirx.dialects.ptx.debugging import *
 from tirx.dialects.ptx.folding import PtxConstants
 from tirx.dialects.ptx.functions import *
+from tirx.dialects.ptx.inline import *
 from tirx.dialects.ptx.launch_control import *
 from tirx.dialects.ptx.matrix import *
 from tirx.dialects.ptx.mbarrier import *

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import MemRefType, UnregisteredOp
 from xdsl.ir import Operation, SSAValue
 
 from tirx.diagnostics import operation_name
+from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.traits import is_pure, is_terminator
 from tirx.hw.targets import Target
@@ -190,7 +191,8 @@ def is_foreign(op: Operation) -> bool:
 
 @lru_cache(maxsize=1024)
 def _is_foreign(kind: type[Operation]) -> bool:
-    return issubclass(kind, UnregisteredOp) or kind.name.partition(".")[0] not in _OWN
+    known = kind.name.partition(".")[0] in _OWN or issubclass(kind, PTXInstruction)
+    return issubclass(kind, UnregisteredOp) or not known
 
 
 def tile_effects(op: Operation) -> TileEffects:

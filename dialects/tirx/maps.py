@@ -22,6 +22,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 
 from tirx.diagnostics import operation_name
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.ptx.base import PureInstruction
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
@@ -172,13 +173,13 @@ def verify_body(block: Block, arguments: list[Attribute], yielded: list[Attribut
     if (found := [value.type for value in last.operands]) != yielded:
         raise MapBodyError(f"expected '{YIELD}' with {types_text(yielded)}, found {types_text(found)}")
     for op in block.ops:
-        known = op.name.startswith(("arith.", "math.", *others)) or isinstance(op, ScalarOpInterface)
+        known = op.name.startswith(("arith.", "math.", *others)) or isinstance(op, ScalarOpInterface | PureInstruction)
         inlined = op.name in INLINED
         if op is not last and not inlined and (op.regions or not known):
             where = "a map" if others else "a reduction or scan"
             raise MapBodyError(
-                f"expected {', '.join(('arith', 'math', *others))} and operations with ScalarOpInterface in the body "
-                f"of {where}, found '{operation_name(op)}'"
+                f"expected {', '.join(('arith', 'math', *others))}, operations with ScalarOpInterface and pure "
+                f"instructions in the body of {where}, found '{operation_name(op)}'"
             )
 
 

@@ -73,7 +73,7 @@ def _by_rank(op: Operation) -> bool:
 
 
 def _ends(region: Region) -> Iterator[SSAValue]:
-    """What the blocks of a region give to the operation around it."""
+    """Values that the blocks of a region give to the operation around it."""
     for block in region.blocks:
         if block.last_op is not None:
             yield from block.last_op.operands

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
 from xdsl.ir import Dialect
-from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx import embed
+from tirx.dialects.ptx import ConstantOp, Names, PureInstruction
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.tools.tirx_opt import main as tirx_opt
 
@@ -74,6 +75,44 @@ def test_an_operation_may_be_lowered_behind_any_pass(name: str) -> None:
     c = np.zeros((64, 64), np.float32)
     embed.program(binary).kernels["dense"].simulate(a, b, c, check="strict")
     assert np.array_equal(c, np.maximum(a.astype(np.float32) @ b.T.astype(np.float32), 0))
+
+
+@irdl_op_definition
+class _SineOp(PureInstruction):
+    name = "own.sine"
+
+    operand, result = operand_def(f32), result_def(f32)
+
+    assembly_format = "$operand attr-dict"
+
+    def emit(self, reg: Names) -> str:
+        return f"sin.approx.f32 {reg(self.result)}, {reg(self.operand)}"
+
+
+@pytest.mark.parametrize("written", ["own.sine %e", 'ptx.inline "sin.approx.f32 $0, $1;" (%e) : (f32) -> f32'])
+def test_instructions_of_other_dialects_and_by_hand_stand_in_maps(written: str) -> None:
+    text = f"""
+tirx.kernel @k(%a: memref<64xf32>, %d: memref<64xf32>) target("sm_80") grid(1) threads(32) {{
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
+  %gd = tirx.view %d[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
+  %x = tirx.load %ga : !tirx.tile<64xf32, global> -> !tirx.tile<64xf32, register>
+  %y = tirx.map ins(%x : !tirx.tile<64xf32, register>) {{
+  ^bb0(%e: f32):
+    %s = {written}
+    tirx.yield %s : f32
+  }} -> !tirx.tile<64xf32, register>
+  tirx.store %y, %gd : !tirx.tile<64xf32, register>, !tirx.tile<64xf32, global>
+  tirx.return
+}}"""
+    context = embed.context(Dialect("own", [_SineOp]))
+    module = embed.parse(text, "sine.own", context)
+    assert embed.run(module, embed.pipeline(), context=context, verify_each=True)
+    a, d = np.linspace(-3, 3, 64, dtype=np.float32), np.zeros(64, np.float32)
+    embed.program(embed.extract(module, context)["k"]).kernels["k"].simulate(a, d)
+    np.testing.assert_allclose(d, np.sin(a), atol=1e-6)
+    one = ConstantOp(FloatAttr(1.0, f32)).result
+    assert _SineOp(operands=[one], result_types=[f32]).operand is one  # the arguments that xDSL's operations take
 
 
 def test_diagnostics_are_shown_at_lines_of_the_program() -> None:

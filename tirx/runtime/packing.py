@@ -107,7 +107,8 @@ class Plan:
                 rank,
                 address,
                 [api.cuuint64_t(n) for n in shape],
-                [api.cuuint64_t(n) for n in strides],
+                # The driver takes no null pointer, which an empty list becomes, for the strides of one dimension.
+                [api.cuuint64_t(n) for n in strides or [ROW_UNIT]],
                 [api.cuuint32_t(n) for n in argument.box],
                 [api.cuuint32_t(1)] * rank,
                 api.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,

@@ -33,7 +33,7 @@ tirx.kernel @k(
   ^bb0(%a6: f32):
     tirx.yield %a6 : f32
   } -> !tirx.tile<8x8xf16, register>
-  // expected-error@+1 {{expected arith, math, tirx.index and operations with ScalarOpInterface in the body of a map, found 'tirx.barrier'}}
+  // expected-error@+1 {{expected arith, math, tirx.index, operations with ScalarOpInterface and pure instructions in the body of a map, found 'tirx.barrier'}}
   %500 = tirx.map ins(%x : !tirx.tile<8x8xf32, register>) {
   ^bb0(%a7: f32):
     tirx.barrier

@@ -305,3 +305,11 @@ ptx.entry @first(second : u64) target("sm_80") {
 ptx.entry @second(third : u64) target("sm_80") {
   ptx.ret
 }
+
+// -----
+
+ptx.entry @inline() target("sm_80") {
+  // expected-error@+1 {{'ptx.inline_volatile' needs elect.sync, which sm_80 lacks}}
+  %e = ptx.inline_volatile "elect.sync _|$0, 0xffffffff" () needs ["elect.sync"] : () -> i1
+  ptx.ret
+}

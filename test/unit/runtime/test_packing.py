@@ -426,3 +426,16 @@ def test_what_a_search_reads_of_arrays(fake: FakeCuda, torch: Any, monkeypatch: 
     kernel.assert_called_once_with(x, 4, empty, stream=0)
     with pytest.raises(GpuError, match="^expected arrays on one GPU$"):
         tune._Arrays([x, np.zeros(3, np.float32)])  # pyright: ignore[reportPrivateUsage]
+
+
+def test_tensor_maps_of_one_dimension():
+    """The driver refuses a null pointer for the strides, though it reads none; an empty list becomes one."""
+    cuda = FakeCuda((8, 128))
+    x = ArrayView(1 << 12, (64,), (1,), "float32", 4, 0)
+    row = TensorMapArgument("row", 0, "f32", (64,), (), (32,))
+    plan = _plan(cuda, _launch(PointerArgument("x", "f32", (64,), (1,), 16, "read"), row), x)
+    encoded: list[tuple[Any, ...]] = []
+    cuda.cuTensorMapEncodeTiled = lambda *fields: (encoded.append(fields), FakeCuda.cuTensorMapEncodeTiled(cuda))[1]
+    plan.ready([x])
+    ((_, rank, _, shape, strides, box, *_),) = encoded
+    assert (rank, shape, len(strides), box) == (1, [64], 1, [32])
