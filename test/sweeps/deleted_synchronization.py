@@ -54,7 +54,7 @@ _FIRST = "// pipeline:"
 sys.path.insert(0, str(ROOT / "test"))
 
 from fuzz.programs import reference  # noqa: E402
-from sweeps.survivors import reasons  # noqa: E402
+from sweeps.survivors import name_of, reasons  # noqa: E402
 from unit.sim.example_launches import LAUNCHES, Example, tiles  # noqa: E402
 
 Array = npt.NDArray[Any]
@@ -139,7 +139,7 @@ def deletable(path: Path, options: str) -> int | str:
         module = lowered(path, options)
     except LocatedError as error:
         return str(error)
-    return sum(op.name.removeprefix("ptx.") in SYNCHRONISATION for op in module.walk())
+    return sum(name_of(op) in SYNCHRONISATION for op in module.walk())
 
 
 def deletions(
@@ -159,7 +159,7 @@ def deletions(
     launches, whole = {launch.entry: launch for launch in describe(module)}, print_ptx(module)
     number = 0
     for entry in [op for op in module.walk() if isinstance(op, EntryOp)]:
-        operations = [op for op in entry.walk() if op.name.removeprefix("ptx.") in names]
+        operations = [op for op in entry.walk() if name_of(op) in names]
         numbers = range(number, number := number + len(operations))
         if chosen is not None and not set(numbers) & set(chosen):
             continue
@@ -169,7 +169,7 @@ def deletions(
         if (refused := _static(entry)) is not None:
             raise RuntimeError(f"'{name}' is refused as it is: {refused}")
         for at, op in zip(numbers, operations, strict=True):
-            mnemonic = op.name.removeprefix("ptx.")
+            mnemonic = name_of(op)
             nth = count[mnemonic]
             count[mnemonic] += 1
             if chosen is not None and at not in chosen:
@@ -197,7 +197,7 @@ def explained(path: Path, options: str, unseen: Sequence[Deletion]) -> list[Dele
     run.learn(print_ptx(module))
     alike: dict[str, list[Operation]] = defaultdict(list)
     for op in entry.walk():
-        alike[op.name.removeprefix("ptx.")].append(op)
+        alike[name_of(op)].append(op)
 
     def seen(gone: Sequence[Operation]) -> str | None:
         with ExitStack() as stack:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation
 
+from tirx.dialects import tcgen05
 from tirx.dialects.ptx import EntryOp
 from tirx.dialects.ptx.base import PTXInstruction
 
@@ -59,8 +60,15 @@ RULES = {
 """Instruction -> what it orders (PTX ISA, the section of each)."""
 
 
-def _name(op: Operation) -> str:
-    return op.name.removeprefix("ptx.")
+def name_of(op: Operation) -> str:
+    """Returns the name of an instruction, with what it waits for or where it fences."""
+    match op:
+        case tcgen05.WaitOp():
+            return f"{op.name}.{op.kind.data.value}"
+        case tcgen05.FenceOp():
+            return f"{op.name}.{op.position.data.value}"
+        case _:
+            return op.name.removeprefix("ptx.")
 
 
 def _reaches(op: Operation, wanted: set[str], others: set[str], forward: bool) -> bool:
@@ -70,8 +78,8 @@ def _reaches(op: Operation, wanted: set[str], others: set[str], forward: bool) -
     waiting: list[tuple[Block, Operation | None]] = [(block, op.next_op if forward else op.prev_op)]
     while waiting:
         block, at = waiting.pop()
-        while at is not None and _name(at) not in others:
-            if _name(at) in wanted:
+        while at is not None and name_of(at) not in others:
+            if name_of(at) in wanted:
                 return True
             at = at.next_op if forward else at.prev_op
         if at is not None:
@@ -99,12 +107,12 @@ def _is_converged(op: Operation) -> bool:
 
 def nothing_to_order(op: Operation) -> str | None:
     """What an instruction has on one of its sides nothing of; None where it has something on both, or has no rule."""
-    name = _name(op)
+    name = name_of(op)
     if name == "mbarrier.init":
         uses = [use.operation for value in op.operands[:1] for use in value.uses if use.operation is not op]
         return "no instruction uses the mbarrier" if not uses else None
     if name == "bar.warp.sync":
-        whole = {_name(each) for each in _kernel_of(op).walk() if _is_converged(each)} - _BARRIERS
+        whole = {name_of(each) for each in _kernel_of(op).walk() if _is_converged(each)} - _BARRIERS
         behind = _reaches(op, whole, {"bar.sync", "bar.warp.sync"}, True)
         return (
             None if behind else "no instruction of a whole warp behind it, up to another `bar.sync` or `bar.warp.sync`"
@@ -152,4 +160,4 @@ def reasons(ops: Sequence[Operation], seen: Callable[[Sequence[Operation]], str 
 
 def _numbered(op: Operation, ops: Sequence[Operation]) -> str:
     alike = [each for each in ops if each.name == op.name]
-    return f"`{_name(op)}` (number {alike.index(op)} of those that nobody misses)"
+    return f"`{name_of(op)}` (number {alike.index(op)} of those that nobody misses)"

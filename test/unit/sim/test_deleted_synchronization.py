@@ -7,13 +7,14 @@ from sweeps.deleted_synchronization import (
     EXAMPLES,
     GLOBAL_MEMORY,
     ROOT,
+    SYNCHRONISATION,
     deletions,
     explained,
     lowered,
     table,
     without,
 )
-from sweeps.survivors import reasons
+from sweeps.survivors import name_of, reasons
 from xdsl.ir import Block
 
 from tirx.dialects.ptx import BarSyncOp, EntryOp
@@ -46,6 +47,19 @@ def test_rings_without_a_wait_or_an_arrival_are_refused(example: str):
 
 def test_examples_exist():
     assert [name for name in EXAMPLES if not (ROOT / "examples" / f"{name}.mlir").exists()] == []
+
+
+def test_all_that_is_deleted_occurs():
+    """Under another name an operation would be left out in silence."""
+    examples = (
+        "tcgen05_gemm_gelu",
+        "tcgen05_2cta_gemm",
+        "tcgen05_a_in_tensor_memory",
+        "mma_m8n8k4_f64_staged_gemm",
+        "wgmma_gemm",
+    )
+    found = {name_of(op) for each in examples for op in lowered(ROOT / "examples" / f"{each}.mlir", "stages=2").walk()}
+    assert set(SYNCHRONISATION) - found == set()
 
 
 def test_fence_between_stores_of_threads_and_a_bulk_load_is_missed():
