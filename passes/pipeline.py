@@ -36,7 +36,12 @@ _PASS_OPTIONS = {
 }
 """Options of the pipeline -> the passes of which they are options."""
 
-_VALUES = {"pipeline": ("on", "off"), "choose": ("default", "model"), "strides": ("aligned", "any")}
+_VALUES = {
+    "pipeline": ("on", "off"),
+    "choose": ("default", "model"),
+    "strides": ("aligned", "any"),
+    "lines": ("off", "on"),
+}
 """Options that say which passes the pipeline has -> their values, the default first."""
 
 _LOWER_TO_PTX = (
@@ -98,18 +103,19 @@ class OptionError(ValueError):
 def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple[str, ...]:
     """The passes that lower a module of kernels to the ptx dialect, as xDSL pass specifications, in order.
 
-    `target` (for example `"sm_90a"`) overrides the target that the kernels name. `options` are words such as
-    `"stages=4 roles=load order=group"`, which say what the passes that let copies, products and epilogues overlap would
-    choose, or `"pipeline=off"`, which leaves these passes out. `"strides=any"` is for arrays whose strides are no
-    multiples of 16 bytes, without the engines that need that. `"BM=64"` binds a parameter of kernels, and
-    `"choose=model"` the others as the timing model ranks them, not to their defaults. Raises TargetError for an unknown
-    target and OptionError for unknown options.
+    `target` (for example `"sm_90a"`) overrides the target that the kernels name. `options` are words such as `"stages=4
+    roles=load order=group"`, which say what the passes that let copies, products and epilogues overlap would choose, or
+    `"pipeline=off"`, which leaves these passes out. `"strides=any"` is for arrays whose strides are no multiples of 16
+    bytes, without the engines that need that. `"lines=on"` lets PTX say the lines of the source. `"BM=64"` binds a
+    parameter of kernels, and `"choose=model"` the others as the timing model ranks them, not to their defaults. Raises
+    TargetError for an unknown target and OptionError for unknown options.
     """
     given = _parsed(options)
     override = () if target is None else (f"tirx-set-target{{target={Target.parse(target)}}}",)
     is_on = given.pop("pipeline", "on") == "on"
     binding = "tirx-choose" if given.pop("choose", "default") == "model" else "tirx-specialize"
     strides = ("tirx-any-strides",) if given.pop("strides", "aligned") == "any" else ()
+    lines = ("tirx-keep-lines",) if given.pop("lines", "off") == "on" else ()
     options_of: dict[str, list[str]] = {name: [] for name in _SCHEDULE}
     parameters = {name: given.pop(name) for name in list(given) if name[0].isupper()}
     for option, value in given.items():
@@ -122,9 +128,8 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     bound = " ".join(f"{name}={value}" for name, value in parameters.items())
     front = f"tirx-tile-linalg{{marked=true{of_target}}}"
     specialize = f"{binding}{{{bound}}}" if bound else binding
-    return (*override, front, *strides, specialize) + tuple(
-        f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes
-    )
+    worded = (f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes)
+    return (*override, front, *strides, specialize, *worded, *lines)
 
 
 def _parsed(options: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 _PASSES = {
     "tirx-tile-linalg": ("products", "turn functions of linalg operations and copies of memrefs into kernels on tiles"),
     "tirx-set-target": ("kernels", "set the GPU that every kernel is compiled for"),
+    "tirx-keep-lines": ("kernels", "let PTX say the lines of the source, on request"),
     "tirx-any-strides": ("kernels", "let kernels take arrays of any strides, on request"),
     "tirx-choose": ("kernels", "bind the parameters of kernels to the values that the timing model ranks first"),
     "tirx-specialize": ("kernels", "bind the compile-time parameters of kernels to numbers"),

@@ -189,6 +189,10 @@ class EntryOp(QuickWalk, DirectOperation):
         printer.print_region(self.body, print_entry_block_args=False)
 
 
+LINES = "ptx.lines"
+"""The attribute of entries whose PTX says the lines of the source."""
+
+
 def entries(op: Operation) -> Iterator[EntryOp]:
     """The entries inside of `op`, without a look into entries."""
     for region in op.regions:

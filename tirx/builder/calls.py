@@ -98,8 +98,11 @@ class Calls:
         names: Sequence[str],
         types: Sequence[ArrayType | DType],
         target: str | None,
+        options: str,
+        salt: str | None,
     ):
         self._write = write
+        self._options, self._salt = options, salt
         self._types = types
         """The types of the arguments, those of arrays that are given unless there are any."""
         self._names = names
@@ -135,7 +138,7 @@ class Calls:
 
         if key() not in self._programs:
             op, trace = self.trace(arguments, constants)
-            program = build(ModuleOp([op]), target, cache_directory=_directory())
+            program = build(ModuleOp([op]), target, self._options, cache_directory=_directory(), salt=self._salt)
             self._programs[key()] = program, list(trace.requires)
         program, requires = self._programs[key()]
         for (i, d), (j, e) in requires:

@@ -204,8 +204,12 @@ class Kernel:
         threads: int | Attribute | Callable[..., int],
         name: str | None = None,
         attributes: Mapping[str, Attribute] = {},
+        options: str = "",
+        salt: str | None = None,
     ):
         self.threads = threads
+        self.options = options
+        self.salt = salt
         self.attributes = attributes
         self.function = function
         self.types = tuple(types)
@@ -225,7 +229,9 @@ class Kernel:
 
     @cached_property
     def _calls(self) -> Calls:
-        return Calls(self.write, self.arguments, cast(Any, self.types), self.clauses.get("target"))
+        return Calls(
+            self.write, self.arguments, cast(Any, self.types), self.clauses.get("target"), self.options, self.salt
+        )
 
     def __call__(self, *arguments: Any, stream: Any = None, **constants: Any) -> Any:
         """
@@ -239,7 +245,7 @@ class Kernel:
 
     def ptx(self, *types: Any, target: str | None = None, **constants: Any) -> str:
         """The PTX for the arguments of `ir`."""
-        return compile_module(self.ir(*types, **constants), target)
+        return compile_module(self.ir(*types, **constants), target, self.options)
 
     def explain(self, *types: Any, target: str | None = None, **constants: Any) -> str:
         """The decisions that the compiler takes, one a line with its place."""
@@ -341,6 +347,8 @@ def jit(
     grid: Sequence[Formula | str] | None = None,
     cluster: int | None = None,
     attributes: dict[str, Attribute] | None = None,
+    options: str = "",
+    salt: str | None = None,
     **others: Any,
 ) -> Callable[[Callable[..., None]], Kernel]:
     """
@@ -349,6 +357,8 @@ def jit(
     `types` are those of its arguments, where they do not depend on the call; arguments with defaults are constants.
     `threads` are those of a block, a number or a function of the constants. The kernel has the name of the function
     unless `name` says another one, and the grid that `tx.grid` says in it. `others` are clauses of `tirx.kernel`.
+    `options` are those of `tx.compile`, such as "stages=4", or "lines=on" for PTX with the lines of Python. A `salt`
+    changes whenever the lowering of operations does that are not tirx's, which programs on disk outlive.
 
     >>> import tirx as tx
     >>> from tirx import f32
@@ -366,7 +376,7 @@ def jit(
 
     def make(function: Callable[..., None]) -> Kernel:
         clauses = {"target": target, "grid": grid, "cluster": cluster, **others}
-        return Kernel(cast(FunctionType, function), types, clauses, threads, name, attributes or {})
+        return Kernel(cast(FunctionType, function), types, clauses, threads, name, attributes or {}, options, salt)
 
     return make
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.target import Target as XdslTarget
 
-from tirx.diagnostics import LocatedError, Note, for_each, nearest_location, operation_name
+from tirx.diagnostics import LocatedError, Note, for_each, nearest_location, operation_name, position
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.base import (
     REGISTER_CLASSES,
@@ -23,7 +24,7 @@ from tirx.dialects.ptx.base import (
     memory_type,
     register_class,
 )
-from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp, entries
+from tirx.dialects.ptx.core import LINES, BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp, entries
 from tirx.dialects.ptx.debugging import RuntimeCallOp, module_declarations
 from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT, parameter_bytes
 from tirx.dialects.ptx.sync import RegisterChange, SetMaxNRegOp
@@ -72,8 +73,10 @@ def _print_module(found: Sequence[EntryOp], where: Operation) -> str:
     version = max(_required_version(entry, ops[entry], target) for entry in found)
     header = f".version {format_version(version)}\n.target {target}\n.address_size 64\n"
     bodies: list[str] = []
-    for_each(found, lambda entry: bodies.append(f"\n{_print_entry(entry, ops[entry], target)}"))
+    files: dict[str, int] = {}
+    for_each(found, lambda entry: bodies.append(f"\n{_print_entry(entry, ops[entry], target, files)}"))
     calls = [op for entry in found for op in ops[entry] if isinstance(op, RuntimeCallOp)]
+    header += "".join(f".file {number} {json.dumps(name)}\n" for name, number in files.items())
     return header + module_declarations(calls) + _dynamic_declarations(found) + "".join(bodies)
 
 
@@ -154,14 +157,14 @@ def _feature_version(op: Operation, feature: str, target: Target) -> PtxVersion:
         ) from error
 
 
-def _print_entry(entry: EntryOp, ops: Sequence[Operation], target: Target) -> str:
+def _print_entry(entry: EntryOp, ops: Sequence[Operation], target: Target, files: dict[str, int]) -> str:
     if not entry.body.blocks:
         raise PtxModuleError(entry, f"expected a body for @{entry.sym_name.data}, found none")
     check_entry(entry, target)
     _check_register_changes(entry, ops)
     shared = _shared_declarations(entry, ops, target)
     names = _Names(_shared_registers(entry))
-    body = names.numbered("\n".join(_print_blocks(entry, names)))
+    body = names.numbered("\n".join(_print_blocks(entry, names, files)))
 
     params = ",\n".join(f"{_INDENT}{p.data.declaration()}" for p in entry.params)
     launch = entry.dynamic_shared
@@ -348,10 +351,10 @@ def _no_register(type_: Attribute, value: SSAValue | None) -> LocatedError | Val
     return NoFormError(where, f"{message} ({what})")
 
 
-def _print_blocks(entry: EntryOp, names: _Names) -> list[str]:
+def _print_blocks(entry: EntryOp, names: _Names, files: dict[str, int]) -> list[str]:
     """The lines of the body; labels stand only before blocks that some branch names."""
     blocks = list(entry.body.blocks)
-    printer = _BlockPrinter(names)
+    printer = _BlockPrinter(names, files if LINES in entry.attributes else None)
     bodies = [printer.block(block, following) for block, following in zip(blocks, (*blocks[1:], None), strict=True)]
     lines: list[str] = []
     for block, body in zip(blocks, bodies, strict=True):
@@ -368,6 +371,8 @@ def _print_blocks(entry: EntryOp, names: _Names) -> list[str]:
 @dataclass
 class _BlockPrinter:
     names: _Names
+    files: dict[str, int] | None
+    """The number of each file of the source; None for PTX that does not say the lines."""
     labels: dict[Block, str] = field(default_factory=dict[Block, str])
     """Labels of the blocks that some branch names."""
 
@@ -377,10 +382,15 @@ class _BlockPrinter:
         A constant stands for itself: it is a line only if some instruction turns out to need it in a register.
         """
         lines: list[str | ConstantOp] = []
+        said = ""
         for op in operations(block):
             if isinstance(op, ConstantOp):
                 lines.append(op)
-            elif isinstance(op, PTXInstruction):
+                continue
+            if self.files is not None and (where := self._where(op, self.files)) not in ("", said):
+                said = where
+                lines.append(where)
+            if isinstance(op, PTXInstruction):
                 lines += [_line(text) for text in op.emit(self.names).split("\n") if text]
             else:
                 lines += self._end(op, following)
@@ -389,6 +399,13 @@ class _BlockPrinter:
             if where is not None:
                 raise PtxModuleError(where, "expected a block to end in ptx.bra, ptx.cond_bra or ptx.ret")
         return lines
+
+    def _where(self, op: Operation, files: dict[str, int]) -> str:
+        """`.loc` for the line of an operation, nothing for an unknown one (PTX ISA, "Debugging Directives: .loc")."""
+        if (place := position(op.location)) is None:
+            return ""
+        file, line, column = place
+        return f"{_INDENT}.loc {files.setdefault(file, len(files) + 1)} {line} {column}"
 
     def _end(self, op: Operation, following: Block | None) -> Iterator[str]:
         match op:

@@ -93,6 +93,7 @@ class _LowerToPtx(ArgSpecConvertible):
     parts: int | None = None
     multiprocessors: int | None = None
     strides: str | None = None
+    lines: str | None = None
 
     @property
     def options(self) -> str:

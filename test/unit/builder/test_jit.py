@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,19 @@ def test_a_call_specialises_and_simulates(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert len(list(tmp_path.iterdir())) == 2  # a program for each number of columns, not of rows
     with pytest.raises(tx.BuildError, match=r"expected x.shape\[0\] and y.shape\[0\] to be equal.*found 4 and 5"):
         shifted(_numbers(4, 32), _numbers(3), np.zeros((5, 32), np.float32), 2.0)
+
+
+def test_ptx_says_the_lines_of_python() -> None:
+    kernel = tx.jit(f32[64], threads=32, target="sm_80", grid=[1], options="lines=on")(_negated)
+    lines = kernel.ptx().splitlines()
+    assert f'.file 1 "{__file__}"' in lines
+    at = next(i for i, line in enumerate(lines) if "neg.f32" in line)
+    place = next(line.split() for line in reversed(lines[:at]) if ".loc" in line)
+    assert linecache.getline(__file__, int(place[2]))[int(place[3]) - 1 :].startswith("-a[:]")
+
+
+def _negated(a: tx.Array) -> None:
+    a[:] = -a[:]
 
 
 def test_what_a_kernel_says_of_itself() -> None:
