@@ -135,6 +135,19 @@ _LEVELS = (
 _WIDTH, _ROW, _HEIGHT, _GAP = 1180, 92, 40, 14
 
 
+def _arrows() -> set[tuple[str, str]]:
+    """Returns pairs of a room and one that it imports."""
+    return {
+        (room(name), room(other)) for name, others in imports().items() for other in others if room(name) != room(other)
+    }
+
+
+def upward() -> list[tuple[str, str]]:
+    """Returns the arrows of the picture that lead to a row above."""
+    rows = {name: row for row, names in enumerate(_LEVELS) for name in names}
+    return sorted((room, other) for room, other in _arrows() if rows[other] > rows[room])
+
+
 def picture() -> str:
     """Returns an SVG of rooms, the foundation below; no arrow stands where other arrows lead to the same room."""
     places: dict[str, tuple[float, float, float]] = {}
@@ -142,9 +155,7 @@ def picture() -> str:
         width = (_WIDTH - _GAP * (len(names) + 1)) / len(names)
         for i, name in enumerate(names):
             places[name] = (_GAP + i * (width + _GAP), (len(_LEVELS) - 1 - level) * _ROW + _GAP, width)
-    arrows = {
-        (room(name), room(other)) for name, others in imports().items() for other in others if room(name) != room(other)
-    }
+    arrows = _arrows()
     reached = {name: _reached({name}, arrows) for name in places}
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {len(_LEVELS) * _ROW}" '

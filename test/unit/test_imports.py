@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from docs.rooms import PASS_ROOMS, ROOMS, folder, imports, modules, room
+from docs.rooms import PASS_ROOMS, ROOMS, folder, imports, modules, room, upward
 
 
 def _reached(start: str) -> set[str]:
@@ -71,6 +71,11 @@ def test_rooms_import_in_one_direction() -> None:
         if room(other) != room(name) and room(other) not in ROOMS[room(name)]
     )
     assert not against, "\n".join(against)
+
+
+def test_no_arrow_of_the_picture_leads_up() -> None:
+    """Rooms stand in rows from the foundation up, and import those of their own row or of rows below."""
+    assert upward() == []
 
 
 def test_the_compiler_imports_numpy_when_it_needs_it() -> None:
