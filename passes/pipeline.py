@@ -126,7 +126,11 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     passes = (name for name in _LOWER_TO_PTX if is_on or name not in _SCHEDULE)
     of_target = "" if target is None else f" target={Target.parse(target)}"
     bound = " ".join(f"{name}={value}" for name, value in parameters.items())
-    front = f"tirx-tile-linalg{{marked=true{of_target}}}"
+    # Clusters along K leave no room for other ones, and for loops over tiles.
+    chosen = {"parts": "1"} if given.keys() & {"cluster", "order", "split"} else {}
+    parts = (chosen | given).get("parts", "")
+    written = f" parts={parts}" if parts.isdecimal() else ""
+    front = f"tirx-tile-linalg{{marked=true{of_target}{written}}}"
     specialize = f"{binding}{{{bound}}}" if bound else binding
     worded = (f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes)
     return (*override, front, *strides, specialize, *worded, *lines)

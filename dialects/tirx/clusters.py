@@ -48,8 +48,10 @@ class ClusterSumOp(DirectOperation, TileOpInterface):
         -> !tirx.tile<64x16xf32, register>`
 
     Adds up the tiles `%x` of all blocks of a cluster, here four, in the order of their ranks: every block gets the same
-    bits. The block of rank r keeps the columns from 16 r on. `%b` is memory that the others read `%x` from. All threads
-    of the blocks that have not ended meet before and behind it, so that it stands in a kernel or in one role of it.
+    bits. The block of rank r keeps the columns from 16 r on. Where the result has more columns, there are fewer shares
+    than blocks, and the block of rank r keeps share r modulo their number. `%b` is memory that the others read `%x`
+    from. All threads of the blocks that have not ended meet before and behind it, so that it stands in a kernel or in
+    one role of it.
     """
 
     name = "tirx.cluster_sum"
@@ -62,7 +64,7 @@ class ClusterSumOp(DirectOperation, TileOpInterface):
 
     @property
     def shares(self) -> int:
-        """The blocks of the cluster, each of which gets one share of the columns."""
+        """The shares of the columns, of which each block of the cluster gets one."""
         return TileType.of(self.source).dims[-1] // self.result.type.dims[-1]
 
     def tile_writes(self) -> Sequence[SSAValue]:
@@ -85,12 +87,9 @@ class ClusterSumOp(DirectOperation, TileOpInterface):
             raise KernelError("expected all threads of a kernel, or of one role, to add sums once, found a region")
         kernel = enclosing(self, KernelOp)
         blocks = 1 if kernel is None or kernel.per_cta is None else kernel.cluster_size
-        wanted = (*source.dims[:-1], source.dims[-1] // blocks)
-        if (
-            blocks == 1
-            or source.dims[-1] % blocks
-            or (result.dims, result.element_type) != (wanted, source.element_type)
-        ):
+        shares = source.dims[-1] // result.dims[-1]
+        is_share = (*source.dims[:-1], source.dims[-1]) == (*result.dims[:-1], result.dims[-1] * shares)
+        if blocks == 1 or not is_share or blocks % shares or result.element_type != source.element_type:
             raise TileShapeError(
                 f"expected a share of {source} for each block of a cluster, cluster({blocks}) per_cta, found {result}"
             )

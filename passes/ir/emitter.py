@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal, TypeVar
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, i1, i64
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, LocationAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
@@ -27,6 +27,12 @@ def constant_value(value: SSAValue) -> int | None:
     if isinstance(op := value.owner, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
         return op.value.value.data
     return None
+
+
+def is_zero(value: SSAValue) -> bool:
+    """Returns True for a constant zero."""
+    constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
+    return isinstance(constant, FloatAttr | IntegerAttr) and constant.value.data == 0
 
 
 def erase(op: Operation) -> None:

@@ -8,10 +8,10 @@ from math import gcd
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import i32
 
-from tirx.dialects.nesting import ancestors
+from tirx.dialects.nesting import ancestors, enclosing
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.memory import ACCESS_BITS, LdOp, MapaOp, Space, StOp
-from tirx.dialects.tirx import ClusterSumOp, TileType
+from tirx.dialects.tirx import ClusterSumOp, KernelOp, TileType
 from tirx.passes.kernels.kernel_lowering import Place, Registers
 from tirx.passes.kernels.roles import meet_cluster
 from tirx.rules import StageError
@@ -29,7 +29,8 @@ def cluster_sum(op: ClusterSumOp, at: Place) -> Sequence[Registers]:
             op,
             "expected blocks of a cluster to add sums once, found a loop, where warps of other roles do not meet them",
         )
-    emit, registers, shares = at.emit, at.registers(op.source), op.shares
+    emit, registers, shares, kernel = at.emit, at.registers(op.source), op.shares, enclosing(op, KernelOp)
+    assert kernel is not None
     count = len(registers) // shares
     width = gcd(count, ACCESS_BITS // TileType.of(op.source).dtype.bits)
     group = 4 * width  # bytes
@@ -39,9 +40,10 @@ def cluster_sum(op: ClusterSumOp, at: Place) -> Sequence[Registers]:
         emit(StOp(Space.SHARED, own, registers[i : i + width], i // width * step))
     meet_cluster(emit)
     rank = emit(ReadSpecialOp("cluster_ctarank")).result
+    rank = rank if shares == kernel.cluster_size else emit.mod(rank, shares)
     mine = emit.add(own, emit.mul(rank, count // width * step))
     parts: list[list[Registers]] = []
-    for block in range(shares):
+    for block in range(kernel.cluster_size):
         place = emit(MapaOp(mine, emit.constant(block, i32))).result
         types = [registers[0].type] * width
         parts.append([emit(LdOp(Space.SHARED_CLUSTER, place, types, i * step)).res for i in range(count // width)])

@@ -14,10 +14,9 @@ from tirx.dialects.tirx import KernelOp, Size, SizeAttr, TileType
 from tirx.hw.targets import Target
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass, Values, verify_bound
 from tirx.passes.match.kernel_product import KernelProduct, product_of
-from tirx.passes.match.tile_choice import TileChoice, rated_tile
-from tirx.passes.rings.start_values import STAGES, Cluster
+from tirx.passes.match.tile_choice import PARTS, STAGES, TileChoice, rated_tile
+from tirx.passes.rings.start_values import Cluster
 from tirx.passes.rings.tirx_multicast_copies import CLUSTER
-from tirx.passes.rings.tirx_split_k import PARTS
 from tirx.remarks import TilesChosen
 
 _MOST = 1024

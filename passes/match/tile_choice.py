@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product as combinations
 from math import exp, log
 from typing import Literal
@@ -20,8 +21,17 @@ from tirx.passes.match.tcgen05_product import product_shape
 from tirx.predict import Prediction, Work, gpu_of, predict
 from tirx.rules import InvalidOperation
 
+STAGES = "tirx.stages"
+"""The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
+
+MOST_STAGES = "tirx.most_stages"
+"""The attribute of an `scf.for` that says how many slots its rings get at most, where there is room for them."""
+
+PARTS = "tirx.parts"
+"""The attribute of a kernel that says how many parts of K the blocks of a cluster multiply."""
+
 MOST_SLOTS = 6
-"""More slots than these hide nothing: memory answers within the time of four to six steps."""
+"""More slots than these hide nothing: memory answers within the time of four to six steps of large tiles."""
 
 FEWEST_SLOTS = 3
 """With two slots a loop loses 20 to 25 % to one with three, so that a plain loop is the better use of the memory."""
@@ -65,6 +75,10 @@ class TileChoice:
     depth: int
     threads: int
     family: str
+    most: int
+    """Slots that the ring has at most."""
+    parts: int
+    """Parts of K, one for each block of a cluster."""
     exchanged: bool
     """The rows are those of B: the product is D^T = B A^T, so that few rows of A are the columns of instructions."""
     prediction: Prediction
@@ -73,7 +87,8 @@ class TileChoice:
     """Seconds: the geometric mean over the samples."""
 
     def __str__(self) -> str:
-        return f"{self.rows}x{self.columns}x{self.depth}" + (" of D^T = B A^T" if self.exchanged else "")
+        words = (" of D^T = B A^T" if self.exchanged else "", f" in {self.parts} parts of K" if self.parts > 1 else "")
+        return f"{self.rows}x{self.columns}x{self.depth}{''.join(words)}"
 
 
 @dataclass(frozen=True)
@@ -110,12 +125,18 @@ class Operands:
         yield from combinations(m, n, k)
 
 
-def choose_tiles(operands: Operands, target: Target) -> Sequence[TileChoice]:
-    """The legal tiles of a product, the best one first; empty where the target has no instructions for its types."""
+def choose_tiles(
+    operands: Operands, target: Target, parts: Sequence[int] = (1,), slots: Sequence[int] = (MOST_SLOTS,)
+) -> Sequence[TileChoice]:
+    """
+    The legal tiles of a product, the best one first; empty where the target has no instructions for its types.
+
+    `parts` of K and the most `slots` are candidates, too; of those, each tile is there with the best ones only.
+    """
     found: list[TileChoice] = []
     for family, tiles in _TILES.items():
         rated = (
-            rated_tile(each, target, (rows, columns, _STEP * 8 // each.dtypes[0].storage_bits), threads)
+            _best(each, target, (rows, columns, _STEP * 8 // each.dtypes[0].storage_bits), threads, parts, slots)
             for each, shapes in ((operands, (*tiles, *_fitted(operands, tiles))), *_exchanged(operands, tiles))
             for rows, columns, threads in shapes
         )
@@ -123,6 +144,24 @@ def choose_tiles(operands: Operands, target: Target) -> Sequence[TileChoice]:
         if found:
             break
     return sorted(found, key=lambda each: each.score)
+
+
+def _best(
+    operands: Operands,
+    target: Target,
+    tile: _Shape,
+    threads: int,
+    parts: Sequence[int],
+    slots: Sequence[int],
+) -> TileChoice | None:
+    """A tile with those parts of K and slots that take the least time."""
+    rated = (rated_tile(operands, target, tile, threads, None, None, n, most) for n in parts for most in slots)
+    return min((each for each in rated if each is not None), key=lambda each: each.score, default=None)
+
+
+def shares_of(columns: int, parts: int) -> int:
+    """The shares of eight columns or more that `parts` blocks of a cluster get, a power of two; 0 for none."""
+    return next((n for n in (8, 4, 2, 1) if n <= parts and columns % (8 * n) == 0), 0)
 
 
 def _fitted(operands: Operands, tiles: Sequence[_Shape]) -> Sequence[_Shape]:
@@ -150,12 +189,13 @@ def rated_tile(
     asked: int | None = None,
     shares: Literal["a", "b"] | None = None,
     parts: int = 1,
+    most: int = MOST_SLOTS,
 ) -> TileChoice | None:
     """
     A tile of rows, columns and elements of K with its time; None where no instruction multiplies it or it has no room.
 
     `asked` are slots of the ring that are written, `shares` is the operand that pairs of blocks load together,
-    `parts` are those of K that the blocks of a cluster multiply.
+    `parts` are those of K that the blocks of a cluster multiply, `most` the slots where none are asked for.
     """
     rows, columns, depth = tile
     a, b, sums, d = operands.dtypes
@@ -165,13 +205,17 @@ def rated_tile(
         return None
     if family is None or slot * (asked or 1) > target.shared_limit - BARRIER_BYTES:
         return None
-    if parts > 1 and (family != "wgmma" or shares is not None or columns % (8 * parts) or rows * 2 > threads):
+    if parts > 1 and (family != "wgmma" or shares is not None or columns % 8 or rows * 2 > threads):
         return None  # see tirx-split-k
     # A loop with copies by TMA or cp.async gets a ring, and stores go through shared memory where it has room for both.
     room = target.shared_limit - BARRIER_BYTES
-    out = rows * columns * (sums if parts > 1 else d).storage_bits // 8
+    ends = 0 if parts == 1 else shares_of(columns, parts)
+    out = rows * columns * (sums if ends else d).storage_bits // 8
+    out += out // ends if ends and operands.exchanged else 0  # a share on its way to the other order
     staged = parts > 1 or supports(target, "cp.async.bulk.tensor") and (room - out) // slot >= (asked or FEWEST_SLOTS)
-    slots = asked or min(MOST_SLOTS, (room - out * staged) // slot)
+    slots = asked or min(most, (room - out * staged) // slot)
+    if slots * slot + out * staged > room:
+        return None
     has_ring = slots >= (asked or FEWEST_SLOTS) and supports(target, "cp.async")
     slots = slots if has_ring else 1
     gpu = gpu_of(target)
@@ -189,7 +233,7 @@ def rated_tile(
         bulk_stores=staged and parts == 1,
         shares=shares,
         parts=parts,
-        in_cluster=parts > 1,
+        cluster_shares=ends,
         turned=operands.exchanged,
     )
     logarithms: list[float] = []
@@ -203,9 +247,10 @@ def rated_tile(
         logarithms.append(log(prediction.seconds))
     assert prediction is not None
     score = exp(sum(logarithms) / len(logarithms))
-    return TileChoice(rows, columns, depth, threads, family, operands.exchanged, prediction, score)
+    return TileChoice(rows, columns, depth, threads, family, most, parts, operands.exchanged, prediction, score)
 
 
+@lru_cache(maxsize=1024)
 def family_name(operands: Operands, target: Target, tile: tuple[int, int, int], depth: int) -> str | None:
     """The family whose instructions multiply such tiles, None if none does."""
     rows, columns, threads = tile

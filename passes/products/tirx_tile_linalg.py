@@ -15,14 +15,15 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects import tirx
+from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.structured import Form, Structured, contracted, is_structured, memref_type, reduced, structured
 from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.dialects.tirx.places import memory_problem
 from tirx.hw.targets import Target, TargetError
-from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.match.tile_choice import Operands, choose_tiles
+from tirx.passes.ir.emitter import Emitter, erase, is_zero
+from tirx.passes.match.tile_choice import MOST_SLOTS, MOST_STAGES, PARTS, Operands, choose_tiles
 from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 
@@ -33,6 +34,9 @@ KERNEL = "tirx.kernel"
 
 _TILE, _THREADS = (128, 128, 64), 256
 """Tile and threads where neither options nor the timing model say them."""
+
+_PARTS, _SLOTS = (1, 2, 4), (MOST_SLOTS, 8, 12)
+"""Parts of K and slots that the model rates."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,9 @@ class TirxTileLinalgPass(ModulePass):
     Without `tile` the timing model chooses the tiles of a contraction for its sizes, types and target, and a remark
     says why; other functions, and those without a target, have tiles of 128x128 and 64 elements of a reduction. Few
     rows of D become columns of a product of B and A (D^T = B A^T), whose sums are transposed in registers: instructions
-    multiply 64 rows or more, but as few as 8 columns. `exchanged` asks for that beside a `tile`. All
+    multiply 64 rows or more, but as few as 8 columns. `exchanged` asks for that beside a `tile`. Sums that begin at
+    zero may be those of several parts of K (see `tirx-split-k`), and rings of small tiles have more slots, as the model
+    says; `parts` fixes the former. All
     operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last
     one of reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of
     these count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order,
@@ -63,6 +69,7 @@ class TirxTileLinalgPass(ModulePass):
     threads: int | None = None
     target: str | None = None
     exchanged: bool = False
+    parts: int | None = None
     marked: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -199,8 +206,8 @@ class _Tiling:
         """Puts a kernel in the place of the function."""
         steps = self.read()
         parallel = self.batch + self.rank
-        tile, self.threads, self.exchanged = self._tile(steps)
-        self.tile = tile
+        self._choose(steps)
+        tile = self.tile
         self.extents = tile[: self.rank]
         if len(tile) < self.rank + self.has_reduction:
             raise TilingError(
@@ -209,6 +216,8 @@ class _Tiling:
                 f"{' and that of the reduction' if self.has_reduction else ''}, found {len(tile)}",
             )
         kernel = self._kernel(steps)
+        if self.parts != 1:
+            kernel.attributes[PARTS] = i32_attr(self.parts)
         block = kernel.body.block
         self.arguments: Mapping[SSAValue, SSAValue] = dict(zip(self.function.body.block.args, block.args, strict=True))
         self.emit = Emitter(InsertPoint.at_end(block), self.function.location)
@@ -230,21 +239,35 @@ class _Tiling:
         Rewriter.insert_op(kernel, InsertPoint.before(self.function))
         erase(self.function)
 
-    def _tile(self, steps: Sequence[Structured]) -> tuple[tuple[int, ...], int, bool]:
-        """
-        The tile and the threads of the kernel, and whether it multiplies B by A.
-
-        They are those of the options, or the best ones for the first contraction.
-        """
+    def _choose(self, steps: Sequence[Structured]) -> None:
+        """Sets the tile and its schedule to those of the options, or the best ones for the first contraction."""
         options = self.options
+        self.tile, self.threads = options.tile or _TILE, options.threads or _THREADS
+        self.exchanged, self.parts, self.most = options.exchanged, options.parts or 1, MOST_SLOTS
         step = next((each for each in steps if each.reduction and _factors(each) is not None), None)
         if options.tile is not None or options.target is None or step is None or self.rank != 2:
-            return options.tile or _TILE, options.threads or _THREADS, options.exchanged
+            return
+        operands, target = self._operands(steps, step), Target.parse(options.target)
+        parts = (options.parts,) if options.parts else _PARTS if self._splits(steps, step) else (1,)
+        found = choose_tiles(operands, target, parts, _SLOTS)
+        found = [each for each in found if options.threads in (None, each.threads)]
+        if not found:
+            return
+        best, names = found[0], [str(each) for each in found[:2]]
+        others = "" if len(found) == 1 else f"; {names[1]}: {found[1].score / best.score - 1:+.0%}"
+        remark(step.op, TilesChosen(self.function.sym_name.data, names[0], f"{best.prediction}{others}"))
+        extents = (best.columns, best.rows) if best.exchanged else (best.rows, best.columns)
+        self.tile, self.threads = (*extents, best.depth), best.threads
+        self.exchanged, self.parts, self.most = best.exchanged, best.parts, best.most
+
+    @staticmethod
+    def _operands(steps: Sequence[Structured], step: Structured) -> Operands:
+        """The product of a contraction, whose sums become what the last step writes."""
         shape, (a, b) = memref_type(step.outputs[0]).get_shape(), _factors(step) or (0, 1)
         inner = memref_type(step.inputs[a]).get_shape()[step.dims[a].index(step.reduction[0])]
         m, n, k = (None if size == DYNAMIC_INDEX else size for size in (*shape[-2:], inner))
         last = next(each for each in reversed(steps) if each.outputs)
-        operands = Operands(
+        return Operands(
             (m, n, k),
             memref_type(step.inputs[a]).element_type,
             memref_type(step.inputs[b]).element_type,
@@ -252,18 +275,13 @@ class _Tiling:
             memref_type(last.outputs[0]).element_type,
             prod(max(1, size) for size in shape[:-2]),
         )
-        found = [
-            each
-            for each in choose_tiles(operands, Target.parse(options.target))
-            if options.threads in (None, each.threads)
-        ]
-        if not found:
-            return _TILE, options.threads or _THREADS, False
-        best, names = found[0], [str(each) for each in found[:2]]
-        others = "" if len(found) == 1 else f"; {names[1]}: {found[1].score / best.score - 1:+.0%}"
-        remark(step.op, TilesChosen(self.function.sym_name.data, names[0], f"{best.prediction}{others}"))
-        extents = (best.columns, best.rows) if best.exchanged else (best.rows, best.columns)
-        return (*extents, best.depth), best.threads, best.exchanged
+
+    @staticmethod
+    def _splits(steps: Sequence[Structured], step: Structured) -> bool:
+        """Returns True if blocks may share out the sums of a contraction along K: see `tirx-split-k`."""
+        before = [each for each in steps[: steps.index(step)] if step.outputs[0] in each.outputs]
+        alone = all(each is step or not each.reduction for each in steps)
+        return alone and bool(before) and before[-1].is_fill and is_zero(before[-1].inputs[0])
 
     def _operations(self) -> list[Operation]:
         blocks = self.function.body.blocks
@@ -472,6 +490,8 @@ class _Tiling:
         low, by = (self.emit.constant(n, IndexType()) for n in (0, self.tile[self.rank]))
         body = Block(arg_types=[IndexType()])
         loop = self.emit(scf.ForOp(low, high, by, [], Region(body)))
+        if self.most != MOST_SLOTS and _factors(step) is not None:
+            loop.attributes[MOST_STAGES] = i32_attr(self.most)
         self.emit = Emitter(InsertPoint.at_end(body), step.op.location)
         return loop, body.args[0]
 

@@ -33,10 +33,10 @@ from tirx.passes.match.pipelining import (
     top_of,
     writes_to,
 )
-from tirx.passes.match.tile_choice import BARRIER_BYTES
+from tirx.passes.match.tile_choice import BARRIER_BYTES, MOST_STAGES, STAGES
 from tirx.passes.rings.delayed_products import can_delay
 from tirx.passes.rings.exchanges import exchange_bytes
-from tirx.passes.rings.start_values import FEWEST_SLOTS, FILL, STAGES, USE, Schedule, fewest_slots, start_values
+from tirx.passes.rings.start_values import FEWEST_SLOTS, FILL, USE, Schedule, fewest_slots, start_values
 from tirx.passes.rings.tensor_exchanges import (
     ExchangedTile,
     SharedTile,
@@ -149,6 +149,15 @@ class LoopPlan:
         apart, a role of its own fills and runs ahead by itself.
         """
         return 0 if self.rounds_apart else self.slots - 1 - self.pending
+
+    @property
+    def most(self) -> int:
+        """The most slots that are of use."""
+        match self.loop.attributes.get(MOST_STAGES):
+            case IntegerAttr(value=value):
+                return value.data
+            case _:
+                return self.schedule.slots
 
 
 def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
@@ -542,7 +551,7 @@ def _with_slots(kernel: tirx.KernelOp, target: Target, plans: list[LoopPlan]) ->
     while grown:
         grown = False
         for plan in kept:
-            if plan.asked is None and plan.slots < plan.schedule.slots and plan.slot_bytes <= left:
+            if plan.asked is None and plan.slots < plan.most and plan.slot_bytes <= left:
                 plan.slots += 1
                 left -= plan.slot_bytes
                 grown = True

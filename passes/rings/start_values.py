@@ -17,9 +17,6 @@ from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.passes.match.tile_choice import FEWEST_SLOTS, MOST_SLOTS
 from tirx.rules import ScheduleOptionError
 
-STAGES = "tirx.stages"
-"""The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
-
 FILL, USE = "fill", "use"
 """Stations of a ring that is filled from global memory."""
 

@@ -21,9 +21,10 @@ from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.ir.views import copied_view
 from tirx.passes.match.pipelining import accesses, slice_of, tile_name
+from tirx.passes.match.tile_choice import MOST_STAGES, STAGES
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.delayed_parts import delayed_parts, early_parts
-from tirx.passes.rings.start_values import FILL, STAGES, USE
+from tirx.passes.rings.start_values import FILL, USE
 from tirx.passes.rings.store_rings import ring_stores, staged_stores
 from tirx.remarks import (
     ExchangeMade,
@@ -133,7 +134,9 @@ class _Pipeline:
             end = tirx.YieldOp(*(() if body.last_op is None else body.last_op.results))
         Emitter(InsertPoint.at_end(body), self.location)(end)
         pipelined = tirx.ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.rounds_apart)
-        pipelined.attributes.update({name: value for name, value in loop.attributes.items() if name != STAGES})
+        pipelined.attributes.update(
+            {name: value for name, value in loop.attributes.items() if name not in (STAGES, MOST_STAGES)}
+        )
         emit(pipelined)
         self._replace_results(pipelined)
         erase(loop)

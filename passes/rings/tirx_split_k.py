@@ -7,25 +7,25 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp, UnitAttr, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnitAttr, i32
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
+from tirx.dialects.formula import Call
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx.kernel import MOST_BLOCKS
 from tirx.hw.features import supports
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, is_zero
+from tirx.passes.ir.launch_values import launched
+from tirx.passes.match.tile_choice import PARTS, shares_of
 from tirx.passes.rings.start_values import chosen_word
-from tirx.passes.rings.tirx_split_last_round import is_zero, only_sums, share_iterations
+from tirx.passes.rings.tirx_split_last_round import only_sums, share_iterations
 from tirx.remarks import SplitAlongK
 from tirx.rules import ScheduleOptionError
-
-PARTS = "tirx.parts"
-"""The attribute of a kernel that says how many parts of K the blocks of a cluster multiply."""
 
 _COUNTS = tuple(str(1 << i) for i in range(MOST_BLOCKS.bit_length()))
 
@@ -36,9 +36,10 @@ class TirxSplitKPass(ModulePass):
 
     The loop of a block has its share of the iterations. Behind it `tirx.cluster_sum` adds up the sums of all blocks in
     the order of their ranks, through the shared memory of the cluster, and each block does the rest of the kernel for
-    its share of the columns. Every run has the same bits; they are not those of a single loop, so that this is done on
-    request only: `parts=4`, or `attributes {tirx.parts = 4 : i32}` of a kernel. The kernel has one loop of products,
-    whose sums begin at zero, and elementwise operations behind it. The products are those of wgmma.
+    its share of the columns, eight or more: with fewer shares than blocks, those of the higher ranks write nothing.
+    Every run has the same bits; they are not those of a single loop, so that this is done on request only: `parts=4`,
+    or `attributes {tirx.parts = 4 : i32}` of a kernel. The kernel has one loop of products, whose sums begin at zero,
+    and elementwise operations and transpositions behind it. The products are those of wgmma.
     """
 
     name = "tirx-split-k"
@@ -64,10 +65,11 @@ class _SplitK:
         self.loop, self.sums = self._find()
         self.type = tirx.TileType.of(self.sums)
         *_, self.columns = self.type.dims
-        if self.columns % (8 * parts):
-            raise self._refused(self.loop, f"expected columns of sums that {parts} blocks get eight or more of each")
-        self.narrow: dict[SSAValue, None] = {}
-        """The tiles behind the loop that a block has a share of the columns of."""
+        self.shares = shares_of(self.columns, parts)
+        if not self.shares:
+            raise self._refused(self.loop, "expected a multiple of eight columns of sums")
+        self.narrow: dict[SSAValue, int] = {}
+        """Tiles behind the loop that a block has a share of -> the dimension along which it has it."""
 
     def _refused(self, op: Operation, expected: str) -> ScheduleOptionError:
         found = f"'{op.name}'" if op is not self.kernel else f"@{self.kernel.sym_name.data}"
@@ -77,7 +79,7 @@ class _SplitK:
         """Raises LocatedError before anything is changed."""
         kernel, loop, type_ = self.kernel, self.loop, self.type
         uses = [use for use in self.sums.uses if self._is_behind(use.operation)]
-        self._follow([use.operation for use in uses])
+        self._follow([(use.operation, self.sums, len(type_.dims) - 1) for use in uses])
         kernel.cluster, kernel.per_cta = i32_attr(self.parts), UnitAttr()
         top: Operation = loop
         for view in (tile.owner for tile in self.narrow):
@@ -86,36 +88,51 @@ class _SplitK:
         emit = Emitter.before(top)
         rank = emit(tirx.CtaRankOp()).result
         share_iterations(kernel, loop, emit.cast(rank, i32), emit.constant(self.parts, i32))
-        first = Emitter.before(top).mul(rank, self.columns // self.parts)
+        emit = Emitter.before(top)
+        first = emit.mul(rank, self.columns // self.shares)
+        writes = None if self.shares == self.parts else emit.compare(rank, emit.constant(self.shares, rank.type), "ult")
         emit = Emitter.after(loop)
         held, buffer, share = (
             emit(tirx.AllocOp(self._of(memory, dims))).result
             for memory, dims in (
                 (tirx.MemorySpace.REGISTER, type_.dims),
                 (tirx.MemorySpace.SHARED, type_.dims),
-                (tirx.MemorySpace.REGISTER, self._share_of(type_.dims)),
+                (tirx.MemorySpace.REGISTER, self._share_of(type_.dims, len(type_.dims) - 1)),
             )
         )
         emit(tirx.CopyOp(self.sums, held))
         emit(tirx.CopyOp(emit(tirx.ClusterSumOp(held, buffer, share.type)).result, share))
         for use in uses:
             use.operation.operands[use.index] = share
-        for tile in self.narrow:
-            if isinstance(view := tile.owner, tirx.ViewOp):
-                at = Emitter.before(view)
-                column = len(view.indices) - 1
-                view.operands[1 + column] = at.add(view.indices[column], first)
+        for tile, d in self.narrow.items():
+            if isinstance(tile.owner, tirx.ViewOp):
+                self._move(tile.owner, d, first, writes)
             type_ = tirx.TileType.of(tile)
             Rewriter.replace_value_with_new_type(
-                tile, tirx.TileType.get(self._share_of(type_.dims), type_.element_type, type_.memory)
+                tile, tirx.TileType.get(self._share_of(type_.dims, d), type_.element_type, type_.memory)
             )
-        remark(kernel, SplitAlongK(kernel.sym_name.data, self.parts, self.columns // self.parts))
+        remark(kernel, SplitAlongK(kernel.sym_name.data, self.parts, self.columns // self.shares))
+
+    @staticmethod
+    def _move(view: tirx.ViewOp, dimension: int, by: SSAValue, writes: SSAValue | None) -> None:
+        """Moves a view to the share of a block, or, where `writes` is false, behind the end of what it is a view of."""
+        at = Emitter.before(view)
+        d = len(view.indices) - len(view.result.type.dims) + dimension
+        place = at.add(view.indices[d], by)
+        if writes is not None:
+            assert isinstance(view.source, BlockArgument)
+            size = view.source_type.get_shape()[d]
+            end = launched(at, Call("size", (view.source.index, d)) if size == DYNAMIC_INDEX else size)
+            place = at.select(writes, place, end)
+            if view.clipped is None:
+                view.clipped = view.begins_inside = UnitAttr()
+        view.operands[1 + d] = place
 
     def _of(self, memory: tirx.MemorySpace, dims: tuple[int, ...]) -> tirx.TileType:
         return tirx.TileType.get(dims, self.type.element_type, memory)
 
-    def _share_of(self, dims: tuple[int, ...]) -> tuple[int, ...]:
-        return (*dims[:-1], dims[-1] // self.parts)
+    def _share_of(self, dims: tuple[int, ...], dimension: int) -> tuple[int, ...]:
+        return (*dims[:dimension], dims[dimension] // self.shares, *dims[dimension + 1 :])
 
     def _find(self) -> tuple[scf.ForOp, SSAValue]:
         """The loop of products and its sums, which begin at zero."""
@@ -143,44 +160,46 @@ class _SplitK:
     def _is_behind(self, op: Operation) -> bool:
         return self._behind(self.loop, op)
 
-    def _follow(self, waiting: list[Operation]) -> None:
-        """Notes the tiles that belong to columns of the sums, from the operations that read these on."""
+    def _follow(self, waiting: list[tuple[Operation, SSAValue, int]]) -> None:
+        """Notes the tiles that belong to columns of the sums, from operations and the tile that leads to each, on."""
         seen: set[Operation] = set()
         while waiting:
-            op = waiting.pop()
+            op, reached, along = waiting.pop()
             if op in seen:
                 continue
             seen.add(op)
-            for tile in self._tiles(op):
-                if tile in self.narrow or tile is self.sums:
+            for tile, d in self._tiles(op, reached, along):
+                dims = tirx.TileType.of(tile).dims
+                if tile is self.sums or len(dims) <= d or dims[d] == 1 or self.narrow.get(tile) == d:
                     continue
-                type_ = tirx.TileType.of(tile)
-                if type_.dims[-1] == 1:
-                    continue
-                if len(type_.dims) != len(self.type.dims) or type_.dims[-1] != self.columns or type_.layout is not None:
+                is_like = len(dims) == len(self.type.dims) and dims[d] == self.columns and tile not in self.narrow
+                if not is_like or tirx.TileType.of(tile).layout is not None:
                     raise self._refused(
                         op, f"expected tiles of {self.columns} columns, without layouts, behind the loop"
                     )
-                self.narrow[tile] = None
-                if isinstance(tile.owner, Operation):
-                    waiting.append(tile.owner)
-                waiting += [use.operation for use in tile.uses]
+                self.narrow[tile] = d
+                owner = [tile.owner] if isinstance(tile.owner, Operation) else []
+                waiting += [(each, tile, d) for each in (*owner, *(use.operation for use in tile.uses))]
 
-    def _tiles(self, op: Operation) -> Iterator[SSAValue]:
-        """The tiles of an operation that has the same columns of all of them."""
+    def _tiles(self, op: Operation, reached: SSAValue, along: int) -> Iterator[tuple[SSAValue, int]]:
+        """The tiles of an operation that has the same columns of all of them, and the dimension that they are along."""
         match op:
             case tirx.AllocOp():
                 return
-            case tirx.ViewOp() if op.is_box and op.result.type.dims[-1] > 1:
+            case tirx.ViewOp() if op.is_box and op.result.type.dims[along] > 1:
+                return
+            case tirx.TransposeOp() if self._is_flat(op):
+                source = op.order[along] if reached is op.result else along
+                yield from ((op.source, source), (op.result, op.order.index(source)))
                 return
             case tirx.MapOp() if any(isinstance(inner, tirx.IndexOp) for inner in op.body.walk()):
                 pass
             case tirx.CopyOp() | tirx.LoadOp() | tirx.StoreOp() | tirx.MapOp() | tirx.BroadcastOp() | tirx.FillOp() if (
                 self._is_flat(op)
             ):
-                for tile in (*op.operands, *op.results):
-                    if isinstance(tile.type, tirx.TileType):
-                        yield tile
+                yield from (
+                    (tile, along) for tile in (*op.operands, *op.results) if isinstance(tile.type, tirx.TileType)
+                )
                 return
             case _:
                 pass

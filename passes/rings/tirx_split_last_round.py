@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr, IntegerType, ModuleOp, i32, i64
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerType, ModuleOp, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -15,7 +15,7 @@ from tirx.dialects import tirx
 from tirx.dialects.formula import Call, FormulaAttr
 from tirx.dialects.tirx.engines import Reduction, ReductionAttr
 from tirx.dialects.tirx.product import ProductOp
-from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.passes.ir.emitter import Emitter, constant_value, erase, is_zero
 from tirx.passes.ir.index_analysis import NARROW_LIMIT, narrow_sizes
 from tirx.passes.ir.launch_values import launched, product_of, quotient_of, sum_of
 from tirx.passes.ir.purity import is_pure, is_terminator
@@ -83,12 +83,6 @@ def _splittable(kernel: tirx.KernelOp) -> scf.ForOp:
     if not loops or {fill.tile for fill in fills} != sums or {add.source for add in adds} != sums:
         raise ScheduleOptionError(kernel, "expected a loop of products whose sums are added to memory, found none")
     return loops[0]
-
-
-def is_zero(value: SSAValue) -> bool:
-    """Returns True for a constant zero."""
-    constant = value.owner.value if isinstance(value.owner, arith.ConstantOp) else None
-    return isinstance(constant, FloatAttr | IntegerAttr) and constant.value.data == 0
 
 
 def only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:

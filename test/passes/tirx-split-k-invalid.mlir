@@ -120,13 +120,13 @@ tirx.kernel @product(%a: memref<64x512xf16>, %b: memref<128x512xf16>, %x: memref
 
 // -----
 
-// Columns of sums for four blocks.
+// Columns of sums that no blocks get eight of.
 
 !s = !tirx.tile<64x64xf16, shared>
 !g = !tirx.tile<64x64xf16, global>
-!acc = !tirx.tile<64x16xf32, accumulator>
-!t = !tirx.tile<16x64xf16, shared>
-!u = !tirx.tile<16x64xf16, global>
+!acc = !tirx.tile<64x12xf32, accumulator>
+!t = !tirx.tile<12x64xf16, shared>
+!u = !tirx.tile<12x64xf16, global>
 !r = !tirx.tile<64x64xf32, register>
 !h = !tirx.tile<64x64xf16, register>
 tirx.kernel @product(%a: memref<64x512xf16>, %b: memref<128x512xf16>, %x: memref<1x128xf32>, %d: memref<64x128xf16>) target("sm_90a")
@@ -141,7 +141,7 @@ tirx.kernel @product(%a: memref<64x512xf16>, %b: memref<128x512xf16>, %x: memref
   %sb = tirx.alloc : !t
   %acc = tirx.alloc : !acc
   tirx.fill %acc, %zero : f32, !acc
-  // expected-error@+1 {{expected columns of sums that 4 blocks get eight or more of each for parts=4, found 'scf.for'}}
+  // expected-error@+1 {{expected a multiple of eight columns of sums for parts=4, found 'scf.for'}}
   scf.for %k = %c0 to %c512 step %c64 {
     %ga = tirx.view %a[%c0, %k] : memref<64x512xf16> -> !g
     %gb = tirx.view %b[%n, %k] : memref<128x512xf16> -> !u

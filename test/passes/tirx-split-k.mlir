@@ -110,3 +110,46 @@ tirx.kernel @bias_first(%a: memref<64x512xf16>, %b: memref<128x512xf16>, %x: mem
   tirx.copy %y, %gd : !h, !g
   tirx.return
 }
+
+// Sixteen columns are two shares, of which the blocks of rank 2 and 3 have none: what they write is behind the end of D.
+// Behind a transposition the columns are rows.
+
+// CHECK-LABEL: tirx.kernel @transposed
+// CHECK-SAME:    cluster(4) per_cta
+// CHECK:         %[[RANK:.*]] = tirx.cta_rank
+// CHECK:         %[[C3:.*]] = arith.constant 3 : index
+// CHECK-NEXT:    %[[FIRST:.*]] = arith.shli %[[RANK]], %[[C3]] : index
+// CHECK:         %[[C2:.*]] = arith.constant 2 : index
+// CHECK-NEXT:    %[[WRITES:.*]] = arith.cmpi ult, %[[RANK]], %[[C2]] : index
+// CHECK:         tirx.cluster_sum {{.*}} -> !tirx.tile<64x8xf32, register>
+// CHECK:         tirx.transpose %held [1, 0] : !tirx.tile<64x8xf32, register> -> !tirx.tile<8x64xf32, register>
+// CHECK:         %[[AT:.*]] = arith.addi %c0, %[[FIRST]] : index
+// CHECK:         %[[END:.*]] = arith.constant 16 : index
+// CHECK-NEXT:    %[[PLACE:.*]] = arith.select %[[WRITES]], %[[AT]], %[[END]] : index
+// CHECK-NEXT:    tirx.view %d[%[[PLACE]], %n] clipped begins_inside : memref<16x128xf32> -> !tirx.tile<8x64xf32, global>
+tirx.kernel @transposed(%a: memref<16x512xf16>, %b: memref<128x512xf16>, %d: memref<16x128xf32>) target("sm_90a")
+    grid(2) threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %j = tirx.block_id x
+  %n = arith.muli %j, %c64 : index
+  %sa = tirx.alloc : !tirx.tile<16x64xf16, shared>
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !tirx.tile<64x16xf32, accumulator>
+  tirx.fill %acc, %zero : f32, !tirx.tile<64x16xf32, accumulator>
+  scf.for %k = %c0 to %c512 step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<16x512xf16> -> !tirx.tile<16x64xf16, global>
+    %gb = tirx.view %b[%n, %k] : memref<128x512xf16> -> !g
+    tirx.copy %ga, %sa : !tirx.tile<16x64xf16, global>, !tirx.tile<16x64xf16, shared>
+    tirx.copy %gb, %sb : !g, !s
+    tirx.mma %sb, %sa, %acc : !s, !tirx.tile<16x64xf16, shared>, !tirx.tile<64x16xf32, accumulator>
+  }
+  %held = tirx.alloc : !tirx.tile<64x16xf32, register>
+  tirx.copy %acc, %held : !tirx.tile<64x16xf32, accumulator>, !tirx.tile<64x16xf32, register>
+  %t = tirx.transpose %held [1, 0] : !tirx.tile<64x16xf32, register> -> !tirx.tile<16x64xf32, register>
+  %gd = tirx.view %d[%c0, %n] : memref<16x128xf32> -> !tirx.tile<16x64xf32, global>
+  tirx.copy %t, %gd : !tirx.tile<16x64xf32, register>, !tirx.tile<16x64xf32, global>
+  tirx.return
+}

@@ -43,7 +43,8 @@ class FoldFunctions(Functions):
     @rule(ClusterSumOp)
     def cluster_sum(self, interpreter: Interpreter, op: ClusterSumOp, args: PythonValues) -> PythonValues:
         block, columns = block_of(interpreter), op.result.type.dims[-1]
-        own = slice(block.rank * columns, (block.rank + 1) * columns)
+        share = block.rank % op.shares
+        own = slice(share * columns, (share + 1) * columns)
         parts = [each.each(lambda x: x[None, ..., own]) for each in of_all(block, op, block.read(op, args[0]))]
         found = reduce(joined(parts, 0), (0,), "add", bounds=block.launch.bounds, modular=block.launch.modular)
         block.launch.exact = block.launch.exact and found.exact

@@ -70,8 +70,8 @@ class Work:
     `rows` x `columns` is the tile of a block and `step` the bytes of K of an iteration. `slots` are those of the ring
     (1: nothing overlaps), `group` the rows of tiles that neighbours go through before the next column (1: row by row).
     `blocks` are those of the grid, fewer than tiles where each takes several; `at_once` of them fit on a
-    multiprocessor. `shares` is the operand that a pair of blocks loads together. `parts` of K are added in memory, or
-    `in_cluster`, where each of so many blocks ends with a share of the columns.
+    multiprocessor. `shares` is the operand that a pair of blocks loads together. `parts` of K are added in memory, or,
+    with `cluster_shares`, by a cluster of so many blocks, each of which ends with one of so many shares of the columns.
     """
 
     size: tuple[int, int, int]
@@ -83,7 +83,7 @@ class Work:
     step: int = _LINE
     batch: int = 1
     parts: int = 1
-    in_cluster: bool = False
+    cluster_shares: int = 0
     slots: int = 1
     blocks: int | None = None
     at_once: int = 1
@@ -106,7 +106,7 @@ class Work:
         m, n, k = self.size
         used_rows, used_columns = min(self.rows, m), min(self.columns, n)
         tiles = prod(self.tiles) * self.batch * self.parts
-        cluster = self.parts if self.in_cluster else 1
+        cluster, ends = (self.parts, self.cluster_shares) if self.cluster_shares else (1, 1)
         added = self.parts > cluster
         at = min(tiles, gpu.multiprocessors * self.at_once, self.blocks or tiles)
         if cluster > 1:  # the blocks of a cluster are neighbours
@@ -138,10 +138,10 @@ class Work:
             read=read,
             touched=read + elements * (stored + self.out if added else self.out),
             elements=elements,
-            out=self.rows * self.columns * stored / cluster,
+            out=self.rows * self.columns * stored / ends,
             added=used_rows * self.columns * stored if added else 0,
-            scattered=0 if by_bulk else self.rows * self.columns / cluster / at_a_time,
-            exchanged=self.rows * self.columns * _SUM * (1 - 1 / cluster),
+            scattered=0 if by_bulk else self.rows * self.columns / ends / at_a_time,
+            exchanged=self.rows * self.columns * _SUM * (cluster - 1) / ends,
             slots=self.slots,
             serial=self.slots == 1,
             persistent=self.blocks is not None and self.blocks < tiles,

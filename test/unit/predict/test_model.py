@@ -146,11 +146,11 @@ def test_pairs_are_padded_and_few_rows_want_parts() -> None:
 def test_clusters_along_k_pay_for_their_sums_and_fill_whole_clusters() -> None:
     """Neither memory nor a second launch, but an exchange; clusters of 8 do not fill every GPC."""
     few = Work((64, 2112, 7168), 64, 64, 2, 2, slots=6, at_once=2, parts=4)
-    alone, cluster = predict(replace(few, parts=1), H200), predict(replace(few, in_cluster=True), H200)
+    alone, cluster = predict(replace(few, parts=1), H200), predict(replace(few, cluster_shares=4), H200)
     assert cluster.seconds < predict(few, H200).seconds < alone.seconds
     assert cluster.terms.epilogue > alone.terms.epilogue
     assert predict(replace(few, parts=8), H200).rounds == 1
-    assert predict(replace(few, parts=8, in_cluster=True), H200).rounds == 2
+    assert predict(replace(few, parts=8, cluster_shares=8), H200).rounds == 2
 
 
 def test_targets_have_a_row() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -511,11 +512,13 @@ func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) attributes {tirx.kernel} 
         ("sm_89", "f8E4M3FN", (17, 40, 64)),
         ("sm_90a", "tf32", (1, 67, 36)),
         ("sm_100a", "f16", (7, 130, 40)),
+        ("sm_90a", "bf16", (17, 70, 1000)),
+        ("sm_90a", "f8E4M3FN", (7, 66, 777)),
     ],
 )
 def test_products_without_options(target: str, kind: str, size: tuple[int, int, int]) -> None:
     """Tiles are chosen for the size, the types and the target; `test/sweeps/linalg_products.py` has more."""
-    assert check(target, kind, size) is None
+    assert check(target, kind, size, begins_at_zero=size[2] > 500) is None
 
 
 def _accumulator(text: str, *passes: ModulePass) -> str:
@@ -523,6 +526,24 @@ def _accumulator(text: str, *passes: ModulePass) -> str:
     embed.run(module, passes)
     types = [str(op.result.type) for op in module.walk() if isinstance(op, AllocOp)]
     return next(type_ for type_ in types if "accumulator" in type_)
+
+
+def test_parts_of_k_are_chosen_for_sums_that_begin_at_zero() -> None:
+    """Few tiles leave most of the GPU idle; what is added to D, or read otherwise, is one part; options hold."""
+    few = 16, 2112, 7168
+    for text, target, written, parts, most in (
+        (program("f16", few, True), "sm_90a", None, "4", "8"),
+        (program("f16", few, True), "sm_90a", 2, "2", "12"),
+        (program("f16", few), "sm_90a", None, None, "12"),
+        (program("f16", (4096, 4096, 4096), True), "sm_90a", None, None, None),
+        (program("f16", few, True), "sm_100a", None, None, "12"),
+    ):
+        module = embed.parse(text, "f.mlir")
+        embed.run(module, [TirxTileLinalgPass(target=target, parts=written)])
+        printed = str(module)
+        for name, value in (("parts", parts), ("most_stages", most)):
+            found = re.search(rf"tirx.{name} = (\d+) : i32", printed)
+            assert (None if found is None else found[1]) == value, (target, written, name)
 
 
 def test_chosen_tiles() -> None:

@@ -67,6 +67,8 @@ def _operands(rng: np.random.Generator, size: tuple[int, int, int], dtype: str) 
         ((130, 72, 320), 128, 128, 2),
         ((64, 200, 192), 64, 256, 2),
         ((128, 256, 192), 128, 256, 8),  # no room for a ring: blocks without a step of K meet nobody in the loop
+        ((17, 40, 576), 64, 24, 4),  # one share of the columns, that of the first block
+        ((70, 48, 264), 64, 16, 8),  # two
     ],
 )
 def test_every_size(size: tuple[int, int, int], rows: int, columns: int, parts: int) -> None:
@@ -80,11 +82,18 @@ def test_every_size(size: tuple[int, int, int], rows: int, columns: int, parts: 
 
 
 def test_integers_and_plain_loops() -> None:
-    """Without rings and roles all threads of a block meet; sums of i32."""
-    size = (16, 64, 384)
-    text = _product(size, 64, 64, "si8")
-    a, b = _operands(np.random.default_rng(0), size, "int8")
-    for options in ("parts=4", "parts=2 roles=none"):
+    """
+    Without rings and roles all threads of a block meet, in loops only those of one block, as others have fewer trips.
+
+    Sums of i32.
+    """
+    for size, options in (
+        ((16, 64, 384), "parts=4"),
+        ((16, 64, 384), "parts=2 roles=none"),
+        ((33, 64, 777), "parts=4"),
+    ):
+        text = _product(size, 64, 64, "si8")
+        a, b = _operands(np.random.default_rng(0), size, "int8")
         d = np.zeros(size[:2], np.int32)
         tirx.build(text, options=options).kernels["k"].simulate(a, b, d)
         np.testing.assert_array_equal(d, a.astype(np.int32) @ b.astype(np.int32).T)
