@@ -1,0 +1,119 @@
+"""What errors of the builder say, in full: a statement of a kernel each, `a` and `b` of f32[64, 64], `n` a number."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import tirx as tx
+from tirx import f32, i32
+
+_SAID = [
+    ("tx.signal(a[:, :], 1)", "expected one element of an array as a flag, found a view f32[64, 64]"),
+    ('tx.wait_until(b[0, 0], "above", 3)', "expected a comparison of ge, gt, le, lt, eq and ne, found 'above'"),
+    ('tx.atomic(a[:, :].load(), "add", 1.0)', "expected a place in memory to combine with, found a tile f32[64, 64]"),
+    ("(n + 1).bitcast(f16)", "expected element types of the same bits for .bitcast, found i32 and f16"),
+    ('tx.exp("a")', "expected tiles, scalars or numbers for exp, found 'a'"),
+    ("tx.exp(1.0)", "expected a tile or a scalar for exp, found numbers alone; .to(...) gives one a type"),
+    ("tx.exp(n)", "expected another element type for exp, found i32"),
+    ("tx.where(n, n, 2)", "expected a comparison as the condition of where, found i32"),
+    ('tx.abs(n, fastmath="fast")', "expected an operation of floats for fastmath, found math.absi"),
+    ("n + n.to(tx.i64)", "expected one element type for +, found i32 and i64; convert one with .to(i32)"),
+    ("tx.map(lambda p: 1.0, a[:, :])", "expected a function that returns elements, found 1.0; .to(...) types a number"),
+    (
+        'tx.reduce(a[:, :], 1, "median")',
+        "expected a combination of add, mul, max, min, or a function, found 'median'",
+    ),
+    ("tx.store(1.0, 3)", "expected a view of an array or a tile in memory, found 3"),
+    ('tx.grid("a")', "expected blocks that the launch can count, by shapes of arrays and numbers, found 'a'"),
+    (
+        "tx.grid(a[:, :])",
+        "expected blocks that the launch can count, by shapes of arrays and numbers, found a view f32[64, 64]",
+    ),
+    ('tx.block_id("w")', "expected an axis of x, y and z, found 'w'"),
+    ("tx.param()", "expected candidates of a parameter, found none"),
+    ("a[:, :].load() @ 3", "expected a tile behind @, found 3"),
+    ('tx.zeros(f32, 64, 64) + tx.store("a", b[:, :])', "expected a tile or a number to store, found 'a'"),
+    ('b[0, 0] = "a"', "expected a tile or a number, found 'a'"),
+    ("b[:, :] = [1, 2]", "expected a tile or a number to store, found [1, 2]"),
+    ('tx.op.tirx.copy("a", "b")', "expected a tile, a scalar or an array as an operand, found 'a'"),
+    ("tx.op.tirx.nothing(a[:, :])", "expected an operation of a dialect, found tirx.nothing"),
+    (
+        'tx.op.tirx.copy(a[:, :], b[:, :], engine="(")',
+        "expected another value of the clause engine of tirx.copy, found '('",
+    ),
+    ('tx.attribute("memref<")', "expected an attribute or a type in MLIR, found 'memref<': <unknown>:1:8"),
+    ("tx.tile(0, 0)", "expected a number of indices of a span, found 0"),
+    ("tx.tile(0, 64) // 3", "expected a span whose extent 3 divides, found a span of 64 indices"),
+    (
+        "[each for each in a[:, :].load()]",
+        "expected slices of a tile, found a Python loop over it; .map works on its elements",
+    ),
+    ("len(a[:, :].load())", "expected .shape of a tile, found len()"),
+    ('a[:, :].load()["a"]', "expected a slice, an index or a span, found 'a'"),
+    ("a[:, :].load()[::n]", "expected a step that is a number, found a scalar i32"),
+    ("a[:, :].load()[64, 0]", "expected an index of 0 to 63, found 64"),
+    (
+        "a[:, :].load()[a[0, :].to(i32)]",
+        "expected slices of a tile, found a tile of indices; a gather is of an array or shared tile",
+    ),
+    ("a[64, 0]", "expected an index of 0 to 63, found 64"),
+    ('a["a", 0]', "expected a span, an index, a slice or a tile of indices, found 'a'; tx.tile makes a span"),
+    (
+        "a[tx.tile(0, 64).index, tx.tile(0, 64).index]",
+        "expected one tile of indices of rank 1, found 2; give them the rank of the view by [:, None]",
+    ),
+    ("n + (1 << 40)", "expected a number that fits into i32, found 1099511627776"),
+    ("tx.tiles(n)", "expected tx.tiles(n, extent) or tx.tiles(start, stop, extent), found (a scalar i32,)"),
+    ("f32[-1, 2]", "expected positive extents, or None, found f32[-1, 2]"),
+    ('f32[None].tile("register")', "expected the extents of a tile as integers, found f32[None]"),
+    ('f32[4].tile("cache")', "expected a memory of global, shared, tensor, register, accumulator, found 'cache'"),
+    ("assert n > 3", "expected a condition that Python knows for assert, found one of the kernel"),
+    ('assert not a, "of an array"', "expected what `assert` says: of an array"),
+    (
+        "[1 for each in (2, 3) if n > each]",
+        "expected a number of Python for a condition, found a scalar i1: its value is known when the kernel "
+        "runs; tx.range counts in the kernel, and its `if` and `while` are those of functions below @tx.jit and @tx.fn",
+    ),
+    (
+        "x = a[:, :].load() if n > 3 else (a[:, :].load(), n)",
+        "expected `the expression` to have one structure behind an if, found two",
+    ),
+    (
+        "x = tx.tile(n, 4) if n > 3 else tx.tile(0, 4)",
+        "expected tiles and scalars as results of an if, found a span in `the expression`; carry its start",
+    ),
+    (
+        'x = "a" if n > 3 else "b"',
+        "expected tiles and scalars as results of an if, found 'a' and 'b' in `the expression`",
+    ),
+    (
+        "x = 1.0 if a[:, :] > 0 else 2.0",
+        "expected a condition that is one truth, found a tile i1[64, 64]: use tx.where(condition, x, y) "
+        "for each element, or a reduction for all",
+    ),
+    ('x = "a"\nfor _ in tx.range(n):\n    x = "b"', "expected `x` to stay 'a' in a loop, found 'b' at its end"),
+    (
+        "x = 0\nwhile x < 3 if x < 1 else n > x:\n    x = x + 1",
+        "expected a condition that stays a Python value in a loop, found one that the kernel computes",
+    ),
+]
+
+
+def test_errors_say(tmp_path: Path) -> None:
+    functions = [
+        f"def k{i}(a, b, n):\n    " + statement.replace("\n", "\n    ") for i, (statement, _) in enumerate(_SAID)
+    ]
+    path = tmp_path / "said_by_the_builder.py"
+    path.write_text("\n".join(["import tirx as tx", "from tirx import f16, f32, i32", *functions, ""]))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for i, (statement, said) in enumerate(_SAID):
+        kernel = tx.jit(f32[64, 64], f32[64, 64], i32, threads=128, target="sm_80")(getattr(module, f"k{i}"))
+        with pytest.raises(tx.BuildError) as caught:
+            _ = kernel.module
+        assert str(caught.value).partition("error: ")[2].splitlines()[0] == said, statement
