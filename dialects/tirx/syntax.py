@@ -83,13 +83,13 @@ def parse_defined(parser: Parser) -> SSAValue:
 
 
 def in_parens(parser: Parser, parse: Callable[[], T]) -> T:
-    """What `parse` finds between parentheses."""
+    """Parses between parentheses."""
     with parser.in_parens():
         return parse()
 
 
 def parse_in_parens(parser: Parser, keyword: str, parse: Callable[[], T]) -> T | None:
-    """What `parse` finds in `keyword(...)`, or None if the keyword does not follow."""
+    """Parses `keyword(...)`, or returns None if the keyword does not follow."""
     return None if parser.parse_optional_keyword(keyword) is None else in_parens(parser, parse)
 
 
