@@ -87,7 +87,7 @@ def _any_size() -> Iterator[Case]:
     for size in PRODUCTS:
         name = "wgmma_any_size_gemm"
         yield Case(f"{name} {size}", partial(_file, name), name, partial(rounded, size=size), padded=True)
-    for target in ("sm_75", "sm_80", "sm_90a", "sm_100a"):
+    for target in ("sm_75", "sm_80", "sm_90a", "sm_100a", "sm_107a"):
         for m, n, _ in PRODUCTS:
             size, name = (m, n, 256), "gemm_any_target"
             make = partial(arithmetic.bias_relu, numbers="normal", size=size)
@@ -97,7 +97,7 @@ def _any_size() -> Iterator[Case]:
                 name,
                 make,
                 target,
-                padded=target in ("sm_90a", "sm_100a"),
+                padded=target in ("sm_90a", "sm_100a", "sm_107a"),
             )
 
 
@@ -198,7 +198,7 @@ def _rows() -> Iterator[Case]:
 
 _ATTENTION = {
     "flash_attention": {"sm_80": (64, 64, 128), "sm_90a": (128, 128, 256), "sm_120a": (64, 64, 128)},
-    "tensor_attention": {"sm_100a": (128, 128, 128)},
+    "tensor_attention": {"sm_100a": (128, 128, 128), "sm_107a": (128, 128, 128)},
 }
 """Queries, keys and threads of a block by target, for both kernels of a file."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import pytest
+from sweeps.rubin import cases
 from unit.kernels.product_kernels import Kernel, descriptors, products
 
 from tirx.tcgen05 import InstructionDescriptor
@@ -47,3 +49,10 @@ def test_products(kernel: Kernel, kind: str, k: int, ids: tuple[int, ...]) -> No
     assert tuple(each.sf_a_id for each in found) == ids
     assert {each.sparsity_version for each in found} == {int(kernel.sparse > 0 and kind.startswith("mxf4"))}
     kernel.check(ptx)
+
+
+def test_families(sampled: Callable[[Iterable[str], int], list[str]]) -> None:
+    """A sample of `python test/sweeps/rubin.py`."""
+    table = dict(cases())
+    for name in sampled([name for name in table if "attention" not in name], 2):
+        table[name]()
