@@ -23,12 +23,12 @@ from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check_arguments import Numbers, arguments_of
-from tirx.runtime.check_sizes import Pace, Sizes, sizes_of
+from tirx.runtime.check_sizes import MOST_ELEMENTS, MOST_OPERATIONS, Pace, Sizes, sizes_of
 from tirx.runtime.comparison import Case, Problem
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
-from tirx.runtime.watch import MOST_ELEMENTS, Watch
+from tirx.runtime.watch import Watch
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, run_passes
 from tirx.universe import new_context
@@ -93,11 +93,13 @@ class _Compiled:
 
     def case(self, size: Sizes, numbers: Numbers, seed: int) -> Case:
         """Returns a launch of the tile program, with arguments at random. Raises one of `_NO_RESULT`."""
-        return self.launched(arguments_of(self.tile, size, numbers, seed), size)
+        return self.launched(arguments_of(self.tile, size, numbers, seed), size, max_operations=MOST_OPERATIONS)
 
-    def launched(self, arguments: Sequence[Any], size: Sizes) -> Case:
+    def launched(self, arguments: Sequence[Any], size: Sizes, **options: Any) -> Case:
         """Returns a launch of the tile program. Raises RunError."""
-        return Case.of(self.tile, f"arguments of {size}", arguments, modular=self.modular, origin=self.origin)
+        return Case.of(
+            self.tile, f"arguments of {size}", arguments, modular=self.modular, origin=self.origin, **options
+        )
 
     def problem(self, case: Case, **options: Any) -> Problem | None:
         """Runs a launch in the simulator, too. Returns what differs there."""
@@ -168,7 +170,10 @@ def check_kernel(
         if len(telling | {size}) > _MOST_SIZES:
             break
         share = 1 if each == numbers[0] or not sizes - {size} else _SHARE
-        if size.elements > MOST_ELEMENTS or not pace.allows(size, share):
+        if size.elements > MOST_ELEMENTS:
+            refused = f"expected arrays of at most {MOST_ELEMENTS} elements, found {size.elements}"
+            continue
+        if not pace.allows(size, share):
             continue
         compiled = of_residues if each == "modular" else plain
         try:

@@ -23,6 +23,9 @@ Numbers = Literal["integers", "normal", "special", "modular"]
 that stand for residues modulo a prime.
 """
 
+_MOST_SPAN = 1 << 26
+"""Elements from the first to the last one of an array."""
+
 _POWERS = (0.5, 1.0, 2.0, 4.0)
 
 
@@ -84,7 +87,9 @@ def _strided(strides: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arra
     used = sorted((step, n) for step, n in zip(steps, shape, strict=True) if n > 1)
     if any(after < step * n for (step, n), (after, _) in pairwise(used)):
         raise ValueError(f"expected strides that give each element a place of its own, found {steps} for {shape}")
-    room = 1 + sum(max(n - 1, 0) * step for n, step in zip(shape, steps, strict=True))
+    room = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 1
+    if room > _MOST_SPAN:
+        raise ValueError(f"expected arrays within {_MOST_SPAN} elements, found one of strides {steps}")
     words = np.zeros(room, f"u{dtype.itemsize}")
     return np.lib.stride_tricks.as_strided(words, shape, [step * dtype.itemsize for step in steps]).view(dtype)
 

@@ -16,6 +16,12 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from tirx.dialects.nesting import ancestors, walk
 from tirx.dialects.tirx import ForOp, KernelOp, ViewOp
 
+MOST_ELEMENTS = 1 << 22
+"""Elements of all arrays of a launch that is made up."""
+
+MOST_OPERATIONS = 100_000
+"""Operations of the tile program in a launch that is made up: more may never end."""
+
 _TILES = ((0, 0, 1), (7.5, 1.5, 0), (4.5, 1, 0), (1.5, 2.5, 0), (0, 1, 0), (2.5, 0, 1), (2, 1, 1), (1, 3, -1))
 """
 Sizes by the tiles of views: tiles of dimensions that the innermost loop goes through, tiles of others, and elements

@@ -47,13 +47,20 @@ class Case:
 
     @staticmethod
     def of(
-        kernel: KernelOp, words: str, arguments: Sequence[Any], *, modular: bool = False, origin: Origin | None = None
+        kernel: KernelOp,
+        words: str,
+        arguments: Sequence[Any],
+        *,
+        modular: bool = False,
+        origin: Origin | None = None,
+        max_operations: int | None = None,
     ) -> Case:
         """Runs a kernel, or the function that it comes from; if that is not exact, once more, for the bounds.
 
         Raises RunError.
         """
-        run = partial(run_kernel, kernel, grid=_grid(kernel), sm_count=SM_COUNT) if origin is None else origin.run
+        options: dict[str, Any] = {"grid": _grid(kernel), "sm_count": SM_COUNT, "max_operations": max_operations}
+        run = partial(run_kernel, kernel, **options) if origin is None else origin.run
         expected = _copies(arguments)
         ran = run(expected, modular=modular)
         if not ran.exact and modular:
@@ -148,7 +155,8 @@ def _copies(arguments: Sequence[Any]) -> list[Any]:
 
 
 def _like(array: Array) -> Array:
-    span = 1 + sum(max(n - 1, 0) * step // array.itemsize for n, step in zip(array.shape, array.strides, strict=True))
+    steps = [step // array.itemsize for step in array.strides]
+    span = 1 + sum((n - 1) * step for n, step in zip(array.shape, steps, strict=True)) if array.size else 1
     words = np.zeros(span, f"u{array.itemsize}")
     return np.lib.stride_tricks.as_strided(words, array.shape, array.strides).view(array.dtype)
 

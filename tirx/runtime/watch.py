@@ -14,14 +14,11 @@ from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import RunError, can_run
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check_arguments import Numbers, arguments_of
-from tirx.runtime.check_sizes import Pace, Sizes, sizes_of
+from tirx.runtime.check_sizes import MOST_ELEMENTS, MOST_OPERATIONS, Pace, Sizes, sizes_of
 from tirx.runtime.comparison import Case
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
 from tirx.text.verification import CheckError
-
-MOST_ELEMENTS = 1 << 22
-"""Elements of all arrays of a launch that is made up."""
 
 _SIZES = 2
 _SECONDS = 0.5
@@ -114,7 +111,9 @@ def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:
             return
         if 0 < size.elements <= MOST_ELEMENTS and pace.allows(size):
             try:
-                case = Case.of(kernel, f"arguments of {size}", arguments_of(kernel, size, numbers, 0), origin=origin)
+                arguments = arguments_of(kernel, size, numbers, 0)
+                most = MOST_OPERATIONS
+                case = Case.of(kernel, f"arguments of {size}", arguments, origin=origin, max_operations=most)
                 yield case
                 if case.does_something:
                     sizes.add(size)

@@ -91,6 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `tirx-check`. Returns the exit code."""
     try:
         given = _parser().parse_args(arguments)
+        if not (given.seconds >= 0 and given.seed >= 0):
+            raise UsageError(f"expected --seconds and --seed of 0 or more, found {given.seconds} and {given.seed}")
         numbers: tuple[Numbers, ...] = tuple(given.numbers or ("integers", "normal"))
         flags = CheckFlags(given.input, given.target, given.options, given.kernel, numbers, given.seconds, given.seed)
         return _check(flags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -213,3 +214,24 @@ def test_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path.write_text("tirx.kernel @k(")
     assert main([str(path)]) == 1
     assert capsys.readouterr().err.startswith(f"{path}:1:")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        ("memref<3000x3000xf32>", "", "@k: expected sizes that the kernel can be launched with, found none: expected "
+         "arrays of at most 4194304 elements, found 9000000\n"),
+        ("memref<?x?x?x?x?x?x?x?xf32>", "", ": 4 launches of 2 sizes agree, 4 bit for bit, in "),
+        ("memref<0x4xf32>", "", ": 2 launches of 1 sizes agree, 2 bit for bit, in "),
+        ("memref<4xf32>", "--seconds nan", "error: expected --seconds and --seed of 0 or more, found nan and 0\n"),
+        ("memref<4xf32>", "--seed -1", "error: expected --seconds and --seed of 0 or more, found 3.5 and -1\n"),
+    ],
+)  # fmt: skip
+def test_arguments_that_are_huge_or_empty(
+    arguments: str, options: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f'tirx.kernel @k(%a: {arguments}) target("sm_80") grid(1) threads(32) {{\n  tirx.return\n}}'
+    Path("k.mlir").write_text(text)
+    assert main(["k.mlir", *options.split()]) == int("error" in said)
+    assert said in "".join(capsys.readouterr())
