@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import Literal
@@ -14,7 +14,7 @@ from tirx.dialects.tirx import KernelOp, Size, SizeAttr, TileType
 from tirx.hw.targets import Target
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass, Values, verify_bound
 from tirx.passes.match.kernel_product import KernelProduct, product_of
-from tirx.passes.match.tile_choice import PARTS, STAGES, TileChoice, rated_tile
+from tirx.passes.match.tile_choice import PARTS, STAGES, Operands, TileChoice, rated_tile
 from tirx.passes.rings.start_values import Cluster
 from tirx.passes.rings.tirx_multicast_copies import CLUSTER
 from tirx.remarks import TilesChosen
@@ -40,10 +40,7 @@ class TirxChoosePass(TirxSpecializePass):
 
     def values_for(self, kernel: KernelOp) -> Values:
         """The values of parameters of one kernel."""
-        found = product_of(kernel)
-        if found is None or kernel.of_pairs or kernel.target_info is None:
-            return self.values
-        ranked = sorted(_ranked(kernel, found, self.values, kernel.require_target()), key=lambda each: each[0].score)
+        ranked = ranked_values(kernel, self.values)
         for place, (choice, values) in enumerate(ranked):
             try:
                 verify_bound(kernel, values)
@@ -54,12 +51,30 @@ class TirxChoosePass(TirxSpecializePass):
         return self.values
 
 
-def _ranked(kernel: KernelOp, found: KernelProduct, given: Values, target: Target) -> Iterator[_Ranked]:
+def ranked_values(
+    kernel: KernelOp, given: Values, shapes: Mapping[int, Sequence[int]] | None = None
+) -> Sequence[_Ranked]:
+    """
+    Combinations of candidates of a kernel that multiplies tiles, the fastest one first by the timing model.
+
+    `given` values hold; `shapes` are those of arguments, by number. Empty for another kernel, and one without a target.
+    Not all of them need be programs: see `verify_bound`.
+    """
+    found = product_of(kernel)
+    if found is None or kernel.of_pairs or kernel.target_info is None:
+        return ()
+    operands, target = found.of_arguments(shapes or {}), kernel.require_target()
+    return sorted(_ranked(kernel, found, operands, given, target), key=lambda each: each[0].score)
+
+
+def _ranked(
+    kernel: KernelOp, found: KernelProduct, operands: Operands, given: Values, target: Target
+) -> Iterator[_Ranked]:
     """Combinations of candidates with the tile that they make, those that the target can multiply."""
-    assert kernel.params is not None
-    free = [each for each in kernel.params.data if each.launch is None]
+    parameters = () if kernel.params is None else kernel.params.data
+    free = [each for each in parameters if each.launch is None]
     candidates = [(given[each.name],) if each.name in given else each.candidates for each in free]
-    fixed = {each.name: given.get(each.name, each.candidates[0]) for each in kernel.params.data}
+    fixed = {each.name: given.get(each.name, each.candidates[0]) for each in parameters}
     a, b = (TileType.of(operand).extents for operand in (found.mma.a, found.mma.b))
     threads = kernel.threads.data if isinstance(kernel.threads, SizeAttr) else kernel.num_threads
     stages = next((op.attributes[STAGES] for op in kernel.walk() if STAGES in op.attributes), None)
@@ -68,7 +83,7 @@ def _ranked(kernel: KernelOp, found: KernelProduct, given: Values, target: Targe
         rows, columns, depth, count = (_number(each, values) for each in (a[-2], b[-2], a[-1], threads))
         slots = stages.data.evaluate(values) if isinstance(stages, SizeAttr) else None
         tile, shares, parts = (rows, columns, depth), _shares(kernel, values), _parts(kernel, values)
-        choice = rated_tile(found.operands, target, tile, count, slots, shares, parts)
+        choice = rated_tile(operands, target, tile, count, slots, shares, parts)
         if choice is not None:
             yield choice, values
 

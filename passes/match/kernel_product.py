@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tirx.dialects import tirx
 from tirx.passes.match.tile_choice import Operands
@@ -30,7 +30,16 @@ class KernelProduct:
     @property
     def operands(self) -> Operands:
         """Sizes and types: M and N are those of D, K is the last dimension of A, the ones before are a batch."""
-        shape, inner = self.d.source_type.get_shape(), self.a.source_type.get_shape()[-1]
+        return self.of_arguments({})
+
+    def of_arguments(self, shapes: Mapping[int, Sequence[int]]) -> Operands:
+        """Returns the operands with the sizes of the arguments, by number, whose shapes are known."""
+
+        def shape_of(view: tirx.ViewOp) -> Sequence[int]:
+            index = view.source.index if isinstance(view.source, BlockArgument) else -1
+            return shapes.get(index, view.source_type.get_shape())
+
+        shape, inner = shape_of(self.d), shape_of(self.a)[-1]
         sides = shape[-1:-3:-1] if self.exchanged else shape[-2:]
         m, n, k = (None if size == DYNAMIC_INDEX else size for size in (*sides, inner))
         return Operands(

@@ -57,7 +57,7 @@ _TILES: dict[str, tuple[_Shape, ...]] = {
 """The tiles of a family, the first one its default."""
 
 _COLUMNS = 8
-"""The columns of instructions are a multiple of these; those that ask for 16 get none of 8."""
+"""Rows and columns of instructions are a multiple of these; those that ask for 16 columns get none of 8."""
 
 _SAMPLES = (16, 128, 1024, 8192)
 """Sizes that stand for one that is known at the launch only."""
@@ -282,6 +282,6 @@ def family_name(operands: Operands, target: Target, tile: tuple[int, int, int], 
     family = family_of(product)
     if family is WGMMA:
         return "wgmma"
-    if family is not MMA_SYNC:
+    if family is not MMA_SYNC or rows % _COLUMNS or columns % _COLUMNS:
         return None
     return "mma_sync f64" if product.a.dtype.name == "f64" else "mma_sync"

@@ -15,14 +15,23 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import KernelOp, kernels
+from tirx.passes.kernels.tirx_choose import ranked_values
+from tirx.passes.kernels.tirx_set_target import TirxSetTargetPass
+from tirx.passes.kernels.tirx_specialize import TirxSpecializePass, verify_bound
 from tirx.runtime.annotate import annotated
 from tirx.runtime.arrays import ArrayView
 from tirx.runtime.driver import Device, GpuError, device
 from tirx.runtime.frameworks import VIEWS, framework_of
 from tirx.runtime.launch import PointerArgument
 from tirx.runtime.program import Kernel, build
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
 
 AUTO = "auto"
 KNOBS: dict[str, tuple[str, ...]] = {
@@ -74,11 +83,16 @@ def tune(
     *,
     target: str | None = None,
     knobs: Mapping[str, Sequence[str]] = KNOBS,
+    model: bool = False,
     rounds: int = 5,
     report: Callable[[Trial], None] | None = None,
     measure: Measure | None = None,
 ) -> Tuned:
     """Finds the fastest of some programs and of the options of the pipeline for them.
+
+    With `model` the timing model ranks all programs and the candidates of their parameters, for the sizes of the
+    arguments, without compiling them. The best three are measured, and nothing else is tried; the text that is found
+    has the values of its parameters. Raises GpuError where it knows none of the programs.
 
     `programs` are MLIR texts of one kernel each, by a name, such as the same product with other tiles; all take the
     `arguments`, torch or cupy arrays and numbers. Every program has to write the bits that the first one writes when it
@@ -115,9 +129,13 @@ def tune(
         return min((t for t in found if t.seconds is not None), key=lambda t: t.seconds or 0.0, default=None)
 
     start = dict.fromkeys(knobs, AUTO)
-    best = try_all([(name, start) for name in texts])
+    shapes = {i: view.shape for i, view in arrays.views.items()}
+    candidates = best_by_model(texts, target, shapes) if model else [(name, start) for name in texts]
+    best = try_all(candidates)
     if best is None:
         raise GpuError("expected a program that runs with pipeline=on, found none:\n" + "\n".join(map(str, trials)))
+    if model:
+        return Tuned(_bound(texts[best.program], best.options), best, tuple(trials))
     for knob, values in knobs.items():
         candidates = [(best.program, {**best.options, knob: value}) for value in values]
         best = try_all(candidates) or best
@@ -126,6 +144,58 @@ def tune(
     stages = chosen.pop("stages", None)
     words = {f"tirx.{name}": value for name, value in chosen.items()}
     return Tuned(annotated(text, words, None if stages is None else int(stages)), best, tuple(trials))
+
+
+def best_by_model(
+    texts: Mapping[str, str], target: str | None, shapes: Mapping[int, Sequence[int]], most: int = 3
+) -> list[tuple[str, Mapping[str, str]]]:
+    """
+    The programs, with values of their parameters, that take the least time by the timing model, the best one first.
+
+    `shapes` are those of the arguments, by number. Raises GpuError if no program multiplies tiles that it knows.
+    """
+    found: list[tuple[float, str, Mapping[str, str], KernelOp]] = []
+    for program, text in texts.items():
+        module = _module(text, [TirxSetTargetPass(target)] if target is not None else [])
+        for kernel in kernels(module):
+            free = () if kernel.params is None else [each.name for each in kernel.params.data if each.launch is None]
+            for choice, values in ranked_values(kernel, {}, shapes):
+                found.append((choice.score, program, {name: str(values[name]) for name in free}, kernel))
+    best: list[tuple[str, Mapping[str, str]]] = []
+    for _, program, words, kernel in sorted(found, key=lambda each: each[0]):
+        if len(best) < most and _is_program(kernel, words):
+            best.append((program, words))
+    if not best:
+        raise GpuError("expected programs that multiply tiles, which the timing model ranks, found none")
+    return best
+
+
+def _values(words: Mapping[str, str]) -> Mapping[str, int | str]:
+    return {name: int(word) if word.isdecimal() else word for name, word in words.items()}
+
+
+def _is_program(kernel: KernelOp, words: Mapping[str, str]) -> bool:
+    """Returns True if a kernel verifies with these values of its parameters."""
+    try:
+        if kernel.params is not None:
+            verify_bound(kernel, _values(words))
+    except LocatedError:
+        return False
+    return True
+
+
+def _bound(text: str, words: Mapping[str, str]) -> str:
+    """The text with values in the place of parameters; as it is where there are none."""
+    if not words:
+        return text
+    return str(_module(text, [TirxSpecializePass(_values(words))]))
+
+
+def _module(text: str, passes: Sequence[ModulePass]) -> ModuleOp:
+    context = new_context()
+    module = parse_located(context, text)
+    run_passes(context, module, passes)
+    return module
 
 
 def _words(options: Mapping[str, str]) -> str:

@@ -136,3 +136,67 @@ def test_measurements(fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatc
     assert calls == [0, 1, 0, 1, 0, 1, 0, 1]
     events = {name.removeprefix("cuEvent"): count for name, count in fake.calls.items() if name.startswith("cuEvent")}
     assert events == {"Create": 2, "Record": 16, "Synchronize": 8, "ElapsedTime": 8, "Destroy": 2}
+
+
+_PARAMETRIC = """
+tirx.kernel @gemm(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %d: memref<?x?xf32>) target("sm_90a")
+    params(BM in [128, 64, 100], BN in [256, 128, 64])
+    grid(ceildiv(size(2, 1), BN), ceildiv(size(2, 0), BM)) threads(BM * 2) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = tirx.launch_value size(0, 1)
+  %zero = arith.constant 0.0 : f32
+  %bm = tirx.param BM : index
+  %bn = tirx.param BN : index
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %m = arith.muli %i, %bm : index
+  %n = arith.muli %j, %bn : index
+  %sa = tirx.alloc : !tirx.tile<[BM]x64xf16, shared>
+  %sb = tirx.alloc : !tirx.tile<[BN]x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<[BM]x[BN]xf32, register>
+  tirx.fill %acc, %zero : f32, !tirx.tile<[BM]x[BN]xf32, register>
+  scf.for %k = %c0 to %end step %c64 {
+    %ga = tirx.view %a[%m, %k] clipped : memref<?x?xf16> -> !tirx.tile<[BM]x64xf16, global>
+    %gb = tirx.view %b[%n, %k] clipped : memref<?x?xf16> -> !tirx.tile<[BN]x64xf16, global>
+    tirx.copy %ga, %sa : !tirx.tile<[BM]x64xf16, global>, !tirx.tile<[BM]x64xf16, shared>
+    tirx.copy %gb, %sb : !tirx.tile<[BN]x64xf16, global>, !tirx.tile<[BN]x64xf16, shared>
+    tirx.mma %sa, %sb, %acc : !tirx.tile<[BM]x64xf16, shared>, !tirx.tile<[BN]x64xf16, shared>,
+      !tirx.tile<[BM]x[BN]xf32, register>
+  }
+  %gd = tirx.view %d[%m, %n] clipped : memref<?x?xf32> -> !tirx.tile<[BM]x[BN]xf32, global>
+  tirx.copy %acc, %gd : !tirx.tile<[BM]x[BN]xf32, register>, !tirx.tile<[BM]x[BN]xf32, global>
+  tirx.return
+}"""
+
+
+def test_the_model_ranks_parameters_for_the_sizes_of_the_arrays() -> None:
+    for (m, n, k), best in (((64, 2112, 7168), ("64", "64")), ((4096, 4096, 4096), ("128", "128"))):
+        shapes = {0: (m, k), 1: (n, k), 2: (m, n)}
+        found = tune.best_by_model({"gemm": _PARAMETRIC}, None, shapes)
+        assert [name for name, _ in found] == ["gemm"] * 3
+        assert found[0][1] == dict(zip(("BM", "BN"), best, strict=True))
+        assert all(words["BM"] != "100" for _, words in found), "no instructions multiply 100 rows"
+    with pytest.raises(
+        GpuError, match="expected programs that multiply tiles, which the timing model ranks, found none"
+    ):
+        tune.best_by_model({"rows": KERNEL}, None, {})
+
+
+def test_only_what_the_model_ranks_first_is_measured(
+    fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = Search(fake, monkeypatch, {"BM_64": 0.5}, "")
+    ranked = [("program", {"BM": "128"}), ("program", {"BM": "64"}), ("program", {"BM": "32"})]
+    monkeypatch.setattr(tune, "best_by_model", Mock(return_value=ranked))
+    bound = Mock(return_value="bound")
+    monkeypatch.setattr(tune, "_bound", bound)
+    tuned = search.run("k", model=True)
+    assert (tuned.text, tuned.best.options, len(tuned.trials)) == ("bound", {"BM": "64"}, 3)
+    bound.assert_called_once_with("k", {"BM": "64"})
+
+
+def test_values_stand_in_the_place_of_parameters() -> None:
+    bound = tune._bound(_PARAMETRIC, {"BM": "64", "BN": "128"})  # pyright: ignore[reportPrivateUsage]
+    assert "!tirx.tile<64x128xf32, register>" in bound and "params(" not in bound
+    assert tirx.compile(bound) == tirx.compile(_PARAMETRIC, options="BM=64 BN=128")
