@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,6 +19,12 @@ from tirx.layout import LayoutError, element_type
 from tirx.runtime.driver import GpuError, device
 from tirx.runtime.frameworks import framework_of
 from tirx.runtime.program import Program, build
+
+if TYPE_CHECKING:
+    from tirx.runtime.launcher import Launcher
+
+READY_LIMIT = 4096
+"""Launches that are known again; beyond, all are forgotten."""
 
 SIMULATED = "sm_90a"
 """The target of kernels without one where there is no GPU."""
@@ -111,6 +117,10 @@ class Calls:
         """Kind of a call -> the extents that are constants."""
         self._programs: dict[object, tuple[Program, Sequence[tuple[tuple[int, int], tuple[int, int]]]]] = {}
 
+        self._keys: dict[type, Callable[[Any], Hashable]] = {}
+        self._launchers: dict[Hashable, Launcher] = {}
+        """Key of a launch -> its launcher."""
+
     def _kind(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[object, set[tuple[int, int]]]:
         types = tuple(self._types or map(type_of_array, arguments))
         kind = (types, tuple(sorted(constants.items())))
@@ -150,13 +160,31 @@ class Calls:
                 )
         return program
 
+    def _key(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[Hashable, ...] | None:
+        """The launcher's key of arguments whose types were all seen before, and constants; None for others."""
+        keys = self._keys
+        try:
+            return (None, *[keys[type(each)](each) for each in arguments]), *constants.items()
+        except KeyError:
+            return None
+
     def __call__(self, arguments: Sequence[Any], constants: Mapping[str, Any], stream: Any) -> Any:
-        """Launches on the GPU, or simulates where there is none."""
+        """Launches on the GPU, or simulates where there is none. Arguments that were seen before cost one look."""
+        key = self._key(arguments, constants)
+        launcher = self._launchers.get(key)
+        if key is not None and launcher is not None and launcher.again(key[0], stream):
+            return None
         here = device_target()
         target = self._target or here or SIMULATED
         compiled = next(iter(self.program(arguments, constants, target).kernels.values()))
         if here is not None:
-            return compiled(*arguments, stream=stream)
+            result = compiled(*arguments, stream=stream)
+            self._keys |= compiled.launcher.keys
+            if (key := self._key(arguments, constants)) is not None:
+                if len(self._launchers) >= READY_LIMIT:
+                    self._launchers.clear()
+                self._launchers[key] = compiled.launcher
+            return result
         return compiled.simulate(*(each.numpy() if _is_torch(each) else each for each in arguments))
 
 

@@ -43,22 +43,29 @@ class Launcher:
         self.launch = launch
         self._ptx = ptx
         self._other = other
-        self._keys: dict[type, Callable[[Any], Hashable]] = dict(SCALAR_KEYS)
+        self.keys: dict[type, Callable[[Any], Hashable]] = dict(SCALAR_KEYS)
+        """The function that makes the key of an argument of each type that was seen before."""
         self._ready: dict[Hashable, tuple[Ready, CurrentStream]] = {}
         self._plans: dict[Hashable, Plan] = {}
 
     def __call__(self, arguments: Sequence[Any], stream: Any, grid: Sequence[int] | None) -> Any:
-        keys = self._keys
+        keys = self.keys
         try:
             key = (grid, *[keys[type(argument)](argument) for argument in arguments])
-            found = self._ready.get(key)
+            if self.again(key, stream):
+                return None
         except (KeyError, TypeError):  # a type that was not seen before, or a grid that is a list
-            found = None
+            pass
+        return self._first(arguments, stream, None if grid is None else tuple(grid))
+
+    def again(self, key: Hashable, stream: Any) -> bool:
+        """Launches with arguments of this key, a grid and the key of each. Returns False if none have had it before."""
+        found = self._ready.get(key)
         if found is None:
-            return self._first(arguments, stream, None if grid is None else tuple(grid))
+            return False
         ready, current = found
         ready(current() if stream is None else stream_handle(stream))
-        return None
+        return True
 
     def _first(self, arguments: Sequence[Any], stream: Any, grid: tuple[int, ...] | None) -> Any:
         """Launches with arguments that were not seen before, or that are moved at each launch."""
@@ -69,7 +76,7 @@ class Launcher:
                 frameworks.append(framework_of(argument))
         for argument, framework in zip(arguments, frameworks, strict=True):
             if framework in KEYS:
-                self._keys[type(argument)] = KEYS[framework]
+                self.keys[type(argument)] = KEYS[framework]
         if not {*frameworks} <= {*KEYS, "number"}:
             return _Staged(self, arguments, frameworks, stream, grid).run()
         values: list[Value] = []
@@ -79,10 +86,10 @@ class Launcher:
         device = self.device_of(values)
         ready = self.prepare(values, device, grid)
         current = current_stream({*frameworks}, device.index)
-        if all(type(argument) in self._keys for argument in arguments):
+        if all(type(argument) in self.keys for argument in arguments):
             if len(self._ready) >= _READY_LIMIT:
                 self._ready.clear()
-            key = (grid, *[self._keys[type(argument)](argument) for argument in arguments])
+            key = (grid, *[self.keys[type(argument)](argument) for argument in arguments])
             self._ready[key] = ready, current
         ready(current() if stream is None else stream_handle(stream))
         return None

@@ -106,7 +106,7 @@ class Kernel:
         zeros. `grid` is for a kernel without one. Raises ArgumentError for arguments that do not fit and GpuError
         without a GPU that runs the kernel.
         """
-        return self._launcher(arguments, stream, grid)
+        return self.launcher(arguments, stream, grid)
 
     def torch_operator(self, name: str) -> Any:
         """The kernel as the operator `name` ("library::name") of torch; see `tirx.runtime.torch_op`."""
@@ -115,11 +115,12 @@ class Kernel:
         return torch_operator(name, self.launch, self)
 
     @cached_property
-    def _launcher(self) -> Launcher:
+    def launcher(self) -> Launcher:
+        """Launches the kernel, and knows the arguments of earlier launches."""
         from tirx.runtime.launcher import Launcher  # imports what simulations do not need
 
         return Launcher(
-            self.program.ptx, self.launch, lambda: None if (other := self._for_any_strides) is None else other._launcher
+            self.program.ptx, self.launch, lambda: None if (other := self._for_any_strides) is None else other.launcher
         )
 
     @property

@@ -17,6 +17,7 @@ from unit.runtime.test_launch import MAPS, launches_of
 from unit.runtime.test_program import KERNEL
 
 import tirx
+from tirx.builder import calls
 from tirx.runtime import ArgumentError, GpuError, Kernel, Program, driver
 from tirx.runtime.driver import Device, Driver, open_driver
 
@@ -274,3 +275,36 @@ def test_targets(fake: FakeCuda, target: str, capability: tuple[int, int], runs:
     else:
         with pytest.raises(GpuError, match=f"found one for {target}"):
             opened.check_target(target)
+
+
+# Kernels in Python
+
+
+def _scaled(x: Any, y: Any, by: Any, BM: int = 2) -> None:
+    m = tirx.grid((x.shape[0], BM))
+    y[m, :] = x[m, :] * by
+
+
+def test_calls_with_arguments_that_were_seen(fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.sizes = (8, 8, 4, 4, 4, 4)
+    monkeypatch.setattr(calls, "device_target", lambda: "sm_90a")
+    monkeypatch.setenv("TIRX_CACHE", "")
+    kernel = tirx.jit(threads=32)(_scaled)
+    traced = Mock(wraps=kernel._calls.program)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(kernel._calls, "program", traced)  # pyright: ignore[reportPrivateUsage]
+    x, y, z = aligned((4, 32)), aligned((4, 32)), aligned((6, 32))
+    launches = 0
+    for arguments, constants, programs in (
+        ((x, y, 2.0), {}, 1),
+        ((x, y, 2.0), {}, 1),
+        ((y, x, 2.0), {}, 2),
+        ((x, y, 2.0), {"BM": 4}, 3),
+        ((x, y, 2.0), {"BM": 4}, 3),
+        ((x, y, 3.0), {}, 4),
+        ((x, y, 2.0), {}, 4),
+    ):
+        kernel(*arguments, **constants)
+        launches += 1
+        assert (traced.call_count, len(fake.launches)) == (programs, launches)
+    with pytest.raises(tirx.BuildError, match=r"x.shape\[0\] and y.shape\[0\] to be equal"):
+        kernel(x, z, 2.0)
