@@ -75,7 +75,7 @@ class MmaOp(CtaGroupOp):
     - `disable_lanes(%0, %1, %2, %3)`: one bit for each lane of D, set where it stays as it is; eight registers for a
       pair;
     - `ashift`: the rows of A, in tensor memory, are moved by one;
-    - `collector fill`: keeps A for the next products (`use`, `lastuse`);
+    - `collector fill`: keeps A for the next products (`use`, `lastuse`); `collector_b fill`: B (sm_107a, sm_107f);
     - `scale_d 3`: `d = a * b + d * 2^-3`.
 
     PTX ISA, "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp".
@@ -99,6 +99,7 @@ class MmaOp(CtaGroupOp):
     ashift = opt_prop_def(UnitAttr)
     buffer = opt_prop_def(StringAttr)
     collector = opt_prop_def(CollectorAttr)
+    collector_b = opt_prop_def(CollectorAttr)
     scale_d = opt_prop_def(IntegerAttr[I32])
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -107,7 +108,7 @@ class MmaOp(CtaGroupOp):
     (`scales` `(` $scales^ `:` type($scales) `)`)? (`cta_group` $cta_group^)?
     (`zero_column_mask` $zero_column_mask^)? (`sparse` `(` $sparse_metadata^ `:` type($sparse_metadata) `)`)?
     (`disable_lanes` `(` $disable_lanes^ `)`)? (`ashift` $ashift^)? (`buffer` $buffer^)? (`collector` $collector^)?
-    (`scale_d` $scale_d^)? attr-dict `:` type($d) `,` type($a)
+    (`collector_b` $collector_b^)? (`scale_d` $scale_d^)? attr-dict `:` type($d) `,` type($a)
     """
 
     def verify_(self) -> None:
@@ -153,6 +154,7 @@ class MmaOp(CtaGroupOp):
             scale_b=tensor_operand(self.scales[1], depth) if self.scales else None,
             collector_buffer=None if self.collector is None else self._buffer,
             collector_usage=None if self.collector is None else self.collector.data.value,
+            collector_b=None if self.collector_b is None else self.collector_b.data.value,
             ashift=self.ashift is not None,
             disable_output_lane=len(self.disable_lanes) or None,
             scale_input_d=None if self.scale_d is None else self.scale_d.value.data,
@@ -198,6 +200,7 @@ class MmaOp(CtaGroupOp):
             f".{self.group}.kind::{self.kind.data.value}{f'.block_scale{vector_size}' if self.scales else ''}",
             "" if self.ashift is None else ".ashift",
             "" if self.collector is None else f".collector::{self._buffer}::{self.collector.data.value}",
+            "" if self.collector_b is None else f".collector::b::{self.collector_b.data.value}",
         )
         operands = [address(reg, self.d), reg.imm(self.a) if self.a.type == i64 else address(reg, self.a)]
         operands.append(reg.imm(self.b))

@@ -246,7 +246,11 @@ def _check_capacity(instructions: list[Tcgen05Op]) -> None:
 
 def _check_collectors(products: list[tuple[Tcgen05Op, Mma]], flow: ControlFlow) -> None:
     """A collector buffer that is used has been filled (PTX ISA, "tcgen05.mma: .collector_usage")."""
-    usages = [(op, product.collector_buffer, product.collector_usage) for op, product in products]
+    usages = [
+        (op, buffer, usage)
+        for op, product in products
+        for buffer, usage in ((product.collector_buffer, product.collector_usage), ("b", product.collector_b))
+    ]
     for op, buffer, usage in usages:
         if usage not in ("use", "lastuse"):
             continue

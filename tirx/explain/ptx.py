@@ -122,15 +122,18 @@ def explain_ptx(text: str) -> PtxReport:
 _Told = tuple[list[tuple[str, Explanation]], list[str]]
 
 
-def _collector(modifiers: Sequence[str]) -> tuple[str | None, str | None]:
-    """Returns buffer and usage of the collector, if there is one. Raises TensorProductError for other words."""
-    found = next((part for part in modifiers if part.startswith("collector::")), None)
-    if found is None:
-        return None, None
-    words = found.split("::")[1:]
-    if len(words) != 2:
-        raise TensorProductError(f"expected .collector::BUFFER::USAGE, found '.{found}'")
-    return words[0], words[1]
+def _collectors(modifiers: Sequence[str]) -> dict[str, str]:
+    """Returns buffers and usages of collectors. Raises TensorProductError for other words."""
+    found: dict[str, str] = {}
+    for part in modifiers:
+        match part.split("::"):
+            case ["collector", buffer, usage]:
+                found[buffer] = usage
+            case ["collector", *_]:
+                raise TensorProductError(f"expected .collector::BUFFER::USAGE, found '.{part}'")
+            case _:
+                pass
+    return found
 
 
 class _Reader:
@@ -171,7 +174,9 @@ class _Reader:
         mask = self.word(instruction, len(operands) - 1, 64) if ws and last else None
         disabled = next((len(operand.items) for operand in operands if isinstance(operand, Vector)), None)
         scale = operands[-1] if last and not ws and not scaled else None
-        buffer, usage = _collector(modifiers)
+        collectors = _collectors(modifiers)
+        of_b = collectors.pop("b", None)
+        buffer, usage = next(iter(collectors.items()), (None, None))
         vector = next((part for part in modifiers if part.startswith(("scale_vec::", "block16", "block32"))), None)
         a_word, b_word = self.word(instruction, 1, 64), self.word(instruction, 2, 64)
         in_tmem = isinstance(_operand(instruction, 1), Address)
@@ -188,6 +193,7 @@ class _Reader:
             mask=None if mask is None else mask.value,
             collector_buffer=buffer,
             collector_usage=usage,
+            collector_b=of_b,
             ashift="ashift" in modifiers,
             disable_output_lane=disabled,
             scale_input_d=_constant(scale),

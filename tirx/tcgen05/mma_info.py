@@ -36,7 +36,7 @@ K_BITS = 256
 
 FORM_FEATURES = (
     *(feature for kind in KINDS if (feature := f"tcgen05.kind::{kind}") in FEATURES),
-    *("tcgen05.scale_input_d", "tcgen05.sparse_mxf4"),
+    *("tcgen05.scale_input_d", "tcgen05.collector::b", "tcgen05.sparse_mxf4"),
     *dict.fromkeys(vector.feature for vector in SCALE_VECTORS),
 )
 """Rows of `tirx.hw.features` that some forms need besides `tcgen05`."""
@@ -92,7 +92,8 @@ class Mma:
     - `a`, `b`, `d`, `sparse_metadata`, `scale_a`, `scale_b`: the operands;
     - `descriptor`: the instruction descriptor, or its 32 bits;
     - `masked`: whether there is a zero-column mask operand; `mask`: its value, or its 64 bits;
-    - `collector_buffer` (`a`, `b0` to `b3`) and `collector_usage`, None when left out; `ashift`;
+    - `collector_buffer` (`a`, `b0` to `b3`) and `collector_usage`, `collector_b` (the usage of the buffer of B without
+      `ws`), None when left out; `ashift`;
     - `disable_output_lane`: number of registers of that operand, None when left out;
     - `scale_input_d`: exponent, None when left out;
     - `target` (`sm_100a`) and `ptx`, the version of the module.
@@ -114,6 +115,7 @@ class Mma:
     scale_b: TmemOperand | None = None
     collector_buffer: str | None = None
     collector_usage: str | None = None
+    collector_b: str | None = None
     ashift: bool = False
     disable_output_lane: int | None = None
     scale_input_d: int | None = None
@@ -153,10 +155,16 @@ class MmaInfo:
         extra = {
             f"tcgen05.kind::{self.kind.name}": f"tcgen05.kind::{self.kind.name}" in FEATURES,
             "tcgen05.scale_input_d": self.mma.scale_input_d is not None,
+            "tcgen05.collector::b": self.mma.collector_b is not None,
             "tcgen05.sparse_mxf4": self.mma.sparse and self.kind.is_packed,
         }
         scaling = () if self.scale_vector is None else (self.scale_vector.feature,)
         return ("tcgen05", *(feature for feature, needed in extra.items() if needed), *scaling)
+
+    @property
+    def collector_usages(self) -> str:
+        """What collectors are used for, as it is written."""
+        return " and ".join(usage for usage in (self.mma.collector_usage, self.mma.collector_b) if usage is not None)
 
     @cached_property
     def scale_vector(self) -> ScaleVector | None:

@@ -401,8 +401,8 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
     _Row(
         "collector-usage",
         _MMA,
-        lambda i: i.mma.collector_usage is not None and i.mma.collector_usage not in COLLECTOR_USAGES,
-        "expected a collector usage fill, use, lastuse or discard, found {i.mma.collector_usage}",
+        lambda i: not {i.mma.collector_usage, i.mma.collector_b} <= {None, *COLLECTOR_USAGES},
+        "expected a collector usage fill, use, lastuse or discard, found {i.collector_usages}",
         "leave it out for discard",
     ),
     _Row(
@@ -411,6 +411,13 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
         lambda i: i.mma.collector_buffer is not None and i.mma.collector_buffer not in COLLECTOR_BUFFERS[i.mma.ws],
         "expected collector buffer a, or b0 to b3 with .ws, found {i.mma.collector_buffer} on {i.variant}",
         "name a buffer of this instruction",
+    ),
+    _Row(
+        "collector-b",
+        _MMA,
+        lambda i: i.mma.collector_b is not None and i.mma.ws,
+        "expected collector buffers b0 to b3 on {i.variant}, found .collector::b::{i.mma.collector_b}",
+        "name one of them: the buffer b is that of tcgen05.mma without .ws",
     ),
     _Row(
         "disable-output-lane-form",

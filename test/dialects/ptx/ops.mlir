@@ -134,7 +134,7 @@ ptx.entry @memory_and_sync(a : u64) target("sm_90") {
 // CHECK-NEXT:   tcgen05.fence after_thread_sync
 // CHECK-NEXT:   tcgen05.mma f16 %t, %d, %d, %t, %p : i32, i64
 // CHECK-NEXT:   tcgen05.mma tf32 %t, %t, %d, %t, %p sparse(%t : i32) disable_lanes(%t, %t, %t, %t) ashift collector discard scale_d 4 : i32, i32
-// CHECK-NEXT:   tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill : i32, i64
+// CHECK-NEXT:   tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill collector_b use : i32, i64
 // CHECK-NEXT:   tcgen05.mma ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse(%t : i32) buffer "b1" collector lastuse : i32, i64
 // CHECK-NEXT:   tcgen05.commit %t multicast %m
 // CHECK-NEXT:   tcgen05.dealloc %t columns 64
@@ -156,7 +156,7 @@ ptx.entry @tensor_cores(x : f64, t : u32, d : u64) target("sm_100a") {
   tcgen05.fence after_thread_sync
   tcgen05.mma f16 %t, %d, %d, %t, %p : i32, i64
   tcgen05.mma tf32 %t, %t, %d, %t, %p sparse(%t : i32) disable_lanes(%t, %t, %t, %t) ashift collector discard scale_d 4 : i32, i32
-  tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill : i32, i64
+  tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill collector_b use : i32, i64
   tcgen05.mma ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse(%t : i32) buffer "b1" collector lastuse : i32, i64
   tcgen05.commit %t multicast %m
   tcgen05.dealloc %t columns 64

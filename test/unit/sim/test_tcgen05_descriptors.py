@@ -111,6 +111,8 @@ _COLLECTING = [
     (Product("f8f6f4", "e4m3", "e5m2", 256, 32, ctas=2, steps=1), "a"),
     (Product("f16", "f16", "f16", 32, 64, weight_stationary=True, steps=1), "b0"),
     (Product("tf32", "tf32", "tf32", 64, 64, weight_stationary=True, steps=1, sparse=True), "b3"),
+    (Product("f16", "f16", "f16", 128, 32, steps=1, target="sm_107a"), "b"),
+    (Product("f8f6f4", "e4m3", "e5m2", 256, 32, ctas=2, steps=1, target="sm_107a"), "b"),
 ]
 
 
@@ -157,7 +159,7 @@ def test_collectors(product: Product, buffer: str):
         return _sequence(case.text, *(f"{buffer}::{usage}" if usage else "" for usage in usages))
 
     good = text("fill", "use", "lastuse", "fill", "use", "discard")
-    assert assemble(good, "sm_100a").ok
+    assert assemble(good.replace(".version 8.8", ".version 9.4"), product.target).ok
     assert np.array_equal(case.run(good), 6 * case.expected)
     for usages in (("use",), ("fill", "lastuse", "use"), ("fill", "discard", "lastuse"), ("discard", "use")):
         with pytest.raises(SimError, match=f"collector::{buffer}::(last)?use: expected a fill of the buffer before"):
@@ -181,6 +183,19 @@ def test_another_operand_is_not_in_the_collector():
         case.run(text[:last] + "add.s64 %y0, %y0, 8;\n" + text[last:])
     # Another B does no harm.
     assert case.run(text[:last] + text[last:].replace("%y1", "%y0", 1)).shape == case.expected.shape
+
+
+def test_collectors_of_a_and_b_are_apart():
+    """On targets that have both: each keeps its operand, whatever the other one does."""
+    case = build(_COLLECTING[7][0])
+    text = _sequence(case.text, "a::fill.collector::b::fill", "a::discard.collector::b::use", "b::lastuse")
+    assert assemble(text.replace(".version 8.8", ".version 9.4"), "sm_107a").ok
+    assert np.array_equal(case.run(text), 3 * case.expected)
+    last = text.rindex("tcgen05.mma")
+    with pytest.raises(SimError, match="collector::b::lastuse: the buffer was filled with another operand"):
+        case.run(text[:last] + "add.s64 %y1, %y1, -8;\n" + text[last:])
+    with pytest.raises(SimError, match="tcgen05.collector::b does not exist on sm_100a; supported on sm_107a"):
+        case.run(text.replace("sm_107a", "sm_100a"))
 
 
 def test_an_operand_that_changes_is_not_in_the_collector():

@@ -34,8 +34,11 @@ MODIFIER_CASES: Cases = {
         [from_tmem(ashift=True, collector_usage="lastuse"), from_tmem(collector_usage="fill")],
     ),
     "collector-usage": (
-        [(mma(collector_usage="keep"), "expected a collector usage fill, use, lastuse or discard, found keep")],
-        [mma(collector_usage="fill")],
+        [
+            (mma(collector_usage="keep"), "expected a collector usage fill, use, lastuse or discard, found keep"),
+            (mma(collector_usage="use", collector_b="keep", target="sm_107a"), "found use and keep"),
+        ],
+        [mma(collector_usage="fill", collector_b="use", target="sm_107a")],
     ),
     "collector-buffer": (
         [
@@ -44,6 +47,15 @@ MODIFIER_CASES: Cases = {
             (ws(collector_buffer="b4"), "found b4"),
         ],
         [mma(collector_buffer="a", collector_usage="use"), ws(collector_buffer="b3", collector_usage="fill")],
+    ),
+    "collector-b": (
+        [
+            (
+                ws(collector_b="fill", target="sm_107a"),
+                "expected collector buffers b0 to b3 on tcgen05.mma.ws.* found .collector::b::fill",
+            )
+        ],
+        [mma(collector_b="lastuse", target="sm_107a")],
     ),
     "disable-output-lane-form": (
         [

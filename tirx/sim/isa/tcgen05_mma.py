@@ -86,12 +86,16 @@ def _form(decoder: Decoder) -> MmaForm:
     buffers = _BUFFERS[weight_stationary]
     collector = decoder.take(*(f"collector::{buffer}::{name}" for buffer in buffers for name in OPERATIONS))
     _, buffer, usage = collector.split("::") if collector else ("", buffers[0], "discard")
+    of_b = None if weight_stationary else decoder.take(*(f"collector::b::{name}" for name in OPERATIONS))
+    if of_b is not None:
+        need_feature(decoder, "tcgen05.collector::b")
     if ashift and usage in _NOT_WITH_SHIFT:
         raise decoder.error(f".ashift cannot be combined with .collector::a::{usage}")
     counted = size is not None and size.startswith("scale_vec")
     for feature in _features(kind, sparse, size):
         need_feature(decoder, feature)
-    return MmaForm(kind, weight_stationary, sparse, pair, block, counted, ashift, buffer, usage)
+    usage_b = "discard" if of_b is None else of_b.rpartition("::")[2]
+    return MmaForm(kind, weight_stationary, sparse, pair, block, counted, ashift, buffer, usage, usage_b)
 
 
 def _disabled_lanes(decoder: Decoder, form: MmaForm, rest: list[Operand]) -> list[Source]:

@@ -34,7 +34,7 @@ class MmaForm:
 
     `pair` is cta_group::2: every address is of both CTAs. `block`: elements of a dense A that share a scale factor, 0
     if the kind has none; `counted` if it is written as the number of factors. `collector` is the buffer that `usage` is
-    about.
+    about; `usage_b` is that of the buffer b, without .ws.
     """
 
     kind: str
@@ -46,6 +46,7 @@ class MmaForm:
     ashift: bool
     collector: str
     usage: str
+    usage_b: str = "discard"
 
     @property
     def name(self) -> str:
@@ -93,11 +94,13 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     a = _joined(parts)
     kept = None if operands.metadata is None else np.concatenate(selected)
     b, zero, shift = _b(ctas, thread, operands, fields, what)
-    if form.usage == "discard":
-        ctas[0].collectors.discard(form.collector)
-    else:
-        collected = _collected(form, operands, fields, a, b, zero, shift)
-        ctas[0].collectors.apply(form.collector, form.usage, collected, what)
+    of_b = form.weight_stationary
+    for buffer, usage, is_b in ((form.collector, form.usage, of_b), ("b", form.usage_b, True)):
+        if usage == "discard":
+            ctas[0].collectors.discard(buffer)
+        else:
+            collected = _collected(form, operands, fields, b if is_b else a, is_b, zero, shift)
+            ctas[0].collectors.apply(buffer, usage, collected, what)
     factors = None
     if operands.scale_factors is not None:
         factors = _scale_factors(ctas, thread, form, operands, fields, path)
@@ -189,14 +192,20 @@ def _cells(path: DataPath, n: int, base_lane: int, column: int) -> tuple[Array, 
 
 
 def _collected(
-    form: MmaForm, operands: MmaOperands, fields: InstructionDescriptor, a: Array, b: Array, zero: Mask, shift: int
+    form: MmaForm,
+    operands: MmaOperands,
+    fields: InstructionDescriptor,
+    rows: Array,
+    is_b: bool,
+    zero: Mask,
+    shift: int,
 ) -> Collected:
-    """Returns the operand that a collector buffer keeps: A, or B with .ws."""
-    if form.weight_stationary:
+    """Returns the operand, A or B, that a collector buffer keeps."""
+    if is_b:
         key = (operands.b, form.kind, fields.b, fields.n, fields.transpose_b, form.sparse)
-        return Collected(key, shift, b, ~zero)
+        return Collected(key, shift, rows, ~zero)
     key = (operands.a, operands.a_in_tensor_memory, form.kind, fields.a, fields.m, fields.transpose_a, form.sparse)
-    return Collected(key, 0, a, np.ones(len(a), np.bool_))
+    return Collected(key, 0, rows, np.ones(len(rows), np.bool_))
 
 
 def _shift_a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescriptor, what: str) -> None:

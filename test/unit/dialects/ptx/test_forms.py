@@ -128,6 +128,10 @@ def _dense_and_sparse() -> Iterator[PTXInstruction]:
             scale_d=scale,
             sparse_metadata=sparse,
         )
+    for kind, a, sparse, collector, of_b in product(KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), COLLECTORS, COLLECTORS):
+        yield MmaOp(
+            *(kind, WORD, a, WIDE, OTHER, PREDICATE), collector=collector, collector_b=of_b, sparse_metadata=sparse
+        )
 
 
 def _block_scaled() -> Iterator[PTXInstruction]:
