@@ -14,13 +14,15 @@ compiled: examples and generated ones. Those programs are compiled and, if PTX o
   proved, is an error (`TIRX_STRICT_SCHEDULE`);
 - agrees: all programs do what they mean, with other PTX;
 - no end: a program takes more than a minute; no effect: all programs are compiled as before;
+- harmless: as `agrees`, and `harmless_mutants.txt` says why no result changes;
 - same code: launches are as before, and ptxas makes of the PTX of every program the machine code that it made before,
   prefetches apart, which change no result.
 
-The first 60 with an effect count. The right pass is one in which the function makes or moves operations. Programs that
-are refused are compiled again with `--verify-lowering`, which names the first pass that changes results, or the pass
-that ends with an error. What is said of a fault behind the last pass that keeps tiles, or by a check, is the span of
-passes from the last one on behind which the program does what it means. `--diffs` prints the mutants that agree.
+The first 60 with an effect that are not harmless count. The right pass is one in which the function makes or moves
+operations. Programs that are refused are compiled again with `--verify-lowering`, which names the first pass that
+changes results, or the pass that ends with an error. What is said of a fault behind the last pass that keeps tiles, or
+by a check, is the span of passes from the last one on behind which the program does what it means. `--diffs` prints the
+mutants that agree.
 """
 
 from __future__ import annotations
@@ -56,8 +58,9 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("scalars", "copies", "layouts", "products", "rings", "kernels")
 KINDS = ("comparison", "number", "operator", "statement")
 FAULTS = 60
-NO_FAULTS = ("no effect", "same code")
+NO_FAULTS = ("no effect", "same code", "harmless")
 """Outcomes of mutants that are no faults for the 40 programs."""
+HARMLESS = Path(__file__).with_name("harmless_mutants.txt")
 _SECONDS = 60
 """CPU time of a program, of which its launches get a small part."""
 
@@ -316,10 +319,28 @@ def _diff(mutant: Mutant) -> str:
     return "\n".join(list(difflib.unified_diff(before, mutant.source.splitlines(), n=2, lineterm=""))[2:])
 
 
+def _changed_lines(mutant: Mutant) -> tuple[str, ...]:
+    """Returns the first line that a mutant replaces, and the first in its place."""
+    lines = _diff(mutant).splitlines()[1:]
+    return tuple(next(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+")
+
+
+def _judged(mutant: Mutant, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the result, or that somebody has read why the change of a mutant that agrees is harmless."""
+    if result["outcome"] != "agrees":
+        return result
+    for line in HARMLESS.read_text().splitlines():
+        *which, why = line.split(" | ")
+        if which == [mutant.path, mutant.function, *_changed_lines(mutant)]:
+            return {"outcome": "harmless", "said": why}
+    return result
+
+
 def _report(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]], diffs: bool) -> None:
     from tirx.passes.registry import PASS_SUMMARIES
 
     order = list(PASS_SUMMARIES)
+    done = {n: (mutant, _judged(mutant, result)) for n, (mutant, result) in done.items()}
     counted = [n for n in sorted(done) if done[n][1]["outcome"] not in NO_FAULTS][:FAULTS]
     with_effect = [done[n] for n in counted]
     missing = counted[-1] + 1 - sum(n <= counted[-1] for n in done) if counted else 0
@@ -331,8 +352,11 @@ def _report(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]], diffs: bool) -
         words = f"{result.get('program')}: {result.get('kind')} {result.get('named')}: {result.get('said')}"
         words = words if "named" in result else ", ".join(result.get("others", ()))
         print(f"{result['outcome']}: {mutant.path}: {mutant.function}: {words}")
-        if result["outcome"] in ("agrees", "no end") and diffs:
-            print(_diff(mutant))
+    for mutant, result in done.values():  # those behind the last one that counts, too
+        if diffs and result["outcome"] in ("agrees", "no end"):
+            print(f"{result['outcome']}: {mutant.path}: {mutant.function}:\n{_diff(mutant)}")
+        elif result["outcome"] == "harmless":
+            print(f"harmless: {mutant.path}: {mutant.function}: {_changed_lines(mutant)[0]}: {result['said']}")
     none = Counter(str(result["outcome"]) for _, result in done.values() if result["outcome"] in NO_FAULTS)
     counts = ", ".join(f"{count} {name}" for name, count in sorted(none.items()))
     print(f"{len(done)} mutants, {counts}; {missing} of those up to the last fault had no time")
