@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects.builtin import I32, I64, ArrayAttr, IndexType, IntegerAttr, IntegerType, Signedness, f32
+from xdsl.dialects.builtin import (
+    I32,
+    I64,
+    ArrayAttr,
+    FloatTF32Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    f32,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -40,11 +50,9 @@ def scalar_type(element: Attribute) -> Attribute:
 
     That is the element type, but integers have no sign of their own there, as `arith` wants them, and tf32 is f32.
     """
-    match element:
-        case IntegerType(signedness=sign, width=width) if sign.data is not Signedness.SIGNLESS:
-            return IntegerType(width.data)
-        case _:
-            return f32 if str(element) == "tf32" else element
+    if type(element) is IntegerType and element.signedness.data is not Signedness.SIGNLESS:
+        return IntegerType(element.width.data)
+    return f32 if type(element) is FloatTF32Type else element
 
 
 def require_readable(type_: TileType) -> None:

@@ -24,8 +24,8 @@ OpT = TypeVar("OpT", bound=Operation)
 
 def constant_value(value: SSAValue) -> int | None:
     """The value of an integer `arith.constant`, None for anything else."""
-    if isinstance(op := value.owner, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
+    if type(op := value.owner) is arith.ConstantOp and isinstance(number := op.value, IntegerAttr):
+        return number.value.data
     return None
 
 

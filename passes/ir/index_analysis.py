@@ -9,7 +9,7 @@ from math import gcd
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
 from tirx.dialects.formula import Call, Formula, lookups
@@ -115,11 +115,7 @@ def _ranges(
 
 
 def _width(value: SSAValue) -> int:
-    match value.type:
-        case IntegerType(width=width):
-            return width.data
-        case _:
-            return INDEX_BITS
+    return type_.width.data if type(type_ := value.type) is IntegerType else INDEX_BITS
 
 
 def _loop_of(value: SSAValue) -> scf.ForOp | None:
@@ -177,35 +173,40 @@ def _cast(op: Operation, source: Integers, width: int) -> Integers:
 
 def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
     width = _width(value)
-    if (constant := constant_value(value)) is not None:
-        return Integers.of(constant, width)
+    if isinstance(value, OpResult):
+        return _derive_result(value.op, width, value, known)
     if (loop := _loop_of(value)) is not None:
         return _induction_range(known[loop.lb], known[loop.ub], constant_value(loop.step))
     if (extent := _extent_of(value)) is not None:
         high = extent if isinstance(extent, int) else known[extent].high
         return Integers.within(0, None if high is None else max(high - 1, 0), width)
-    match value.owner:
-        case CtaRankOp() as op:
-            kernel = enclosing(op, KernelOp)
+    return Integers(width)
+
+
+def _derive_result(op: Operation, width: int, value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
+    kind = type(op)
+    if (constant := constant_value(value)) is not None:
+        return Integers.of(constant, width)
+    if (by_constant := _BY_CONSTANT.get(kind)) is not None:
+        return _derive_by_constant(op, by_constant, known[op.operands[0]], width)
+    if (join := _JOINED.get(kind)) is not None:
+        return _multiples(join(*(known[each] for each in op.operands[-2:])))
+    if kind is arith.IndexCastOp or kind in _EXTENSIONS:
+        return _cast(op, known[op.operands[0]], width)
+    if (binary := _BINARY.get(kind)) is not None:
+        lhs, rhs = op.operands
+        left, right = known[lhs], known[rhs]
+        found = binary(left, right)
+        signed = kind is arith.SubiOp or min(left.least, right.least) < 0
+        # The ends of x - x / 4 * 4 are not those of the operands, which are not reached together.
+        return _multiples(found) if signed and _share_a_source(lhs, rhs) else found
+    if isinstance(op, CtaRankOp | BlockIdOp):
+        kernel = enclosing(op, KernelOp)
+        if isinstance(op, CtaRankOp):
             return Integers.within(0, (MOST_BLOCKS if kernel is None else kernel.cluster_size) - 1, width)
-        case BlockIdOp() as op:
-            kernel = enclosing(op, KernelOp)
-            grid = None if kernel is None else kernel.grid_dims
-            return Integers.within(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1, width)
-        case Operation() as op if (by_constant := _BY_CONSTANT.get(type(op))) is not None:
-            return _derive_by_constant(op, by_constant, known[op.operands[0]], width)
-        case Operation() as op if (join := _JOINED.get(type(op))) is not None:
-            return _multiples(join(*(known[each] for each in op.operands[-2:])))
-        case arith.IndexCastOp() | arith.ExtSIOp() | arith.ExtUIOp() as op:
-            return _cast(op, known[op.input], width)
-        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() as op:
-            left, right = known[op.lhs], known[op.rhs]
-            found = _BINARY[type(op)](left, right)
-            signed = isinstance(op, arith.SubiOp) or min(left.least, right.least) < 0
-            # The ends of x - x / 4 * 4 are not those of the operands, which are not reached together.
-            return _multiples(found) if signed and _share_a_source(op.lhs, op.rhs) else found
-        case _:
-            return Integers(width)
+        grid = None if kernel is None else kernel.grid_dims
+        return Integers.within(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1, width)
+    return Integers(width)
 
 
 _MOST_VALUES = 64

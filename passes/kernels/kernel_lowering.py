@@ -23,7 +23,7 @@ from tirx.passes.copies.clipping import Clip
 from tirx.passes.copies.index_tiles import IndexTiles
 from tirx.passes.copies.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, is_whole
 from tirx.passes.copies.tensor_map_parameters import TensorMapParameters
-from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.register_values import held_tile, no_register
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.scheduled import require_lowered
@@ -200,8 +200,7 @@ class Place(tirx.ThreadLowering):
                 self.kernel.registers[old] = registers
             else:
                 (new,) = registers
-                new.name_hint = new.name_hint or old.name_hint
-                old.replace_all_uses_with(new)
+                replace_uses(old, new)
 
     def expanded(self, values: Sequence[SSAValue]) -> list[SSAValue]:
         """Returns the values with every register tile replaced by its registers."""

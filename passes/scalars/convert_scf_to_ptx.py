@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
-from tirx.passes.ir.emitter import erase
+from tirx.passes.ir.emitter import erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
 from tirx.rules import NoFormError, StageError
 
@@ -89,18 +89,14 @@ def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tup
 def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
     """Erases `op`, whose results are `values`."""
     for result, value in zip(op.results, values, strict=True):
-        if value.name_hint is None:
-            value.name_hint = result.name_hint
-        result.replace_all_uses_with(value)
+        replace_uses(result, value)
     erase(op)
 
 
 def _take_arguments(block: Block, values: Sequence[SSAValue]) -> None:
     """Replaces the arguments of `block` by values that dominate it."""
     for argument, value in zip(block.args, values, strict=True):
-        if value.name_hint is None:
-            value.name_hint = argument.name_hint
-        argument.replace_all_uses_with(value)
+        replace_uses(argument, value)
     for argument in reversed(block.args):
         block.erase_arg(argument)
 

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
 from tirx.copy.slots import source_slots
+from tirx.dialects.definition import built
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.packed import (
@@ -176,15 +177,10 @@ class MapEmission:
 
     def _clone(self, op: Operation, operands: Sequence[SSAValue], type_: Attribute | None = None) -> SSAValue:
         """One operation on scalars, of another type if one is given, for the passes that lower arith and math."""
-        clone = op.create(
-            operands=operands,
-            result_types=[type_ or result.type for result in op.results],
-            properties=op.properties,
-            attributes=op.attributes,
-        )
-        clone.location = op.location
-        at = Emitter(self.emit.point, op.location)
-        return at(clone).results[0]
+        types = [type_ or result.type for result in op.results]
+        clone = self.emit(built(type(op), operands, types, op.properties))
+        clone.attributes, clone.location = dict(op.attributes), op.location
+        return clone.results[0]
 
     def _value(self, value: SSAValue, values: Mapping[SSAValue, _Two]) -> _Two:
         if value in values:

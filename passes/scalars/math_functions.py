@@ -14,7 +14,7 @@ from tirx.dialects import ptx
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.functions import Function
 from tirx.layout.arrays import np
-from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.rules import NoFormError
 
@@ -65,17 +65,17 @@ def lower_math(op: Operation) -> None:
     if (count := _COUNTS.get(type(op))) is not None:
         if type_ != i32:
             raise NoFormError(op, f"expected '{op.name}' on i32, found {type_}")
-        op.results[0].replace_all_uses_with(count(Emitter.before(op), op.operands[0]))
+        replace_uses(op.results[0], count(Emitter.before(op), op.operands[0]))
         erase(op)
         return
-    supported = {rule.name for rule in (*_DIRECT, *_FUNCTIONS, *_COUNTS)}
     if type(op) not in _DIRECT and type(op) not in _FUNCTIONS:
+        supported = {rule.name for rule in (*_DIRECT, *_FUNCTIONS, *_COUNTS)}
         raise NoFormError(op, f"no PTX form for '{op.name}'; convert-math-to-ptx lowers {', '.join(sorted(supported))}")
     if type_ not in (f16, bf16, f32, f64):
         raise NoFormError(op, f"expected '{op.name}' on f16, bf16, f32 or f64, found {type_}")
     compute = _Compute(Emitter.before(op), op)
     replacement = compute.run()
-    op.results[0].replace_all_uses_with(replacement)
+    replace_uses(op.results[0], replacement)
     erase(op)
 
 
