@@ -89,6 +89,42 @@ class MaxOp(BinaryInstruction):
     nan = opt_prop_def(UnitAttr)
 
 
+def _of_bytes(name: str) -> tuple[Form, ...]:
+    """The forms of an instruction on the four bytes of a register."""
+    return (
+        form(f"{name}.s8x4", i32, i32="packed_integers"),
+        form(f"{name}.u8x4", i32, flags="unsigned", i32="packed_integers"),
+    )
+
+
+@row("add.x4", *_of_bytes("add"))
+class AddX4Op(BinaryInstruction):
+    """`add.s8x4`, `add.u8x4`: the four bytes of two registers, each by itself; sums wrap (PTX ISA, "add")."""
+
+    unsigned = opt_prop_def(UnitAttr)
+
+
+@row("sub.x4", *_of_bytes("sub"))
+class SubX4Op(BinaryInstruction):
+    """`sub.s8x4`, `sub.u8x4`: as `ptx.add.x4`."""
+
+    unsigned = opt_prop_def(UnitAttr)
+
+
+@row("min.x4", *_of_bytes("min"))
+class MinX4Op(BinaryInstruction):
+    """`min.s8x4`, `min.u8x4`: the lesser of each two bytes."""
+
+    unsigned = opt_prop_def(UnitAttr)
+
+
+@row("max.x4", *_of_bytes("max"))
+class MaxX4Op(BinaryInstruction):
+    """`max.s8x4`, `max.u8x4`: the greater of each two bytes."""
+
+    unsigned = opt_prop_def(UnitAttr)
+
+
 @row("and", form("and.{b}", *BITS))
 class AndOp(BinaryInstruction):
     """`and.b32`, `and.pred`."""

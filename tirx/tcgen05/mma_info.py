@@ -163,7 +163,7 @@ class MmaInfo:
 
     @property
     def collector_usages(self) -> str:
-        """What collectors are used for, as it is written."""
+        """Usages of the collectors, as they are written."""
         return " and ".join(usage for usage in (self.mma.collector_usage, self.mma.collector_b) if usage is not None)
 
     @cached_property

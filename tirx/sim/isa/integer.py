@@ -16,6 +16,9 @@ _INTEGERS = tuple(TYPES[name] for name in ("u16", "u32", "u64", "s16", "s32", "s
 _SIGNED = tuple(TYPES[name] for name in ("s16", "s32", "s64"))
 # Pairs of 16-bit integers in a 32-bit register (sm_90).
 _PACKED = {"u16x2": TYPES["u16"], "s16x2": TYPES["s16"]}
+# Four bytes in a 32-bit register, and the targets that have them (PTX ISA 9.2 and 9.4, "add", "sub", "min", "max").
+_BYTES = {"u8x4": TYPES["u8"], "s8x4": TYPES["s8"]}
+_BYTES_TARGETS = ("sm_107a", "sm_107f", "sm_120a", "sm_120f", "sm_121a", "sm_121f")
 _ADDITIVE: dict[str, Binary] = {"add": np.add, "sub": np.subtract}
 _EXTREMA: dict[str, Binary] = {"min": np.minimum, "max": np.maximum}
 _OTHER_FAMILIES = ("f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "f32x2")
@@ -28,7 +31,13 @@ def _is_float(decoder: Decoder) -> bool:
 
 
 def _packed(decoder: Decoder, function: Binary) -> Step:
-    lane_type = _PACKED[decoder.modifiers.pop()]
+    name = decoder.modifiers.pop()
+    if name in _BYTES and decoder.symbols.target not in _BYTES_TARGETS:
+        supported = ", ".join(_BYTES_TARGETS)
+        raise decoder.error(
+            f".{name} does not exist on {decoder.symbols.target or 'no target'}; supported on {supported}"
+        )
+    lane_type = (_PACKED | _BYTES)[name]
     decoder.finish(3)
     dtype = lane_type.dtype
 
@@ -43,7 +52,7 @@ def _add(decoder: Decoder) -> Step:
     if _is_float(decoder):
         return floating.arithmetic(decoder)
     function = _ADDITIVE[decoder.root]
-    if decoder.root == "add" and decoder.last in _PACKED:
+    if decoder.last in _BYTES or (decoder.root == "add" and decoder.last in _PACKED):
         return _packed(decoder, function)
     if decoder.flag("cc"):
         return _carry(decoder, reads=False, writes=True)
@@ -214,7 +223,7 @@ def _min(decoder: Decoder) -> Step:
         return np.maximum(function(a, b), 0)
 
     clamped: Binary = nonnegative if relu else function
-    if decoder.last in _PACKED:
+    if decoder.last in _PACKED or decoder.last in _BYTES:
         if relu and decoder.last != "s16x2":
             raise decoder.error("expected .s16x2 or .s32 with .relu")
         return _packed(decoder, clamped)
