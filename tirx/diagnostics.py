@@ -67,8 +67,7 @@ class Facts:
 
 
 def places(location: Attribute, why: str = "here") -> Iterator[Note]:
-    """
-    Yields the places in files that `location` leads to, the innermost first, with what they have to do with it:
+    """Yields the places in files that `location` leads to, the innermost first, with what they have to do with it:
     for a `CallSiteLoc` the callee and then its caller, for a `FusedLoc` its parts in order.
     """
     match location:

@@ -20,8 +20,7 @@ _PLACEHOLDER = re.compile(r"\$(\d*)")
 
 
 class _Inline(PTXInstruction, abc.ABC):
-    """
-    Statements in which `$0`, `$1`, ... are the registers of the results and then of the inputs.
+    """Statements in which `$0`, `$1`, ... are the registers of the results and then of the inputs.
 
     `needs` names rows of `tirx.hw.features.FEATURES`, by which a target that lacks them is refused and the PTX version
     follows. The text is checked by `ptxas` only; registers of its own stand in a block, `{ .reg .b32 t; ... }`.

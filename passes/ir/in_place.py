@@ -90,8 +90,7 @@ def _behind(block: Block | None, origin: Block | None) -> set[Block]:
 
 
 def _is_later(user: Operation, op: Operation, behind: set[Block], positions: dict[Operation, int]) -> bool:
-    """
-    Returns True if `user` may be executed after `op`, which the blocks `behind` follow. `positions` of operations in
+    """Returns True if `user` may be executed after `op`, which the blocks `behind` follow. `positions` of operations in
     their blocks are found where they are missing.
     """
     if user.parent is not op.parent or user.parent is None:

@@ -54,8 +54,7 @@ class TirxChoosePass(TirxSpecializePass):
 def ranked_values(
     kernel: KernelOp, given: Values, shapes: Mapping[int, Sequence[int]] | None = None
 ) -> Sequence[_Ranked]:
-    """
-    Combinations of candidates of a kernel that multiplies tiles, the fastest one first by the timing model.
+    """Combinations of candidates of a kernel that multiplies tiles, the fastest one first by the timing model.
 
     `given` values hold; `shapes` are those of arguments, by number. Empty for another kernel, and one without a target.
     Not all of them need be programs: see `verify_bound`.

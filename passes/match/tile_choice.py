@@ -93,8 +93,7 @@ class TileChoice:
 
 @dataclass(frozen=True)
 class Operands:
-    """
-    A product D = A B^T: M, N and K, None where only a launch knows; the types of A, B, sums and D.
+    """A product D = A B^T: M, N and K, None where only a launch knows; the types of A, B, sums and D.
 
     `exchanged`: D is in memory with its dimensions swapped.
     """
@@ -128,8 +127,7 @@ class Operands:
 def choose_tiles(
     operands: Operands, target: Target, parts: Sequence[int] = (1,), slots: Sequence[int] = (MOST_SLOTS,)
 ) -> Sequence[TileChoice]:
-    """
-    The legal tiles of a product, the best one first; empty where the target has no instructions for its types.
+    """The legal tiles of a product, the best one first; empty where the target has no instructions for its types.
 
     `parts` of K and the most `slots` are candidates, too; of those, each tile is there with the best ones only.
     """
@@ -147,12 +145,7 @@ def choose_tiles(
 
 
 def _best(
-    operands: Operands,
-    target: Target,
-    tile: _Shape,
-    threads: int,
-    parts: Sequence[int],
-    slots: Sequence[int],
+    operands: Operands, target: Target, tile: _Shape, threads: int, parts: Sequence[int], slots: Sequence[int]
 ) -> TileChoice | None:
     """A tile with those parts of K and slots that take the least time."""
     rated = (rated_tile(operands, target, tile, threads, None, None, n, most) for n in parts for most in slots)

@@ -52,15 +52,14 @@ class TirxTileLinalgPass(ModulePass):
     rows of D become columns of a product of B and A (D^T = B A^T), whose sums are transposed in registers: instructions
     multiply 64 rows or more, but as few as 8 columns. `exchanged` asks for that beside a `tile`. Sums that begin at
     zero may be those of several parts of K (see `tirx-split-k`), and rings of small tiles have more slots, as the model
-    says; `parts` fixes the former. All
-    operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last
-    one of reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of
-    these count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order,
-    converted by `arith.extf` where types differ) become products, elementwise operations maps, reductions by addf,
-    maxnumf and minnumf loops. What one operation writes at a place the next may read at the same place: it stays in
-    registers, and a `memref.alloc` that only lives within the function is nowhere else. Operands whose dimensions
-    come in another order become arguments with strides, vectors that have one of two dimensions rows
-    (`memref<1x64xf32>`) or columns. Other functions stay.
+    says; `parts` fixes the former. All operations of a function have the same parallel dimensions, at most three.
+    `tile` cuts the last two (the last one of reductions) into the tiles of the blocks; the size behind them cuts the
+    reduction. Dimensions in front of these count a batch: a block works on one element of it. Contractions (`D += A B`,
+    each operand in either order, converted by `arith.extf` where types differ) become products, elementwise operations
+    maps, reductions by addf, maxnumf and minnumf loops. What one operation writes at a place the next may read at the
+    same place: it stays in registers, and a `memref.alloc` that only lives within the function is nowhere else.
+    Operands whose dimensions come in another order become arguments with strides, vectors that have one of two
+    dimensions rows (`memref<1x64xf32>`) or columns. Other functions stay.
     """
 
     name = "tirx-tile-linalg"
@@ -503,11 +502,10 @@ class _Tiling:
 
     def _contraction(self, step: Structured, factors: Sequence[int]) -> None:
         operands = [(step.inputs[i], step.dims[i]) for i in factors]
-        shared: list[SSAValue] = []
-        for operand, dims in operands:
-            shared.append(
-                self._alloc(self._shape(step, dims), memref_type(operand).element_type, tirx.MemorySpace.SHARED)
-            )
+        shared = [
+            self._alloc(self._shape(step, dims), memref_type(operand).element_type, tirx.MemorySpace.SHARED)
+            for operand, dims in operands
+        ]
         out = step.outputs[0]
         extents = self.extents[::-1] if self.exchanged else self.extents
         accumulator = self._alloc(extents, memref_type(out).element_type, tirx.MemorySpace.ACCUMULATOR)
@@ -606,10 +604,8 @@ class _Tiling:
         for value in results:
             _require_type(step.op, value.type)
         block.add_op(tirx.YieldOp(*results))
-        types = [
-            tirx.TileType.get(shape, memref_type(output).element_type, tirx.MemorySpace.REGISTER)
-            for output in step.outputs
-        ]
+        elements = [memref_type(output).element_type for output in step.outputs]
+        types = [tirx.TileType.get(shape, element, tirx.MemorySpace.REGISTER) for element in elements]
         return list(self.emit(tirx.MapOp(tiles, Region(block), types)).res)
 
     @staticmethod

@@ -23,8 +23,7 @@ MOST_OPERATIONS = 100_000
 """Operations of the tile program in a launch that is made up: more may never end."""
 
 _TILES = ((0, 0, 1), (7.5, 1.5, 0), (4.5, 1, 0), (1.5, 2.5, 0), (0, 1, 0), (2.5, 0, 1), (2, 1, 1), (1, 3, -1))
-"""
-Sizes by the tiles of views: tiles of dimensions that the innermost loop goes through, tiles of others, and elements
+"""Sizes by the tiles of views: tiles of dimensions that the innermost loop goes through, tiles of others, and elements
 beyond. Rings of a few slots go round, kernels that loop over tiles have several, and tiles are cut off.
 """
 
@@ -79,8 +78,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class _Walked:
-    """
-    Dimensions of memrefs that views walk through together, such as M of A and D.
+    """Dimensions of memrefs that views walk through together, such as M of A and D.
 
     `extent` is that of the largest tile, in elements. `is_inner`: the innermost loop of the kernel goes through them.
     """

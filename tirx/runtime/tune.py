@@ -149,8 +149,7 @@ def tune(
 def best_by_model(
     texts: Mapping[str, str], target: str | None, shapes: Mapping[int, Sequence[int]], most: int = 3
 ) -> list[tuple[str, Mapping[str, str]]]:
-    """
-    The programs, with values of their parameters, that take the least time by the timing model, the best one first.
+    """The programs, with values of their parameters, that take the least time by the timing model, the best one first.
 
     `shapes` are those of the arguments, by number. Raises GpuError if no program multiplies tiles that it knows.
     """

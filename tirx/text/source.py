@@ -34,8 +34,7 @@ class Source:
         return [line.removesuffix("\r") for line in self.text.split("\n")]
 
     def render(self, diagnostic: Diagnostic) -> str:
-        """
-        `file:line:col: severity: message`, the line it is about and a caret under the column; behind it each note in
+        """`file:line:col: severity: message`, the line it is about and a caret under the column; behind it each note in
         the same way.
         """
         shown = [self._shown(str(diagnostic), diagnostic.position)]

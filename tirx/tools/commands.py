@@ -11,8 +11,7 @@ INTERRUPTED = 130
 
 
 def _run(module: str, *arguments: Sequence[str]) -> int:
-    """
-    Calls `main` of a module of commands, and returns the exit code.
+    """Calls `main` of a module of commands, and returns the exit code.
 
     Ctrl-C, also while that is imported, and a reader of the output that is gone end the process without a traceback.
     """
