@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 
@@ -16,7 +16,7 @@ from tirx.builder.memory import Memory, Product, accumulator, store
 from tirx.builder.scalars import Elements, Scalar
 from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile
-from tirx.builder.trace import BuildError, Trace, current
+from tirx.builder.trace import BuildError, Trace, current, name_value
 from tirx.builder.views import View
 from tirx.dialects.tirx import FillOp, TileType
 
@@ -228,6 +228,8 @@ class _Carried:
     def bound(self, arguments: Sequence[SSAValue]) -> tuple[Any, ...]:
         """The values of the names inside."""
         made = dict(zip(self.carried, arguments, strict=True))
+        for i, argument in made.items():
+            name_value(argument, self.of[i])
         leaves: list[Any] = []
         for i, leaf in self.number.items():
             if i in made:
@@ -526,6 +528,19 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     if name is None or len(given) < 2 or not any(isinstance(each, Scalar | Tile) for each in given):
         return function(*arguments, **named)
     return reduce(lambda a, b: functions.apply(name, a, b), given)
+
+
+def named(value: Any, names: Any) -> Any:
+    """A value that Python gives a name, or a tuple of names: the IR has them, too."""
+    if isinstance(names, tuple):
+        parts = [*cast("Sequence[Any]", value)] if isinstance(value, tuple | list) else []
+        for each, name in zip(parts, cast("tuple[Any, ...]", names), strict=False):
+            named(each, name)
+    elif isinstance(value, Tile):
+        value.named(names)
+    elif isinstance(value, Scalar) and not isinstance(value.value.owner, arith.ConstantOp):
+        name_value(value.value, names)
+    return cast(Any, value)
 
 
 def plain(items: Any, what: str) -> Any:

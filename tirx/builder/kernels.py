@@ -23,7 +23,7 @@ from tirx.builder.views import Array
 from tirx.compiler import compile as compile_module
 from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, ReturnOp
+from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, ReturnOp, kernels
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -242,6 +242,23 @@ class Kernel:
         others are those of each launch. The target is that of `tx.jit`, or of the GPU.
         """
         return self._calls(arguments, constants, stream)
+
+    def debug(
+        self, *arguments: Any, see: Callable[[int, dict[str, Any]], None], at: Sequence[int] | None = None, **given: Any
+    ) -> None:
+        """
+        Runs the kernel on whole tiles, block after block, and calls `see` whenever it comes to one of the lines `at`.
+
+        Without them it does so at every line. `see` has the line and the names: tiles as numpy arrays, numbers, and
+        arrays. Tiles that are only part of the computation of others have no values of their own. `arguments` are
+        numpy arrays and numbers, and `given` the constants. Raises RunError as `tirx.interp.run_kernel` does.
+        """
+        from tirx.interp.run import run_kernel
+        from tirx.interp.watch import Watch
+
+        module = self.ir(*arguments, **given)
+        (kernel,) = kernels(module)
+        run_kernel(kernel, arguments, watch=Watch(kernel, self.function.__code__.co_filename, at, see))
 
     def ptx(self, *types: Any, target: str | None = None, **constants: Any) -> str:
         """The PTX for the arguments of `ir`."""

@@ -88,6 +88,14 @@ class _Rewriter(ast.NodeTransformer):
     def _done(self, node: ast.AST, made: list[Any]) -> list[Any]:
         return [ast.fix_missing_locations(ast.copy_location(each, node)) for each in made]
 
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        self.generic_visit(node)
+        names = [_named(target) for target in node.targets]
+        if len(names) == 1 and names[0] is not None:
+            node.value = ast.copy_location(self._call("named", node.value, names[0]), node.value)
+            ast.fix_missing_locations(node)
+        return node
+
     def visit_For(self, node: ast.For) -> Any:
         leaves = "else" if node.orelse else _leaves(node.body, True)
         names = _stored(node.body)
@@ -166,6 +174,16 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         message = node.msg or ast.Constant("assertion failed")
         return self._done(node, [ast.Expr(self._call("assert_", node.test, _lambda(message)))])
+
+
+def _named(target: ast.expr) -> ast.expr | None:
+    """The names of a target, as constants; None where it has others than names."""
+    if isinstance(target, ast.Name):
+        return ast.Constant(target.id)
+    if isinstance(target, ast.Tuple):
+        parts = [_named(each) for each in target.elts]
+        return None if None in parts else ast.Tuple([each for each in parts if each is not None], ast.Load())
+    return None
 
 
 def _parameters(names: list[str]) -> ast.arguments:

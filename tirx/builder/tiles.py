@@ -13,7 +13,7 @@ from tirx.builder import functions
 from tirx.builder.dtypes import DTYPES, LATE, DType, dtype_of, index
 from tirx.builder.functions import compute, types
 from tirx.builder.scalars import Elements, Number, Scalar, distance
-from tirx.builder.trace import BuildError, Trace, current, python_location
+from tirx.builder.trace import BuildError, Trace, current, name_value, python_location
 from tirx.dialects.tirx import (
     BroadcastOp,
     IndexOp,
@@ -87,6 +87,7 @@ class Tile(Elements):
             node is not None and node.name != "where" and any(each.has_zeros_outside for each in node.tiles)
         )
         """True for what a clipped view has, and says nothing of its outside, and for what is computed from it."""
+        self._name: str | None = None
         self.updates: tuple[SSAValue, Any] | None = None
         """Of a part: the whole, and what stood in brackets."""
         if node is not None and not self.is_free:
@@ -141,10 +142,17 @@ class Tile(Elements):
         finally:
             self.trace.location = at
         self._value = value
+        name_value(value, self._name)
         if not self.is_free:
             self._node, self.reads = None, set()
             self.trace.pending.pop(self.number, None)
         return value
+
+    def named(self, name: str) -> None:
+        """Gives its value in the IR a name, when it is computed."""
+        self._name = self._name or name
+        if self._value is not None:
+            name_value(self._value, name)
 
     def flush(self) -> None:
         """Computes the tile, unless it is one that is computed wherever it is used, and from what memory had then."""

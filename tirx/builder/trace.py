@@ -201,6 +201,12 @@ class Trace:
         self.flush(root(target))
 
 
+def name_value(value: SSAValue, name: str | None) -> None:
+    """Names a value of the IR by a variable, unless it has a name already, or the name is none of MLIR."""
+    if name is not None and name.isascii() and value.name_hint is None:
+        value.name_hint = name
+
+
 def root(tile: SSAValue) -> SSAValue:
     """The memory that a part of a tile, or another shape of it, lies in."""
     while isinstance(tile.owner, SubviewOp | ReshapeOp | TransposeOp | ViewOp):

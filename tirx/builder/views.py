@@ -14,7 +14,7 @@ from tirx.builder.dtypes import DTYPES, LATE, ArrayType, DType, index
 from tirx.builder.scalars import Number, Scalar
 from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile, parts_of, slice_of
-from tirx.builder.trace import BuildError, NeedsExtent, Trace
+from tirx.builder.trace import BuildError, NeedsExtent, Trace, name_value
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx import LoadOp, MemorySpace, ReshapeOp, TileType, ViewOp
@@ -273,6 +273,7 @@ class View(Tile):
         else:
             padding = None if pad is None else functions.scalar(pad, self.dtype).value
             found = Tile.of(trace(LoadOp(self.op_value, self.type, pad=padding)).result)
+            name_value(found.ssa(), self._name)
             found.has_zeros_outside = pad is None and self.is_clipped
         if pad is None:
             self._loaded = (trace.writes, found)

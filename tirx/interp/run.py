@@ -58,6 +58,7 @@ def run_kernel(
     bounds: bool = False,
     max_operations: int | None = None,
     modular: bool = False,
+    watch: Interpreter.Listener | None = None,
 ) -> Ran:
     """
     Runs a kernel of the tile or scheduled level on numpy arrays, which are updated in place, and numbers.
@@ -65,8 +66,9 @@ def run_kernel(
     Arrays and `grid` (in blocks, for a kernel without one) are those of `tirx.runtime.Kernel.simulate`. `sm_count` is
     how many multiprocessors the GPU has. With a `seed` blocks run in a random order, and the roles of a block take
     turns at random. `bounds` asks how far a lowering may be off; it takes time. `max_operations` is for programs that
-    may have no end. With `modular` floats stand for residues, as for `arithmetic="modular"` of `tirx.sim.run`. Raises
-    RunError for arguments that do not fit, a program without a result for them, and operations of other levels.
+    may have no end. With `modular` floats stand for residues, as for `arithmetic="modular"` of `tirx.sim.run`. `watch`
+    hears of every operation, such as a `tirx.interp.watch.Watch`. Raises RunError for arguments that do not fit, a
+    program without a result for them, and operations of other levels.
 
     >>> import numpy as np
     >>> from tirx import embed
@@ -98,7 +100,7 @@ def run_kernel(
     if (broken := next((each for each in requirements(kernel) if not each.holds(sizes)), None)) is not None:
         raise RunError(kernel, "arguments", broken.message)
     rng = None if seed is None else random.Random(seed)
-    launch = Launch(kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds, max_operations, modular)
+    launch = Launch(kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds, max_operations, modular, watch)
     order = list(range(launch.blocks))
     if rng is not None:
         rng.shuffle(order)

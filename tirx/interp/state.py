@@ -38,6 +38,7 @@ class Launch:
     bounds: bool = False
     max_operations: int | None = None
     modular: bool = False
+    watch: Interpreter.Listener | None = None
     exact: bool = True
     unwritten: Operation | None = None
     marks: int = 0
@@ -182,7 +183,9 @@ def located(function: Callable[[Any, Interpreter, OpT, Any], Any]) -> Callable[[
 
 def interpreter_for(functions: tuple[InterpreterFunctions, ...], block: Block) -> Interpreter:
     """Returns an interpreter that runs `block`."""
-    listeners = () if block.launch.max_operations is None else (_Limit(block.launch),)
+    launch = block.launch
+    listeners = () if launch.max_operations is None else (_Limit(launch),)
+    listeners += () if launch.watch is None else (launch.watch,)
     interpreter = Interpreter(ModuleOp([]), index_bitwidth=64, listeners=listeners)
     for each in functions:
         interpreter.register_implementations(each)

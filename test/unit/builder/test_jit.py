@@ -268,3 +268,27 @@ def _negated(a: tx.Array) -> None:
 
 def test_what_a_kernel_says_of_itself() -> None:
     assert ".entry product" in product.ptx() and "remark: " in product.explain(target="sm_90a")
+
+
+@tx.jit(threads=32)
+def summed(x: tx.Array, y: tx.Array) -> None:
+    m = tx.grid((x.shape[0], 4))
+    total = tx.zeros(f32, 4, 1)
+    for k in tx.tiles(x.shape[1], 8):
+        part = x[m, k].load()
+        total = total + part.sum(1)
+    y[m, :] = total
+
+
+def test_breakpoints_have_the_tiles_by_their_names() -> None:
+    x, y = _numbers(6, 16), np.zeros((6, 1), np.float32)
+    first = summed.function.__code__.co_firstlineno
+    seen: list[dict[str, Any]] = []
+    lines: list[int] = []
+    summed.debug(x, y, at=[first + 6], see=lambda line, names: seen.append(names))
+    summed.debug(x, y, see=lambda line, names: lines.append(line - first))
+    padded = np.pad(x, ((0, 2), (0, 0)))
+    tiles = [padded[i : i + 4, k : k + 8] for i in (0, 4) for k in (0, 8)]
+    assert np.array_equal([each["part"] for each in seen], tiles)
+    assert np.array_equal(y, x.sum(1, keepdims=True)) and [lines.count(n) for n in (5, 6, 7)] == [4, 4, 2]
+    assert np.array_equal(seen[1]["total"], tiles[0].sum(1, keepdims=True))
