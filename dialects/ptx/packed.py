@@ -30,6 +30,7 @@ class PairFormat(StrEnum):
     E3M2X2 = "e3m2x2"
     E2M1X2 = "e2m1x2"
     UE8M0X2 = "ue8m0x2"
+    UE5M3X2 = "ue5m3x2"
 
     @property
     def register(self) -> Attribute:
@@ -140,6 +141,7 @@ NARROW_FEATURES: dict[PairFormat, str] = {
     PairFormat.E3M2X2: "narrow.cvt",
     PairFormat.E2M1X2: "narrow.cvt",
     PairFormat.UE8M0X2: "narrow.cvt",
+    PairFormat.UE5M3X2: "cvt.ue5m3x2",
 }
 """What a conversion to or from each format needs (PTX ISA, "cvt", target ISA notes)."""
 
@@ -149,7 +151,7 @@ class CvtPairOp(PureInstruction):
     """`ptx.cvt.pair e4m3x2 %low, %high -> i16` is `cvt.rn.satfinite.e4m3x2.f32 d, high, low`.
 
     Two f32 rounded to nearest even, powers of two (ue8m0) up; formats of 8 bits and less have no infinity to overflow
-    to and saturate.
+    to and saturate. ue5m3, of numbers without sign, is for sm_107a and sm_107f; nobody says what negative ones become.
     """
 
     name = "ptx.cvt.pair"
@@ -187,7 +189,7 @@ class CvtPairOp(PureInstruction):
 class CvtFromPairOp(PureInstruction):
     """`ptx.cvt.from_pair e4m3x2 %pair` is `cvt.rn.f16x2.e4m3x2`.
 
-    It is exact: f16 has all numbers of the narrow formats, and bf16, which a pair of ue8m0 becomes, all powers of two.
+    It is exact: f16 has all numbers of the narrow formats, and bf16, which pairs of ue8m0 and of ue5m3 become, theirs.
     """
 
     name = "ptx.cvt.from_pair"
@@ -211,5 +213,5 @@ class CvtFromPairOp(PureInstruction):
         if self.format.data is PairFormat.E2M1X2:
             cvt = f"cvt.rn.f16x2.e2m1x2 {reg(self.result)}, %byte"
             return f"{{ .reg .b8 %byte; cvt.u8.u16 %byte, {reg(self.operand)}; {cvt}; }}"
-        wide = "bf16x2" if self.format.data is PairFormat.UE8M0X2 else "f16x2"
+        wide = "bf16x2" if self.format.data in (PairFormat.UE8M0X2, PairFormat.UE5M3X2) else "f16x2"
         return f"cvt.rn.{wide}.{self.format.data} {reg(self.result)}, {reg(self.operand)}"

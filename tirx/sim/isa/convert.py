@@ -14,7 +14,7 @@ from tirx.sim.isa import convert_random
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics import modular
-from tirx.sim.numerics.formats import largest_finite
+from tirx.sim.numerics.formats import TABLES, largest_finite
 from tirx.sim.numerics.integers import float_to_integer
 from tirx.sim.numerics.rounding import (
     Rounding,
@@ -47,6 +47,7 @@ _NARROW: dict[str, tuple[np.dtype[Any], int, int]] = {
     "e2m1x2": (np.dtype(ml_dtypes.float4_e2m1fn), 4, 4),
     "ue8m0x2": (np.dtype(ml_dtypes.float8_e8m0fnu), 8, 8),
 }
+_UE5M3_TARGETS = ("sm_107a", "sm_107f")  # PTX ISA 9.4, "cvt"
 _PAIRS = {"f16x2": F16, "bf16x2": BF16}
 # How many bits of an f32 are not in a tf32.
 _TF32_DROPPED = 13
@@ -65,6 +66,8 @@ def _cvt(decoder: Decoder) -> Step:
     if decoder.flag("rs"):
         decoder.refuse_modular()
         return convert_random.convert(decoder)
+    if "ue5m3x2" in names:
+        return _ue5m3(decoder)
     if any(name in _NARROW for name in names):
         return _narrow(decoder)
     if names[-2:] in [[name, "f32"] for name in _PAIRS]:
@@ -310,6 +313,46 @@ def _narrow(decoder: Decoder) -> Step:
         return pack(halves[:, 1], halves[:, 0]).astype(target.dtype)
 
     return elementwise(decoder, from_pair, target, B32)
+
+
+def _ue5m3(decoder: Decoder) -> Step:
+    """Between pairs of ue5m3 and f32 or bf16x2. Raises SimError for numbers whose result no source says."""
+    if (target := decoder.symbols.target) not in _UE5M3_TARGETS:
+        raise decoder.error(
+            f"ue5m3x2 does not exist on {target or 'no target'}; supported on {', '.join(_UE5M3_TARGETS)}"
+        )
+    table = TABLES["ue5m3"][:0xFF].astype(np.float64)
+    if decoder.last == "ue5m3x2":
+        decoder.modifiers.pop()
+        decoder.need("rn")
+        decoder.need("bf16x2")
+        decoder.finish(2)
+
+        def widen(a: Array) -> Array:
+            codes = np.stack([a, a >> np.uint16(8)], axis=1).astype(np.uint8)
+            return canonical(round_to(TABLES["ue5m3"][codes].astype(np.float64).ravel(), BF16.dtype)).view(np.uint32)
+
+        return elementwise(decoder, widen, B32, B16)
+    mode = decoder.need("rn", "rz", "rp")
+    decoder.take("satfinite")
+    decoder.need("ue5m3x2")
+    decoder.need("f32")
+    decoder.finish(3)
+
+    def encode(values: Array) -> Array:
+        if (values < 0).any() or np.isinf(values).any():
+            raise SimError("a conversion to ue5m3 of a negative or infinite number: no source says what it becomes")
+        lower = np.clip(np.searchsorted(table, values, "right") - 1, 0, len(table) - 1)
+        upper = np.minimum(lower + 1, len(table) - 1)
+        below, above = values - table[lower], table[upper] - values
+        rounds_up = {"rz": below < 0, "rp": below > 0, "rn": (below > above) | ((below == above) & (lower & 1 == 1))}
+        codes = np.where(rounds_up[mode], upper, lower)
+        return np.where(np.isnan(values), 0xFF, codes).astype(np.uint16)
+
+    def pack(high: Array, low: Array) -> Array:
+        return encode(high.astype(np.float64)) << np.uint16(8) | encode(low.astype(np.float64))
+
+    return elementwise(decoder, pack, B16, F32, F32)
 
 
 def _from_narrow(decoder: Decoder, source_name: str, element: PtxType, relu: bool, scaled: bool) -> Step:
