@@ -34,6 +34,7 @@ from tirx.dialects.tirx.slots import *
 from tirx.dialects.tirx.tensor_maps import *
 from tirx.dialects.tirx.threads import *
 from tirx.dialects.tirx.tile_loop import *
+from tirx.dialects.tirx.transfers import *
 from tirx.dialects.tirx.views import *
 
 TIRX = Dialect("tirx", defined(globals(), "tirx", Operation), defined(globals(), "tirx", Attribute))

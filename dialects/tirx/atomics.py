@@ -30,8 +30,8 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.kernel import KernelOp
-from tirx.dialects.tirx.registers import of_indices
 from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, shape_text, write, write_types
+from tirx.dialects.tirx.transfers import of_indices
 from tirx.rules import AtomicError, ElementTypeError, FlagError, TileMemoryError, TileShapeError
 
 _EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())

@@ -24,9 +24,18 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.attributes import TileType
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
-from tirx.dialects.tirx.maps import require_readable, scalar_type, verify_body
+from tirx.dialects.tirx.maps import YIELD, element_of, require_readable, scalar_type, verify_body
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text, write, write_types
+from tirx.dialects.tirx.scalar_text import ScalarText
+from tirx.dialects.tirx.syntax import (
+    parse_attributes,
+    parse_clauses,
+    parse_integer,
+    parse_typed,
+    shape_text,
+    write,
+    write_types,
+)
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, OperandFormError, TileShapeError
 
 LEAST_BITS = 16
@@ -139,16 +148,6 @@ class FoldOp(DirectOperation, TileOpInterface):
         write(printer, " -> ", [result.type for result in self.results])
 
 
-def _parse_typed(parser: Parser) -> list[SSAValue]:
-    """`(%x, %y : T, U)`"""
-    with parser.in_parens():
-        start = parser.pos
-        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return list(parser.resolve_operands(operands, types, start))
-
-
 def _parse_fold(parser: Parser, op: type[FoldOp], clauses: Mapping[str, Callable[[], Any]]) -> _Parsed:
     """The parts of the text of an operation that folds; clauses stand behind the dimensions and the combination."""
     start = parser.pos
@@ -157,7 +156,7 @@ def _parse_fold(parser: Parser, op: type[FoldOp], clauses: Mapping[str, Callable
     if parser.parse_optional_keyword("ins") is None:
         one = parser.parse_unresolved_operand()
     else:
-        ins = _parse_typed(parser)
+        ins = parse_typed(parser)
     parser.parse_keyword("dim")
     dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_integer(parser))
     name = None if one is None else parser.parse_str_enum(Combination)
@@ -168,9 +167,14 @@ def _parse_fold(parser: Parser, op: type[FoldOp], clauses: Mapping[str, Callable
         ins = list(parser.resolve_operands([one], [parser.parse_type()], start))
     else:
         attributes = parse_attributes(parser, op) if parser.parse_optional_keyword("attributes") else {}
-    how = name or parser.parse_region()
+    text = None if name else ScalarText.parse_optional(parser)
+    how = name or (parser.parse_region() if text is None else None)
     parser.parse_punctuation("->")
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    if how is None and text is not None:
+        scalars = [element_of(value.type) for value in ins]
+        how = text.region(parser, [*scalars, *scalars], scalars, YIELD)
+    assert how is not None
     return _Parsed(ins, dims, how, types, found, attributes)
 
 
@@ -325,7 +329,7 @@ class ScanOp(FoldOp):
     @classmethod
     def parse(cls, parser: Parser) -> ScanOp:
         none = lambda: None  # noqa: E731
-        clauses = {"exclusive": none, "reverse": none, "init": lambda: _parse_typed(parser)}
+        clauses = {"exclusive": none, "reverse": none, "init": lambda: parse_typed(parser)}
         found = _parse_fold(parser, cls, clauses)
         if len(found.dims) != 1:
             raise DimensionError(f"expected one dimension of a scan, found {found.dims}")

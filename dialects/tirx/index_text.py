@@ -21,9 +21,9 @@ def parse_index(parser: Parser) -> SSAValue:
     value = _term(parser)
     while True:
         if parser.parse_optional_punctuation("+") is not None:
-            value = _made(parser, arith.AddiOp(value, _term(parser)))
+            value = made(parser, arith.AddiOp(value, _term(parser)))
         elif parser.parse_optional_punctuation("-") is not None:
-            value = _made(parser, arith.SubiOp(value, _term(parser)))
+            value = made(parser, arith.SubiOp(value, _term(parser)))
         else:
             return value
 
@@ -32,15 +32,15 @@ def _term(parser: Parser) -> SSAValue:
     value = _factor(parser)
     while True:
         if parser.parse_optional_punctuation("*") is not None:
-            value = _made(parser, arith.MuliOp(value, _factor(parser)))
+            value = made(parser, arith.MuliOp(value, _factor(parser)))
         elif parser.parse_optional_keyword("floordiv") is not None:
-            value = _made(parser, arith.FloorDivSIOp(value, _factor(parser)))
+            value = made(parser, arith.FloorDivSIOp(value, _factor(parser)))
         elif parser.parse_optional_keyword("ceildiv") is not None:
-            value = _made(parser, arith.CeilDivSIOp(value, _factor(parser)))
+            value = made(parser, arith.CeilDivSIOp(value, _factor(parser)))
         elif parser.parse_optional_keyword("mod") is not None:
             divisor = _factor(parser)
-            floor = _made(parser, arith.FloorDivSIOp(value, divisor))
-            value = _made(parser, arith.SubiOp(value, _made(parser, arith.MuliOp(floor, divisor))))
+            floor = made(parser, arith.FloorDivSIOp(value, divisor))
+            value = made(parser, arith.SubiOp(value, made(parser, arith.MuliOp(floor, divisor))))
         else:
             return value
 
@@ -49,12 +49,13 @@ def _factor(parser: Parser) -> SSAValue:
     if (operand := parser.parse_optional_unresolved_operand()) is not None:
         return parser.resolve_operand(operand, IndexType())
     if (number := parser.parse_optional_integer(allow_boolean=False)) is not None:
-        return _made(parser, arith.ConstantOp(IntegerAttr(number, IndexType())))
+        return made(parser, arith.ConstantOp(IntegerAttr(number, IndexType())))
     name = StringAttr(parse_name(parser))
-    return _made(parser, ParamOp.create(properties={"parameter": name}, result_types=[IndexType()]))
+    return made(parser, ParamOp.create(properties={"parameter": name}, result_types=[IndexType()]))
 
 
-def _made(parser: Parser, op: Operation) -> SSAValue:
+def made(parser: Parser, op: Operation) -> SSAValue:
+    """The result of an operation that is put in front of the one that is parsed."""
     ahead: list[Operation] | None = getattr(parser, "ahead", None)
     if ahead is None:
         parser.raise_error("expected a value as index: this parser takes no others")

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import base, lazy_traits_def, opt_prop_def, prop_def, region_def, result_def, traits_def
 from xdsl.parser import Parser
+from xdsl.parser.core import UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import CallableOpInterface, HasParent, IsTerminator, Pure, SymbolOpInterface, SymbolTable
 from xdsl.utils.str_enum import StrEnum
@@ -370,6 +371,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
         target: StringAttr | None = None
         grid: ArrayAttr[IntegerAttr[I32] | FormulaAttr] | None = None
+        blocks: list[tuple[UnresolvedOperand, GridAxis]] = []
         threads: int | Size | None = None
         params: ParametersAttr | None = None
         cluster: IntegerAttr[I32] | None = None
@@ -382,7 +384,9 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
                     target = StringAttr(parser.parse_str_literal())
             elif grid is None and parser.parse_optional_keyword("grid") is not None:
                 start = parser.pos
-                dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_formula(parser))
+                extents = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_extent(parser))
+                dims = [formula for _, formula in extents]
+                blocks = [(name, axis) for (name, _), axis in zip(extents, GridAxis, strict=False) if name is not None]
                 if (problem := grid_problem(dims)) is not None:
                     parser.raise_error(problem, start, parser.pos)
                 grid = grid_attr(dims)
@@ -415,7 +419,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
             parser.raise_error("expected the clause threads(n), next to target(...) and grid(...)")
         has_attributes = parser.parse_optional_keyword("attributes") is not None
         attributes = parse_attributes(parser, cls) if has_attributes else {}
-        body = parser.parse_region(arguments)
+        body = _parse_body(parser, arguments, blocks)
         kernel = cls.create(
             properties={
                 "sym_name": name,
@@ -458,6 +462,34 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
             printer.print_attr_dict(self.attributes)
             printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+
+def _parse_extent(parser: Parser) -> tuple[UnresolvedOperand | None, Formula]:
+    """Parses an extent of the grid or, with a name for the position of the block along it, `%i = 8`."""
+    if (name := parser.parse_optional_unresolved_operand()) is not None:
+        parser.parse_punctuation("=")
+    return name, parse_formula(parser)
+
+
+def _parse_body(
+    parser: Parser, arguments: Sequence[Parser.Argument], blocks: Sequence[tuple[UnresolvedOperand, GridAxis]]
+) -> Region:
+    """Parses the body of a kernel, in which positions of the block have names, and adds its end if there is none."""
+    ids = [BlockIdOp(axis) for _, axis in blocks]
+    for (name, _), op in zip(blocks, ids, strict=True):
+        parser._register_ssa_definition(name.operand_name, [op.result], name.span)  # pyright: ignore[reportPrivateUsage]
+    body = parser.parse_region(arguments)
+    for name, _ in blocks:
+        del parser.ssa_values[name.operand_name]
+    if body.blocks:
+        block = body.blocks[0]
+        if (first := block.first_op) is not None:
+            block.insert_ops_before(ids, first)
+        else:
+            block.add_ops(ids)
+        if (last := block.last_op) is None or not last.has_trait(IsTerminator):
+            block.add_op(ReturnOp())
+    return body
 
 
 def kernels(table: Operation) -> Iterator[KernelOp]:

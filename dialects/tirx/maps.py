@@ -9,12 +9,14 @@ from xdsl.dialects.builtin import (
     I32,
     I64,
     ArrayAttr,
+    DenseArrayBase,
     FloatTF32Type,
     IndexType,
     IntegerAttr,
     IntegerType,
     Signedness,
     f32,
+    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
@@ -28,6 +30,8 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 
 from tirx.diagnostics import operation_name
@@ -36,7 +40,8 @@ from tirx.dialects.ptx.base import PureInstruction
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.syntax import shape_text, types_text
+from tirx.dialects.tirx.scalar_text import ScalarText
+from tirx.dialects.tirx.syntax import parse_typed, shape_text, types_text, write
 from tirx.layout.arrangement import Arrangement
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 
@@ -79,6 +84,11 @@ def _broadcast(source: SSAValue, result: SSAValue) -> list[Reduced]:
     return [Reduced(result, source, dims)] if dims else []
 
 
+def element_of(type_: Attribute) -> Attribute:
+    """The type of an element of a tile; any other type is for the verifier."""
+    return scalar_type(type_.element_type) if isinstance(type_, TileType) else type_
+
+
 class _WritesOuts(MemoryEffect):
     """A map writes the register tiles after `outs`; without them it is a function of its operands."""
 
@@ -116,11 +126,41 @@ class MapOp(DirectOperation, TileOpInterface):
     outs = var_operand_def(TileType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    assembly_format = (
-        "(`ins` `(` $ins^ `:` type($ins) `)`)? (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict-with-keyword $body "
-        "(`->` type($res)^)?"
-    )
     traits = traits_def(_WritesOuts())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MapOp:
+        ins = parse_typed(parser) if parser.parse_optional_keyword("ins") is not None else []
+        outs = parse_typed(parser) if parser.parse_optional_keyword("outs") is not None else []
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        text = ScalarText.parse_optional(parser)
+        body = parser.parse_region() if text is None else None
+        types: Sequence[Attribute] = ()
+        if parser.parse_optional_punctuation("->") is not None:
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        if text is not None:
+            found = types or [tile.type for tile in outs]
+            body = text.region(
+                parser, [element_of(tile.type) for tile in ins], [element_of(each) for each in found], YIELD
+            )
+        assert body is not None
+        return cls.create(
+            operands=[*ins, *outs],
+            properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(ins), len(outs)])},
+            attributes={} if attributes is None else attributes.data,
+            result_types=types,
+            regions=[body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        for name, tiles in (("ins", self.ins), ("outs", self.outs)):
+            if tiles:
+                write(printer, f" {name}(", tiles, " : ", [tile.type for tile in tiles], ")")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        if self.res:
+            write(printer, " -> ", [value.type for value in self.res])
 
     @property
     def out_types(self) -> list[TileType]:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import I32, IntegerAttr
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AnyAttr, IRDLOperation, ParsePropInAttrDict, operand_def, opt_prop_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.ir import SSAValue
+from xdsl.irdl import AnyAttr, ParsePropInAttrDict, operand_def, opt_prop_def, result_def, traits_def
+from xdsl.traits import MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.interface import TileOpInterface
-from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, require_alike, write, write_types
 from tirx.rules import ElementTypeError, PlaceError, TileMemoryError
 
 
@@ -84,94 +79,3 @@ class FillOp(DirectOperation, TileOpInterface):
     def verify_(self) -> None:
         if self.value.type != self.tile_type.element_type:
             raise ElementTypeError(f"expected a value of type {self.tile_type.element_type}, found {self.value.type}")
-
-
-def parse_transfer(
-    parser: Parser, op: type[IRDLOperation]
-) -> tuple[list[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
-    """Parses `%x, %y` with the clauses `reduce(...)` and `engine ...` in any order, attributes and the two types.
-
-    Returns operands, properties and attributes.
-    """
-    operands = [parser.parse_unresolved_operand()]
-    parser.parse_punctuation(",")
-    operands.append(parser.parse_unresolved_operand())
-    clauses: dict[str, Callable[[], Attribute]] = {
-        "reduce": lambda: ReductionAttr(in_parens(parser, lambda: parser.parse_str_enum(Reduction))),
-        "engine": lambda: EngineAttr(parser.parse_str_enum(Engine)),
-    }
-    properties = parse_clauses(parser, clauses, before_types=True)
-    attributes = parse_attributes(parser, op)
-    parser.parse_punctuation(":")
-    types = [parser.parse_type()]
-    parser.parse_punctuation(",")
-    types.append(parser.parse_type())
-    values: list[SSAValue] = [parser.resolve_operand(x, type_) for x, type_ in zip(operands, types, strict=True)]
-    return values, properties, attributes
-
-
-def print_transfer(
-    printer: Printer, op: IRDLOperation, engine: EnumAttribute[Engine] | None, reduce: EnumAttribute[Reduction] | None
-) -> None:
-    """The counterpart of `parse_transfer`."""
-    write(printer, " ", op.operands)
-    if reduce is not None:
-        printer.print_string(f" reduce({reduce.data})")
-    if engine is not None:
-        printer.print_string(f" engine {engine.data}")
-    write_types(printer, op, *op.operands)
-
-
-@irdl_op_definition
-class CopyOp(DirectOperation, TileOpInterface):
-    """`tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
-
-    `tirx.copy %src, %dst reduce(add)` combines the elements with those in global memory: from shared memory by a bulk
-    copy (`Reduction`) or `engine ld_st`, from registers and tensor memory by `red`.
-
-    The two tiles must not overlap. The clause `engine ld_st` says which instructions move the elements, see
-    `#tirx.engine`; `tirx-select-copies` chooses them. Between global and shared memory `tma`, `cp_async` and
-    `tma_store` may be written.
-    """
-
-    name = "tirx.copy"
-
-    source = operand_def(TileType)
-    destination = operand_def(TileType)
-    engine = opt_prop_def(EngineAttr)
-    reduce = opt_prop_def(ReductionAttr)
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CopyOp:
-        operands, properties, attributes = parse_transfer(parser, cls)
-        return cls.create(operands=operands, properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_transfer(printer, self, self.engine, self.reduce)
-
-    def tile_reads(self) -> Sequence[SSAValue]:
-        return (self.source,)
-
-    def tile_writes(self) -> Sequence[SSAValue]:
-        return (self.destination,)
-
-    @property
-    def source_type(self) -> TileType:
-        return TileType.of(self.source)
-
-    @property
-    def destination_type(self) -> TileType:
-        return TileType.of(self.destination)
-
-    def verify_(self) -> None:
-        source, destination = self.source_type, self.destination_type
-        require_alike(source, destination)
-        if self.reduce is not None and (
-            destination.memory is not MemorySpace.GLOBAL or source.memory is MemorySpace.GLOBAL
-        ):
-            raise TileMemoryError(
-                f"expected a copy to global memory from another one with reduce, found one from {source.memory.place} "
-                f"to {destination.memory.place}"
-            )

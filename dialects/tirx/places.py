@@ -340,61 +340,18 @@ class ViewOp(DirectOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ViewOp:
-        source = parser.parse_unresolved_operand()
-
-        def parse_place() -> UnresolvedOperand | SSAValue:
-            if parser.parse_optional_punctuation("[") is None:
-                return parse_index(parser)
-            found = parser.parse_unresolved_operand()
-            parser.parse_punctuation("]")
-            return found
-
-        places = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_place)
-        sizes: list[SSAValue | None] = []
-
-        def parse_clipped() -> Attribute:
-            def each() -> SSAValue | None:
-                return None if parser.parse_optional_punctuation("*") else parse_index(parser)
-
-            if parser.parse_optional_keyword("to") is not None:
-                sizes.extend(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, each))
-            return UnitAttr()
-
-        def parse_integers(delimiter: Parser.Delimiter) -> Attribute:
-            def each() -> Attribute:
-                missing = parser.parse_optional_keyword("_") is not None
-                return i32_attr(_NO_DIMENSION if missing else parse_integer(parser))
-
-            return ArrayAttr(parser.parse_comma_separated_list(delimiter, each))
-
-        clauses: dict[str, Callable[[], Attribute]] = {
-            "dims": lambda: parse_integers(parser.Delimiter.PAREN),
-            "steps": lambda: parse_integers(parser.Delimiter.SQUARE),
-            "clipped": parse_clipped,
-            "begins_inside": UnitAttr,
-        }
-        start = parser.pos
-        properties = parse_clauses(parser, clauses, before_types=True)
-        if sizes and len(sizes) != len(places):
-            parser.raise_error(f"expected {len(places)} sizes or '*', found {len(sizes)}", start, parser.pos)
+        where = Where.parse_optional(parser, parser.parse_unresolved_operand(), before_types=True)
+        if where is None:
+            parser.raise_error("expected places in brackets, '['")
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
-        at = parser.pos
-        if not isinstance(type_ := parser.parse_type(), MemRefType | TileType):
-            parser.raise_error(f"{type_} should be of base attribute memref", at, parser.pos)
-        operand = parser.resolve_operand(source, cast(Attribute, type_))
-        where: list[SSAValue] = []
-        for place in places:
-            if not isinstance(place, SSAValue):
-                parser.parse_punctuation(",")
-                place = parser.resolve_operand(place, parser.parse_type())
-            where.append(place)
-        where += [size for size in sizes if size is not None]
-        if any(size is not None for size in sizes):
-            properties["sized"] = ArrayAttr([i32_attr(d) for d, size in enumerate(sizes) if size is not None])
+        source = where.parse_source(parser)
+        tiles: list[SSAValue] = []
+        for tile in where.tiles:
+            parser.parse_punctuation(",")
+            tiles.append(parser.resolve_operand(tile, parser.parse_type()))
         parser.parse_punctuation("->")
-        op = ViewOp(operand, where, cast(TileType, parser.parse_type()))
-        op.properties.update(properties)
+        op = where.view(source, tiles, cast(TileType, parser.parse_type()))
         op.attributes.update(attributes)
         return op
 
@@ -419,6 +376,85 @@ class ViewOp(DirectOperation):
         if self.begins_inside is not None:
             write(printer, " begins_inside")
         write_types(printer, self, self.source, *self.index_tiles.values())
+
+
+@dataclass
+class Where:
+    """The text of a view without its types: `%a[%m, [%rows]] dims(0, 1) clipped`.
+
+    `places` has an index, or the name of an index tile, for each dimension of the source, and `sizes` what stands
+    behind `clipped to`.
+    """
+
+    source: UnresolvedOperand
+    places: list[UnresolvedOperand | SSAValue]
+    sizes: list[SSAValue | None]
+    properties: dict[str, Attribute]
+
+    @staticmethod
+    def parse_optional(parser: Parser, source: UnresolvedOperand, *, before_types: bool) -> Where | None:
+        """Parses what stands behind the source, if there are places. With `before_types` no other word may follow."""
+
+        def parse_place() -> UnresolvedOperand | SSAValue:
+            if parser.parse_optional_punctuation("[") is None:
+                return parse_index(parser)
+            found = parser.parse_unresolved_operand()
+            parser.parse_punctuation("]")
+            return found
+
+        places = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parse_place)
+        if places is None:
+            return None
+        sizes: list[SSAValue | None] = []
+
+        def parse_clipped() -> Attribute:
+            def each() -> SSAValue | None:
+                return None if parser.parse_optional_punctuation("*") else parse_index(parser)
+
+            if parser.parse_optional_keyword("to") is not None:
+                sizes.extend(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, each))
+            return UnitAttr()
+
+        def parse_integers(delimiter: Parser.Delimiter) -> Attribute:
+            def each() -> Attribute:
+                missing = parser.parse_optional_keyword("_") is not None
+                return i32_attr(_NO_DIMENSION if missing else parse_integer(parser))
+
+            return ArrayAttr(parser.parse_comma_separated_list(delimiter, each))
+
+        clauses: dict[str, Callable[[], Attribute]] = {
+            "dims": lambda: parse_integers(parser.Delimiter.PAREN),
+            "steps": lambda: parse_integers(parser.Delimiter.SQUARE),
+            "clipped": parse_clipped,
+            "begins_inside": UnitAttr,
+        }
+        start = parser.pos
+        properties = parse_clauses(parser, clauses, before_types)
+        if sizes and len(sizes) != len(places):
+            parser.raise_error(f"expected {len(places)} sizes or '*', found {len(sizes)}", start, parser.pos)
+        if any(size is not None for size in sizes):
+            properties["sized"] = ArrayAttr([i32_attr(d) for d, size in enumerate(sizes) if size is not None])
+        return Where(source, places, sizes, properties)
+
+    @property
+    def tiles(self) -> list[UnresolvedOperand]:
+        """The names of index tiles, in order."""
+        return [place for place in self.places if not isinstance(place, SSAValue)]
+
+    def parse_source(self, parser: Parser) -> SSAValue:
+        """Parses the type of the source, a memref or a tile. Returns the source."""
+        at = parser.pos
+        if not isinstance(type_ := parser.parse_type(), MemRefType | TileType):
+            parser.raise_error(f"{type_} should be of base attribute memref", at, parser.pos)
+        return parser.resolve_operand(self.source, cast(Attribute, type_))
+
+    def view(self, source: SSAValue, tiles: Sequence[SSAValue], type_: TileType) -> ViewOp:
+        """The view with these index tiles."""
+        left = iter(tiles)
+        where = [place if isinstance(place, SSAValue) else next(left) for place in self.places]
+        op = ViewOp(source, [*where, *(size for size in self.sizes if size is not None)], type_)
+        op.properties.update(self.properties)
+        return op
 
 
 def indexed_view(tile: SSAValue) -> ViewOp | None:

@@ -5,13 +5,11 @@ Constructors go past the checks of xDSL's: the verifier of the final module make
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -25,23 +23,15 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.engines import Engine, EngineAttr, ReductionAttr
-from tirx.dialects.tirx.interface import Reduced, TileOpInterface
-from tirx.dialects.tirx.ops import CopyOp, parse_transfer, print_transfer
-from tirx.dialects.tirx.places import indexed_view
-from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, parse_defined, write, write_types
 from tirx.dialects.tirx.views import WordsOp
 from tirx.hw.errors import LegalityError
 from tirx.mma import VARIANTS, WIDENING, Fragment, MmaVariant
 from tirx.rules import (
     ElementTypeError,
-    EngineError,
     InstructionNameError,
     InvalidOperation,
     OperandFormError,
@@ -54,151 +44,6 @@ def require_register(type_: TileType) -> None:
     """Raises VerifyException for a tile in memory."""
     if type_.memory is not MemorySpace.REGISTER:
         raise TileMemoryError(f"expected a register tile, found {type_}")
-
-
-def _require_moved(register: TileType, memory: TileType, found: str) -> None:
-    """Raises VerifyException unless a load or store can move these tiles; `found` names both in order."""
-    require_register(register)
-    if memory.memory is MemorySpace.REGISTER:
-        raise TileMemoryError(f"expected a tile in global, shared or tensor memory, found {memory}")
-    if (register.dims, register.element_type) != (memory.dims, memory.element_type):
-        raise TileShapeError(f"expected tiles of one shape and element type, found {found}")
-
-
-def _require_engine(found: EnumAttribute[Engine] | None, matrix: Engine, memory: TileType) -> None:
-    """Raises VerifyException unless the engine of a load or store is one that the memory has."""
-    if found is None:
-        return
-    shared = memory.memory is MemorySpace.SHARED
-    expected = (Engine.LD_ST, matrix) if shared else (Engine.LD_ST,)
-    if found.data not in expected:
-        raise EngineError(
-            f"expected engine {' or '.join(expected)} for a tile in {memory.memory.place}, found {found.data}"
-        )
-
-
-def of_indices(memory: SSAValue, register: SSAValue) -> list[Reduced]:
-    """Returns what follows for the index tiles of a view: a thread that moves an element holds its indices."""
-    if (view := indexed_view(memory)) is None:
-        return []
-    return [Reduced(register, index, view.still_dims(d)) for d, index in view.index_tiles.items()]
-
-
-@irdl_op_definition
-class LoadOp(DirectOperation, TileOpInterface):
-    """`%v = tirx.load %tile : !tirx.tile<..., shared, L> -> !tirx.tile<..., register, L2>`
-
-    Every thread loads the elements that the register layout gives it from global, shared or tensor memory. The clause
-    `engine ldmatrix` says which instructions load from shared memory; `tirx-select-copies` chooses them. With `pad(%x)`
-    elements outside of a clipped view are `%x` instead of 0.
-    """
-
-    name = "tirx.load"
-
-    source = operand_def(TileType)
-    result = result_def(TileType)
-    engine = opt_prop_def(EngineAttr)
-    pad = opt_operand_def(AnyAttr())
-
-    traits = traits_def(MemoryReadEffect())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> LoadOp:
-        source = parser.parse_unresolved_operand()
-        clauses: dict[str, Callable[[], Attribute | SSAValue]] = {
-            "engine": lambda: EngineAttr(parser.parse_str_enum(Engine)),
-            "pad": lambda: in_parens(parser, lambda: parse_defined(parser)),
-        }
-        found = parse_clauses(parser, clauses)
-        attributes = parse_attributes(parser, cls)
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(source, parser.parse_type())
-        parser.parse_punctuation("->")
-        op = cls(operand, parser.parse_type(), found.get("engine"), found.get("pad"))
-        op.attributes.update(attributes)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        write(printer, " ", self.source)
-        if self.engine is not None:
-            write(printer, f" engine {self.engine.data}")
-        if self.pad is not None:
-            write(printer, " pad(", self.pad, ")")
-        write_types(printer, self, self.source)
-
-    def tile_reads(self) -> Sequence[SSAValue]:
-        return (self.source,)
-
-    def tile_writes(self) -> Sequence[SSAValue]:
-        return ()
-
-    def reductions(self) -> Sequence[Reduced]:
-        return of_indices(self.source, self.result)
-
-    def verify_(self) -> None:
-        source, result = TileType.of(self.source), self.result.type
-        _require_moved(result, source, f"{source} and {result}")
-        if self.pad is not None and self.pad.type != result.element_type:
-            raise ElementTypeError(f"expected a pad of type {result.element_type}, found {self.pad.type}")
-        _require_engine(self.engine, Engine.LDMATRIX, source)
-
-
-@irdl_op_definition
-class StoreOp(DirectOperation, TileOpInterface):
-    """`tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
-
-    Every thread stores the elements that it holds; of threads that hold the same ones, one does. The clause
-    `engine stmatrix` says which instructions store to shared memory; `tirx-select-copies` chooses them. With
-    `reduce(add)` the elements are combined with those in global or shared memory, by `red`.
-    """
-
-    name = "tirx.store"
-
-    value = operand_def(TileType)
-    destination = operand_def(TileType)
-    engine = opt_prop_def(EngineAttr)
-    reduce = opt_prop_def(ReductionAttr)
-
-    traits = traits_def(MemoryWriteEffect())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> StoreOp:
-        operands, properties, attributes = parse_transfer(parser, cls)
-        return cls.create(operands=operands, properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_transfer(printer, self, self.engine, self.reduce)
-
-    def tile_reads(self) -> Sequence[SSAValue]:
-        return (self.value,)
-
-    def tile_writes(self) -> Sequence[SSAValue]:
-        return (self.destination,)
-
-    def reductions(self) -> Sequence[Reduced]:
-        return of_indices(self.destination, self.value)
-
-    def verify_(self) -> None:
-        value, destination = TileType.of(self.value), TileType.of(self.destination)
-        _require_moved(value, destination, f"{value} and {destination}")
-        _require_engine(self.engine, Engine.STMATRIX, destination)
-        if self.reduce is not None and destination.memory is MemorySpace.TENSOR:
-            raise TileMemoryError(
-                f"expected reduce({self.reduce.data}) into global or shared memory, found {destination}"
-            )
-
-
-def transfer(op: Operation) -> tuple[SSAValue, SSAValue] | None:
-    """The tile that a copy, load or store reads and the one that it writes; None for any other operation."""
-    match op:
-        case CopyOp():
-            return op.source, op.destination
-        case LoadOp():
-            return op.source, op.result
-        case StoreOp():
-            return op.value, op.destination
-        case _:
-            return None
 
 
 class _WordsOfRegisters(DirectOperation):

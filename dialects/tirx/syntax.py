@@ -8,6 +8,7 @@ from typing import TypeVar
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
+from xdsl.parser.core import UnresolvedOperand
 from xdsl.printer import Printer
 
 from tirx.dialects.tirx.attributes import TileType
@@ -75,7 +76,11 @@ def parse_attributes(parser: Parser, op: type[IRDLOperation]) -> dict[str, Attri
 
 def parse_defined(parser: Parser) -> SSAValue:
     """A value that is defined above, with the type that it has there."""
-    operand = parser.parse_unresolved_operand()
+    return defined_value(parser, parser.parse_unresolved_operand())
+
+
+def defined_value(parser: Parser, operand: UnresolvedOperand) -> SSAValue:
+    """The value of a name, which is defined above."""
     values = parser.ssa_values.get(operand.operand_name, ())
     if operand.index >= len(values):
         parser.raise_error(f"expected a value that is defined above, found %{operand.operand_name}", operand.span)
@@ -91,6 +96,16 @@ def in_parens(parser: Parser, parse: Callable[[], T]) -> T:
 def parse_in_parens(parser: Parser, keyword: str, parse: Callable[[], T]) -> T | None:
     """Parses `keyword(...)`, or returns None if the keyword does not follow."""
     return None if parser.parse_optional_keyword(keyword) is None else in_parens(parser, parse)
+
+
+def parse_typed(parser: Parser) -> list[SSAValue]:
+    """`(%x, %y : T, U)`"""
+    with parser.in_parens():
+        start = parser.pos
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return list(parser.resolve_operands(operands, types, start))
 
 
 def parse_clauses(parser: Parser, clauses: Mapping[str, Callable[[], T]], before_types: bool = False) -> dict[str, T]:

@@ -1,24 +1,19 @@
 // Dropout by counters: every element draws from Philox at its place, so that backward draws the same numbers again.
 !m = memref<?x?xf32>
-!g = !tirx.tile<32x64xf32, global>
 !t = !tirx.tile<32x64xf32, register>
 
 tirx.kernel @dropout(%x: !m, %y: !m, %seed: i32, %p: f32) target("sm_90a")
-    grid(ceildiv(size(0, 1), 64), ceildiv(size(0, 0), 32)) threads(128) {
+    grid(%bj = ceildiv(size(0, 1), 64), %bi = ceildiv(size(0, 0), 32)) threads(128) {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
   %c64 = arith.constant 64 : index
   %one = arith.constant 1.0 : f32
   %zero = arith.constant 0.0 : f32
   %keep = arith.subf %one, %p : f32
-  %bi = tirx.block_id y
-  %bj = tirx.block_id x
   %i = arith.muli %bi, %c32 : index
   %j = arith.muli %bj, %c64 : index
   %columns = memref.dim %x, %c1 : !m
-  %gx = tirx.view %x[%i, %j] clipped : !m -> !g
-  %gy = tirx.view %y[%i, %j] clipped : !m -> !g
-  %v = tirx.load %gx : !g -> !t
+  %v = tirx.load %x[%i, %j] clipped : !m -> !t
   %r = tirx.map ins(%v : !t) {
   ^bb0(%e: f32):
     %a = tirx.index 0
@@ -34,8 +29,7 @@ tirx.kernel @dropout(%x: !m, %y: !m, %seed: i32, %p: f32) target("sm_90a")
     %s = arith.select %drop, %zero, %scaled : f32
     tirx.yield %s : f32
   } -> !t
-  tirx.store %r, %gy : !t, !g
-  tirx.return
+  tirx.store %r, %y[%i, %j] clipped : !t, !m
 }
 
 // A number from 0 to 1 of 24 bits: the first word of Philox4x32-10 with counter (c, 0, 0, 0) and key (seed, 0).

@@ -4,7 +4,6 @@
 // to %part, with a flag in %done; whoever multiplies the last round of a tile adds those of the blocks before, in order.
 
 !m = memref<?x?xf16>
-!ga = !tirx.tile<64x64xf16, global>
 !sa = !tirx.tile<64x64xf16, shared>
 !acc = !tirx.tile<64x64xf32, accumulator>
 !sums = !tirx.tile<64x64xf32, register>
@@ -13,13 +12,11 @@
 !gp = !tirx.tile<64x64xf32, global>
 
 tirx.kernel @stream_k(%a: !m, %b: !m, %part: !p, %done: memref<?xi32>, %d: !m)
-    grid(size(3, 0)) threads(128) in_order {
-  %c0 = arith.constant 0 : index
+    grid(%block = size(3, 0)) threads(128) in_order {
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
   %one = arith.constant 1 : i32
   %zero = arith.constant 0.0 : f32
-  %block = tirx.block_id x
   %rounds = tirx.launch_value ceildiv(size(0, 1), 64)
   %columns = tirx.launch_value ceildiv(size(1, 0), 64)
   %total = tirx.launch_value mul(mul(ceildiv(size(0, 1), 64), ceildiv(size(1, 0), 64)), ceildiv(size(0, 0), 64))
@@ -42,16 +39,12 @@ tirx.kernel @stream_k(%a: !m, %b: !m, %part: !p, %done: memref<?xi32>, %d: !m)
     %k1 = arith.minui %rounds, %to : index
     %i = arith.divui %t, %columns : index
     %j = arith.remui %t, %columns : index
-    %m = arith.muli %i, %c64 : index
-    %n = arith.muli %j, %c64 : index
     %low = arith.muli %k0, %c64 : index
     %high = arith.muli %k1, %c64 : index
     tirx.fill %acc, %zero : f32, !acc
     scf.for %k = %low to %high step %c64 {
-      %ga = tirx.view %a[%m, %k] clipped : !m -> !ga
-      %gb = tirx.view %b[%n, %k] clipped : !m -> !ga
-      tirx.copy %ga, %sa : !ga, !sa
-      tirx.copy %gb, %sb : !ga, !sa
+      tirx.copy %a[%i * 64, %k] clipped, %sa : !m, !sa
+      tirx.copy %b[%j * 64, %k] clipped, %sb : !m, !sa
       tirx.mma %sa, %sb, %acc : !sa, !sa, !acc
     }
     %mine = tirx.load %acc : !acc -> !sums
@@ -61,24 +54,15 @@ tirx.kernel @stream_k(%a: !m, %b: !m, %part: !p, %done: memref<?xi32>, %d: !m)
       %from = arith.divui %start, %per : index
       %sum = scf.for %c = %from to %block step %c1 iter_args(%s = %mine) -> (!sums) {
         %flag = tirx.wait_until %done[%c] sge, %one : memref<?xi32>
-        %gp = tirx.view %part[%c, %c0, %c0] : !p -> !gp
+        %gp = tirx.view %part[%c, 0, 0] : !p -> !gp
         %p = tirx.load %gp : !gp -> !sums
-        %s1 = tirx.map ins(%s, %p : !sums, !sums) {
-        ^bb0(%x: f32, %y: f32):
-          %z = arith.addf %x, %y : f32
-          tirx.yield %z : f32
-        } -> !sums
+        %s1 = tirx.map ins(%s, %p : !sums, !sums) (%x, %y) { %x + %y } -> !sums
         scf.yield %s1 : !sums
       }
-      %h = tirx.map ins(%sum : !sums) {
-      ^bb0(%x: f32):
-        %z = arith.truncf %x : f32 to f16
-        tirx.yield %z : f16
-      } -> !half
-      %gd = tirx.view %d[%m, %n] clipped : !m -> !ga
-      tirx.store %h, %gd : !half, !ga
+      %h = tirx.map ins(%sum : !sums) (%x) { f16(%x) } -> !half
+      tirx.store %h, %d[%i * 64, %j * 64] clipped : !half, !m
     } else {
-      %gp = tirx.view %part[%block, %c0, %c0] : !p -> !gp
+      %gp = tirx.view %part[%block, 0, 0] : !p -> !gp
       tirx.store %mine, %gp : !sums, !gp
       tirx.signal %done[%block], %one : memref<?xi32>
     }
@@ -86,5 +70,4 @@ tirx.kernel @stream_k(%a: !m, %b: !m, %part: !p, %done: memref<?xi32>, %d: !m)
     %next = arith.addi %at, %done1 : index
     scf.yield %next : index
   }
-  tirx.return
 }

@@ -1,7 +1,6 @@
 // A product of f32 with nearly all of its digits by tf32: each factor is a large and a small part, and three of the four
 // products of parts count.
 !m = memref<?x?xf32>
-!g = !tirx.tile<64x32xf32, global>
 !r = !tirx.tile<64x32xf32, register>
 !t = !tirx.tile<64x32xtf32, register>
 !s = !tirx.tile<64x32xtf32, shared>
@@ -18,16 +17,11 @@ func.func private @parts(%e: f32) -> (f32, f32) {
 }
 
 tirx.kernel @tf32x3_gemm(%a: !m, %b: !m, %d: !m)
-    grid(ceildiv(size(1, 0), 64), ceildiv(size(0, 0), 64)) threads(128) {
+    grid(%j = ceildiv(size(1, 0), 64), %i = ceildiv(size(0, 0), 64)) threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
-  %c64 = arith.constant 64 : index
   %zero = arith.constant 0.0 : f32
-  %i = tirx.block_id y
-  %j = tirx.block_id x
-  %m = arith.muli %i, %c64 : index
-  %n = arith.muli %j, %c64 : index
   %size = memref.dim %a, %c1 : !m
   %a_large = tirx.alloc : !s
   %a_small = tirx.alloc : !s
@@ -36,10 +30,8 @@ tirx.kernel @tf32x3_gemm(%a: !m, %b: !m, %d: !m)
   %acc = tirx.alloc : !sums
   tirx.fill %acc, %zero : f32, !sums
   scf.for %k = %c0 to %size step %c32 {
-    %ga = tirx.view %a[%m, %k] clipped : !m -> !g
-    %gb = tirx.view %b[%n, %k] clipped : !m -> !g
-    %ra = tirx.load %ga : !g -> !r
-    %rb = tirx.load %gb : !g -> !r
+    %ra = tirx.load %a[%i * 64, %k] clipped : !m -> !r
+    %rb = tirx.load %b[%j * 64, %k] clipped : !m -> !r
     %al, %as, %bl, %bs = tirx.map ins(%ra, %rb : !r, !r) {
     ^bb0(%p: f32, %q: f32):
       %u, %v = func.call @parts(%p) : (f32) -> (f32, f32)
@@ -55,7 +47,5 @@ tirx.kernel @tf32x3_gemm(%a: !m, %b: !m, %d: !m)
     tirx.mma %a_large, %b_large, %acc : !s, !s, !sums
   }
   %r = tirx.load %acc : !sums -> !f
-  %gd = tirx.view %d[%m, %n] clipped : !m -> !tirx.tile<64x64xf32, global>
-  tirx.store %r, %gd : !f, !tirx.tile<64x64xf32, global>
-  tirx.return
+  tirx.store %r, %d[%i * 64, %j * 64] clipped : !f, !m
 }

@@ -140,6 +140,9 @@ class LocatingParser(Parser):
         position = self._name_positions.pop()
         if op.location == UNKNOWN_LOC:
             op.location = self._location(position)
+        for implied in [each for region in op.regions for block in region.blocks for each in block.ops]:
+            if implied.location is UNKNOWN_LOC:
+                implied.location = op.location
         return op
 
     def _parse_op_result_list(self) -> list[tuple[Span[str], int]]:

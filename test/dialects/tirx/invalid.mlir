@@ -22,10 +22,6 @@ tirx.kernel @k4() threads(32) {
   "test.termop"() : () -> ()
 }
 
-// expected-error@+1 {{empty block}}
-tirx.kernel @k5() threads(32) {
-}
-
 // expected-error@+1 {{expected a single block, but got 2 blocks}}
 tirx.kernel @k6() threads(32) {
   tirx.return

@@ -1,0 +1,292 @@
+"""Bodies of maps and folds as expressions: `(%p, %q) { %d = %p - %q; exp(%d) * 0.5 }`, which become `arith` and `math`.
+
+Parsed in two steps, as results say the types of numbers: first the text, then its operations.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, bf16, f16, f32, f64, i1
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects.definition import i32_attr
+
+_TOKEN = re.compile(
+    r"\s+|//[^\n]*|(%[\w$.]+(?:#\d+)?|\d+\.\d*(?:[eE][+-]?\d+)?|\d+|[A-Za-z_]\w*|<<|>>|[<>=!]=|[-+*/<>&|^!(),;=])"
+)
+
+_BINARY: Sequence[dict[str, tuple[str | None, str | None]]] = (
+    {"|": (None, "ori")},
+    {"^": (None, "xori")},
+    {"&": (None, "andi")},
+    {"==": ("oeq", "eq"), "!=": ("une", "ne")},
+    {"<": ("olt", "slt"), "<=": ("ole", "sle"), ">": ("ogt", "sgt"), ">=": ("oge", "sge")},
+    {"<<": (None, "shli"), ">>": (None, "shrsi")},
+    {"+": ("addf", "addi"), "-": ("subf", "subi")},
+    {"*": ("mulf", "muli"), "/": ("divf", "divsi")},
+)
+"""Operators by precedence, the weakest first -> what they are of floats and of integers, which have signs."""
+
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_TYPES: Mapping[str, AnyFloat | IntegerType] = {
+    str(each): each for each in (f16, bf16, f32, f64, *map(IntegerType, (8, 16, 32, 64)))
+}
+_Cast: TypeAlias = Callable[[SSAValue, Any], Operation]
+_CASTS: Mapping[tuple[bool, bool], tuple[_Cast, _Cast]] = {
+    (False, False): (arith.ExtFOp, arith.TruncFOp),
+    (True, True): (arith.ExtSIOp, arith.TruncIOp),
+    (True, False): (arith.SIToFPOp, arith.SIToFPOp),
+    (False, True): (arith.FPToSIOp, arith.FPToSIOp),
+}
+"""Whether a type and the one that it becomes are integers -> the conversion to more bits, and to fewer."""
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A name, a number, an operator or a function with its operands, and where it stands."""
+
+    word: str
+    at: int
+    operands: tuple[_Node, ...] = ()
+
+
+@dataclass
+class ScalarText:
+    """A body as text: the names of its arguments, of intermediate values, and the expressions that it yields."""
+
+    names: list[tuple[str, int]]
+    values: list[tuple[str, _Node]]
+    results: list[_Node]
+
+    @staticmethod
+    def parse_optional(parser: Parser) -> ScalarText | None:
+        """Parses `(%p, %q) { ... }` if a parenthesis follows."""
+        names = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        if names is None:
+            return None
+        token = parser._current_token
+        content, start = token.span.input.content, token.span.start
+        end = content.find("}", start)
+        if token.text != "{" or end < 0:
+            parser.raise_error("expected the expressions of a body in braces", token.span)
+        found = _Expressions(parser, content, start + 1, end).body()
+        parser._resume_from(end + 1)
+        return ScalarText([(each.operand_name, each.span.start) for each in names], *found)
+
+    def region(self, parser: Parser, arguments: Sequence[Attribute], results: Sequence[Attribute], end: str) -> Region:
+        """Returns the body with arguments and results of these types; `end` is the name of its last operation."""
+        at = self.names[0][1] if self.names else self.results[0].at
+        if len(arguments) != len(self.names):
+            parser.raise_error(f"expected names of {len(arguments)} arguments, found {len(self.names)}", at, at)
+        if len(results) != len(self.results):
+            at = self.results[0].at
+            parser.raise_error(f"expected {len(results)} expressions, found {len(self.results)}", at, at)
+        block = Block(arg_types=arguments)
+        made = _Made(parser, block)
+        for (name, _), argument in zip(self.names, block.args, strict=True):
+            made.define(name, argument)
+        for name, node in self.values:
+            made.define(name, made.value(node, None))
+        values = [made.value(node, type_) for node, type_ in zip(self.results, results, strict=True)]
+        block.add_op(parser._get_op_by_name(end).create(operands=values))
+        return Region(block)
+
+
+def _is_number(node: _Node) -> bool:
+    return node.word[:1].isdigit() or node.word == "inf" or (node.word == "unary -" and _is_number(node.operands[0]))
+
+
+class _Expressions:
+    """A recursive descent over the tokens of a body."""
+
+    def __init__(self, parser: Parser, content: str, start: int, end: int):
+        self.parser = parser
+        self.tokens = [*self._tokens(content, start, end), ("", end)]
+        self.index = 0
+
+    def _tokens(self, content: str, start: int, end: int) -> Iterator[tuple[str, int]]:
+        while start < end:
+            match = _TOKEN.match(content, start, end)
+            if match is None:
+                self.parser.raise_error(f"expected an expression, found '{content[start]}'", start, start + 1)
+            if match[1] is not None:
+                yield match[1], start
+            start = match.end()
+
+    def _take(self, *words: str) -> bool:
+        found = self.tokens[self.index][0] in words
+        self.index += found
+        return found
+
+    def _expect(self, word: str) -> None:
+        if not self._take(word):
+            text, at = self.tokens[self.index]
+            self.parser.raise_error(f"expected '{word}', found '{text or '}'}'", at, at + len(text))
+
+    def body(self) -> tuple[list[tuple[str, _Node]], list[_Node]]:
+        """`%a = e; %b = f; g, h`"""
+        values: list[tuple[str, _Node]] = []
+        while self.tokens[self.index][0].startswith("%") and self.tokens[self.index + 1][0] == "=":
+            name = self.tokens[self.index][0][1:]
+            self.index += 2
+            values.append((name, self._expression()))
+            self._expect(";")
+        results = [self._expression()]
+        while self._take(","):
+            results.append(self._expression())
+        if (left := self.tokens[self.index])[0]:
+            self.parser.raise_error(f"expected an operator, ',' or '}}', found '{left[0]}'", left[1], left[1])
+        return values, results
+
+    def _expression(self, level: int = 0) -> _Node:
+        if level == len(_BINARY):
+            return self._unary()
+        left = self._expression(level + 1)
+        while (found := self.tokens[self.index])[0] in _BINARY[level]:
+            self.index += 1
+            left = _Node(found[0], found[1], (left, self._expression(level + 1)))
+        return left
+
+    def _unary(self) -> _Node:
+        word, at = self.tokens[self.index]
+        self.index += 1
+        if word in ("-", "!"):
+            return _Node(f"unary {word}", at, (self._unary(),))
+        if word == "(":
+            inner = self._expression()
+            self._expect(")")
+            return inner
+        if word[:1] == "%" or word[:1].isdigit() or word == "inf":
+            return _Node(word, at)
+        if not word.isidentifier():
+            self.parser.raise_error(f"expected an expression, found '{word or '}'}'", at, at + len(word))
+        self._expect("(")
+        operands = [self._expression()]
+        while self._take(","):
+            operands.append(self._expression())
+        self._expect(")")
+        return _Node(f"{word}(", at, tuple(operands))
+
+
+@dataclass
+class _Made:
+    """The operations of a body. A number has the type of the other operand, or the one that is asked for."""
+
+    parser: Parser
+    block: Block
+    known: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+
+    def define(self, name: str, value: SSAValue) -> None:
+        """Gives a value a name."""
+        self.known[name] = value
+        value.name_hint = name
+
+    def value(self, node: _Node, want: Attribute | None) -> SSAValue:
+        """The value of an expression; `want` is its type where that is known."""
+        word = node.word
+        if word.startswith("%"):
+            return self._named(word[1:], node.at)
+        if _is_number(node):
+            number = f"-{node.operands[0].word}" if word == "unary -" else word
+            return self._number(number, node.at, want)
+        if word.endswith("("):
+            return self._call(node, word[:-1], want)
+        if word == "unary !":
+            value = self.value(node.operands[0], i1)
+            return self._op(arith.XOrIOp(value, self._op(arith.ConstantOp(IntegerAttr(1, i1)))))
+        if word == "unary -":
+            value = self.value(node.operands[0], want)
+            if isinstance(value.type, AnyFloat):
+                return self._op(arith.NegfOp(value))
+            return self._op(arith.SubiOp(self._number("0", node.at, value.type), value))
+        is_comparison = word in _COMPARISONS
+        left, right = self._alike(node.operands, None if is_comparison else want)
+        of_floats, of_integers = next(row[word] for row in _BINARY if word in row)
+        name = of_floats if isinstance(left.type, AnyFloat) else of_integers
+        if name is None:
+            self._refuse(node.at, f"expected integers for '{word}', found {left.type}")
+        if is_comparison:
+            compare = arith.CmpfOp if isinstance(left.type, AnyFloat) else arith.CmpiOp
+            return self._op(compare(left, right, name))
+        return self._elementwise(f"arith.{name}", node.at, [left, right])
+
+    def _alike(self, nodes: Sequence[_Node], want: Attribute | None) -> list[SSAValue]:
+        """The values of operands of one type, which those that are no numbers have."""
+        found = {i: self.value(node, want) for i, node in enumerate(nodes) if not _is_number(node)}
+        type_ = next((value.type for value in found.values()), want)
+        values = [found[i] if i in found else self.value(node, type_) for i, node in enumerate(nodes)]
+        for node, value in zip(nodes, values, strict=True):
+            if value.type != type_:
+                self._refuse(node.at, f"expected operands of one type, found {type_} and {value.type}")
+        return values
+
+    def _call(self, node: _Node, name: str, want: Attribute | None) -> SSAValue:
+        if name == "index":
+            if len(node.operands) != 1 or not node.operands[0].word.isdigit():
+                self._refuse(node.at, "expected index(DIMENSION)")
+            op = self.parser._get_op_by_name("tirx.index")
+            dimension = {"dim": i32_attr(int(node.operands[0].word))}
+            return self._op(op.create(properties=dimension, result_types=[IndexType()]))
+        if name == "select":
+            if len(node.operands) != 3:
+                self._refuse(node.at, "expected select(CONDITION, VALUE, VALUE)")
+            condition = self.value(node.operands[0], i1)
+            return self._op(arith.SelectOp(condition, *self._alike(node.operands[1:], want)))
+        if (to := _TYPES.get(name)) is not None:
+            if len(node.operands) != 1:
+                self._refuse(node.at, f"expected one operand of {name}(...)")
+            return self._cast(self.value(node.operands[0], None), to, node.at)
+        for dialect in ("math", "arith"):
+            if self.parser.ctx.get_optional_op(f"{dialect}.{name}") is not None:
+                return self._elementwise(f"{dialect}.{name}", node.at, self._alike(node.operands, want))
+        self._refuse(node.at, f"expected a function of math or arith, index, select or a type, found '{name}'")
+
+    def _cast(self, value: SSAValue, to: AnyFloat | IntegerType, at: int) -> SSAValue:
+        of = value.type
+        if isinstance(of, IndexType) and isinstance(to, IntegerType):
+            return self._op(arith.IndexCastOp(value, to))
+        if not isinstance(of, AnyFloat | IntegerType) or (
+            of.bitwidth == to.bitwidth and isinstance(of, IntegerType) == isinstance(to, IntegerType)
+        ):
+            self._refuse(at, f"expected a number that is converted to {to}, found {of}")
+        wider, narrower = _CASTS[isinstance(of, IntegerType), isinstance(to, IntegerType)]
+        return self._op((wider if to.bitwidth > of.bitwidth else narrower)(value, to))
+
+    def _named(self, name: str, at: int) -> SSAValue:
+        if (known := self.known.get(name)) is not None:
+            return known
+        base, _, index = name.partition("#")
+        values = self.parser.ssa_values.get(base, ())
+        if int(index or 0) >= len(values):
+            self._refuse(at, f"expected a value that is defined above, found %{name}")
+        return values[int(index or 0)]
+
+    def _number(self, word: str, at: int, want: Attribute | None) -> SSAValue:
+        if isinstance(want, AnyFloat):
+            return self._op(arith.ConstantOp(FloatAttr(float(word), want)))
+        if isinstance(want, IntegerType | IndexType) and word.removeprefix("-").isdigit():
+            return self._op(arith.ConstantOp.from_int_and_width(int(word), cast("IntegerType", want)))
+        self._refuse(at, f"expected a number of type {want or 'that another operand has'}, found {word}")
+
+    def _elementwise(self, name: str, at: int, operands: Sequence[SSAValue]) -> SSAValue:
+        """An operation whose operands and result have one type."""
+        try:
+            return self._op(self.parser._get_op_by_name(name)(*operands))
+        except (TypeError, VerifyException) as error:
+            self._refuse(at, f"expected operands of '{name}', all of the type of its result, found others ({error})")
+
+    def _op(self, op: Operation) -> SSAValue:
+        self.block.add_op(op)
+        return op.results[0]
+
+    def _refuse(self, at: int, message: str) -> NoReturn:
+        self.parser.raise_error(message, at, at + 1)

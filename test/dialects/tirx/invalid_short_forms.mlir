@@ -1,0 +1,153 @@
+// RUN: tirx-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{SSA value %i is already defined}}
+tirx.kernel @twice(%i: memref<8xf32>) grid(%i = 8) threads(32) {
+}
+
+// -----
+
+tirx.kernel @both(%a: memref<8xf32>, %b: memref<8xf32>) threads(32) {
+  // expected-error@+1 {{expected one of two tiles at a place, whose extents are those of the other, found memref<8xf32>}}
+  tirx.copy %a[0], %b[0] : memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+tirx.kernel @below(%a: memref<8xf32>) threads(32) {
+  // expected-error@+1 {{expected a value that is defined above, found %rows}}
+  %x = tirx.load %a[[%rows]] : memref<8xf32> -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @elements(%a: memref<8xf32>) threads(32) {
+  // expected-error@+1 {{expected f32 elements, found f16}}
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf16, register>
+}
+
+// -----
+
+tirx.kernel @clauses(%a: memref<8xf32>) threads(32) {
+  // expected-error@+1 {{expected the clause 'clipped' once, found it again}}
+  %x = tirx.load %a[0] clipped clipped : memref<8xf32> -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e0(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected an expression, found '}'}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %p + } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e1(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected operands of one type, found f32 and index}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %p + %n } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e2(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected integers for '&', found f32}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %p & %p } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e3(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected names of 1 arguments, found 2}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p, %q) { %p } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e4(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected 1 expressions, found 2}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %p, %p } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e5(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected a value that is defined above, found %q}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %q } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e6(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected a function of math or arith, index, select or a type, found 'foo'}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { foo(%p) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e7(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected a number of type that another operand has, found 1}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { select(1 < 2, %p, %p) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e8(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected a number that is converted to f32, found index}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { f32(%n) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e9(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected operands of 'arith.extf', all of the type of its result}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { extf(%p) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e10(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected an expression, found '$'}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %p $ %p } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e11(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected ';', found '%q'}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %q = %p %q } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e12(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected ')', found '}'}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { (%p } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e13(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected index(DIMENSION)}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { index(%p) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @e14(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected a number of type i32, found 1.5}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { 1.5 + i32(%p) } -> !tirx.tile<8xf32, register>
+}

@@ -1,0 +1,110 @@
+// RUN: tirx-opt %s --split-input-file | filecheck %s
+// RUN: tirx-opt %s --split-input-file | tirx-opt --split-input-file | filecheck %s
+
+// Places of loads, stores and copies make views; blocks have their positions from the grid, and kernels end by themselves.
+
+!x = !tirx.tile<32x64xf32, register>
+
+// CHECK-LABEL: tirx.kernel @places
+// CHECK-SAME: grid(ceildiv(size(0, 1), 64), ceildiv(size(1, 0), 32), 2)
+// CHECK-NEXT: %j = tirx.block_id x
+// CHECK-NEXT: %b = tirx.block_id z
+// CHECK: [[IDS:%\d+]] = tirx.view %ids[{{%\d+}}] clipped : memref<?xi32> -> !tirx.tile<32xi32, global>
+// CHECK-NEXT: %row = tirx.load [[IDS]] pad(%none) : !tirx.tile<32xi32, global> -> !tirx.tile<32xi32, register>
+// CHECK: [[FROM:%\d+]] = tirx.view %table{{\[\[}}%row], {{%\d+}}] clipped to [*, %j] : memref<?x?xf32>, !tirx.tile<32xi32, register> -> !tirx.tile<32x64xf32, global>
+// CHECK-NEXT: %x = tirx.load [[FROM]] engine ld_st : !tirx.tile<32x64xf32, global> -> !tirx.tile<32x64xf32, register>
+// CHECK: [[TO:%\d+]] = tirx.view %y[%b, {{%\d+}}, {{%\d+}}] dims(1, 2) steps [1, 2, 1] clipped begins_inside : memref<?x?x?xf32>
+// CHECK-NEXT: tirx.store %x, [[TO]] reduce(add) : !tirx.tile<32x64xf32, register>, !tirx.tile<32x64xf32, global>
+// CHECK: [[OF:%\d+]] = tirx.view %table[{{%\d+}}, %j] : memref<?x?xf32> -> !tirx.tile<32x64xf32, global>
+// CHECK-NEXT: tirx.copy [[OF]], %s engine cp_async : !tirx.tile<32x64xf32, global>, !tirx.tile<32x64xf32, shared>
+// CHECK: [[ROWS:%\d+]] = tirx.view %s{{\[\[}}%row], {{%\d+}}] : !tirx.tile<32x64xf32, shared>, !tirx.tile<32xi32, register> -> !tirx.tile<32x64xf32, shared>
+// CHECK-NEXT: tirx.store %x, [[ROWS]] : !tirx.tile<32x64xf32, register>, !tirx.tile<32x64xf32, shared>
+// CHECK-NEXT: tirx.return
+tirx.kernel @places(%table: memref<?x?xf32>, %ids: memref<?xi32>, %y: memref<?x?x?xf32>)
+    grid(%j = ceildiv(size(0, 1), 64), ceildiv(size(1, 0), 32), %b = 2) threads(128) {
+  %none = arith.constant -1 : i32
+  %i = tirx.block_id y
+  %s = tirx.alloc : !tirx.tile<32x64xf32, shared>
+  %row = tirx.load %ids[%i * 32] clipped pad(%none) : memref<?xi32> -> !tirx.tile<32xi32, register>
+  %x = tirx.load %table[[%row], %j * 64] clipped to [*, %j] engine ld_st : memref<?x?xf32> -> !x
+  tirx.store %x, %y[%b, %i * 32, %j * 64] dims(1, 2) steps [1, 2, 1] clipped begins_inside reduce(add) : !x, memref<?x?x?xf32>
+  tirx.copy %table[0, %j], %s engine cp_async : memref<?x?xf32>, !tirx.tile<32x64xf32, shared>
+  tirx.store %x, %s[[%row], 0] : !x, !tirx.tile<32x64xf32, shared>
+}
+
+// -----
+
+// A name of a block is that of its kernel only.
+
+// CHECK-LABEL: tirx.kernel @symbols
+// CHECK: %i = tirx.block_id x
+// CHECK-NEXT: %j = tirx.block_id y
+// CHECK: tirx.view %a[%i, %j] : memref<?x?xf32> -> !tirx.tile<[BM]x64xf32, global>
+tirx.kernel @symbols(%a: memref<?x?xf32>) params(BM in [64, 128]) grid(%i = 8, %j = 4) threads(128) {
+  %x = tirx.load %a[%i, %j] : memref<?x?xf32> -> !tirx.tile<[BM]x64xf32, register>
+}
+// CHECK-LABEL: tirx.kernel @empty() grid(8) threads(32)
+// CHECK-NEXT: %i = tirx.block_id x
+// CHECK-NEXT: tirx.return
+tirx.kernel @empty() grid(%i = 8) threads(32) {
+}
+
+// -----
+
+// Bodies of maps and folds may be expressions.
+
+!v = !tirx.tile<4x64xf32, register>
+!c = !tirx.tile<4x1xf32, register>
+!i = !tirx.tile<4x64xi32, register>
+
+// CHECK-LABEL: tirx.kernel @expressions
+tirx.kernel @expressions(%x: memref<4x64xf32>, %n: index, %s: f32) threads(32) {
+  %a = tirx.load %x[0, 0] : memref<4x64xf32> -> !v
+
+  // CHECK: %i = tirx.map {
+  // CHECK-NEXT: [[J:%\d+]] = tirx.index 1
+  // CHECK-NEXT: [[C:%\d+]] = arith.constant 3 : index
+  // CHECK-NEXT: [[K:%\d+]] = arith.addi [[J]], [[C]] : index
+  // CHECK-NEXT: [[R:%\d+]] = arith.index_cast [[K]] : index to i32
+  // CHECK-NEXT: tirx.yield [[R]] : i32
+  %i = tirx.map () { i32(index(1) + 3) } -> !i
+
+  // CHECK: tirx.reduce ins(%a, %a : {{.*}}) dim(1) {
+  // CHECK-NEXT: ^bb0(%m: f32, %t: f32, %p: f32, %q: f32):
+  // CHECK-NEXT: %k = arith.maximumf %m, %p : f32
+  // CHECK-NEXT: [[D:%\d+]] = arith.subf %p, %k : f32
+  // CHECK-NEXT: [[E:%\d+]] = math.exp [[D]] : f32
+  // CHECK: math.fma %q, [[E]], {{%\d+}} : f32
+  %most, %total = tirx.reduce ins(%a, %a : !v, !v) dim(1) (%m, %t, %p, %q) {
+    %k = maximumf(%m, %p);
+    %k, fma(%q, exp(%p - %k), %t * exp(%m - %k))
+  } -> !c, !c
+
+  // CHECK: tirx.scan ins(%a : {{.*}}) dim(1) exclusive init(%total : {{.*}}) {
+  // CHECK-NEXT: ^bb0(%p_1: f32, %q_1: f32):
+  // CHECK-NEXT: arith.addf %p_1, %q_1 : f32
+  %y = tirx.scan ins(%a : !v) dim(1) exclusive init(%total : !c) (%p, %q) { %p + %q } -> !v
+
+  // CHECK: tirx.map ins(%a, %most, %i : {{.*}}) {
+  // CHECK-NEXT: ^bb0(%p_2: f32, %m_1: f32, %j: i32):
+  // CHECK: arith.cmpi slt, {{%\d+}}, %n : index
+  // CHECK: arith.constant 7 : i32
+  // CHECK: arith.cmpi eq, %j, {{%\d+}} : i32
+  // CHECK: [[TRUE:%\d+]] = arith.constant true
+  // CHECK: [[NOT:%\d+]] = arith.xori {{%\d+}}, [[TRUE]] : i1
+  // CHECK: %in = arith.andi {{%\d+}}, [[NOT]] : i1
+  // CHECK: arith.constant 2.000000e+00 : f32
+  // CHECK: arith.constant {{.*}} : f32
+  // CHECK: arith.select %in, {{%\d+}}, {{%\d+}} : f32
+  // CHECK: [[H:%\d+]] = arith.truncf %p_2 : f32 to f16
+  // CHECK: [[W:%\d+]] = arith.extf [[H]] : f16 to f32
+  // CHECK: [[P:%\d+]] = arith.mulf %s, [[W]] : f32
+  // CHECK: [[G:%\d+]] = arith.negf [[P]] : f32
+  // CHECK: [[S:%\d+]] = arith.shli %j, {{%\d+}} : i32
+  // CHECK: [[F:%\d+]] = arith.sitofp [[S]] : i32 to f32
+  // CHECK: arith.subf [[G]], [[F]] : f32
+  %z, %w = tirx.map ins(%a, %most, %i : !v, !c, !i) (%p, %m, %j) {
+    %in = index(1) < %n & !(%j == 7);  // inside, and no multiple
+    select(%in, (%p - %m) / 2, -inf), -(%s * f32(f16(%p))) - f32(%j << 1)
+  } -> !v, !v
+}
