@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import tirx as tx
 from tirx import f16, f32, i32, u32
+from tirx.builder.calls import type_of_array
 from tirx.dialects.tirx import kernels
 from tirx.interp import run_kernel
 
@@ -231,6 +232,23 @@ def test_the_simulator_runs_them() -> None:
     a, b, d = _numbers(64, 32).astype(np.float16), _numbers(32, 32, seed=1).astype(np.float16), _numbers(64, 32)
     tx.build(product.module).kernels["product"].simulate(a, b, d)
     assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [
+        ("int8", "si8"),
+        ("uint8", "u8"),
+        ("int16", "i16"),
+        ("int32", "i32"),
+        ("uint32", "u32"),
+        ("int64", "i64"),
+        ("float16", "f16"),
+        ("float64", "f64"),
+    ],
+)
+def test_types_of_arrays(dtype: str, name: str) -> None:
+    assert str(type_of_array(np.zeros((2, 3), dtype))) == f"{name}[None, None]"
 
 
 @tx.jit(threads=64)

@@ -460,6 +460,12 @@ def test_grids_of_clusters() -> None:
         )  # fmt: skip
 
 
+def test_a_clipped_tile_that_begins_inside_does_so() -> None:
+    body = "%s = arith.constant -1 : index\n%ga = tirx.view %a[%s] clipped begins_inside : memref<8xf32> -> "
+    kind, message = _error(_kernel(body + _TILE, clauses="grid(1)"))
+    assert kind == "bounds" and message.endswith("expected a tile that begins inside, found it at -1")
+
+
 @pytest.mark.parametrize(
     ("start", "found"), [(-1, "elements -1 to 2"), (5, "elements 5 to 8"), (9, "elements 9 to 12")]
 )
