@@ -11,6 +11,7 @@ import pytest
 from unit.kernels.test_gallery import FILES, KERNELS, arguments_of, run
 
 import tirx as tx
+from tirx import embed
 from tirx.dialects.tirx import kernels
 from tirx.interp import run_kernel
 
@@ -48,3 +49,15 @@ def test_the_simulator_runs_them(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     kernel_of(name)(*found)
     for a, b in zip(expected, found, strict=True):
         np.testing.assert_allclose(b, a, rtol=2e-3 if np.asarray(a).dtype == np.float16 else 2e-5, atol=1e-4)
+
+
+def test_softmax_and_gemm() -> None:
+    x = np.random.default_rng(0).normal(0, 2, (5, 1024)).astype(np.float16)
+    expected, found = np.zeros_like(x), np.zeros_like(x)
+    run_kernel(next(iter(kernels(embed.parse((_PYTHON.parent / "softmax.mlir").read_text())))), [x, expected])
+    run_kernel(next(iter(kernels(kernel_of("softmax").ir(x, found)))), [x, found])
+    np.testing.assert_allclose(found, expected, rtol=2e-3)
+    a, b = (np.random.default_rng(n).integers(-4, 5, (n, 72)).astype(np.float16) for n in (70, 41))
+    d = np.zeros((70, 41), np.float16)
+    run_kernel(next(iter(kernels(kernel_of("gemm").ir(a, b, d)))), [a, b, d])
+    assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
