@@ -179,10 +179,11 @@ class MmaOp(CtaGroupOp):
         idesc = immediate(self.idesc, EVERYTHING)
         info = _form(self.kind.data.value, group, self.ws is not None, sparse, text(self.scale_vector), idesc)
         bits = K_BITS // info.kind.k
-        a, b = SharedMatrix(self.a, is_a=True), SharedMatrix(self.b)
+        is_a = self.ws is None
+        a, b = SharedMatrix(self.a, is_a=is_a), SharedMatrix(self.b)
         if (fields := info.idesc) is not None:
             stored = fields.k // 2 if fields.sparse else fields.k
-            a = SharedMatrix(self.a, fields.a_major, (fields.m // group, stored), bits, is_a=True)
+            a = SharedMatrix(self.a, fields.a_major, (fields.m // group, stored), bits, is_a=is_a)
             b = SharedMatrix(self.b, fields.b_major, (fields.n // group, fields.k), bits)
         reads: list[Region] = [b, a if self.a.type == i64 else _cells(self.a, TOUCHED_LANES, info.a_columns)]
         if self.sparse_metadata is not None:

@@ -90,7 +90,9 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     path = data_path(fields.m, weight_stationary=form.weight_stationary, pair=form.pair, sparse=form.sparse)
     base_lane, column = split_address(operands.d)
     path.check_lane(base_lane)
-    parts, selected = zip(*(_a(each, thread, operands, fields, path, what) for each in ctas), strict=True)
+    parts, selected = zip(
+        *(_a(each, thread, operands, fields, path, what, not form.weight_stationary) for each in ctas), strict=True
+    )
     a = _joined(parts)
     kept = None if operands.metadata is None else np.concatenate(selected)
     b, zero, shift = _b(ctas, thread, operands, fields, what)
@@ -223,9 +225,18 @@ def _shift_a(cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDe
 
 
 def _a(
-    cta: Cta, thread: int, operands: MmaOperands, fields: InstructionDescriptor, path: DataPath, what: str
+    cta: Cta,
+    thread: int,
+    operands: MmaOperands,
+    fields: InstructionDescriptor,
+    path: DataPath,
+    what: str,
+    as_a: bool,
 ) -> tuple[Array, Mask]:
-    """Returns a CTA's rows of A, zeros of a sparse A included, and the mask of places that its metadata selects."""
+    """Returns a CTA's rows of A, zeros of a sparse A included, and the mask of places that its metadata selects.
+
+    `as_a`: a commit may track its reads from shared memory alone.
+    """
     base_lane, _ = split_address(operands.d)
     if operands.a_in_tensor_memory:
         stored = tensor_operand(cta, thread, operands.a, fields, path, base_lane, what)
@@ -233,7 +244,7 @@ def _a(
         stored = shared_operand(
             *(cta, thread, operands.a, 0, path.rows, None, fields, fields.depth, fields.a, fields.transpose_a),
             f"{what} A",
-            as_a=True,
+            as_a=as_a,
         )
     if operands.metadata is None:
         return stored, np.ones(0, np.bool_)
