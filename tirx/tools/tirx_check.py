@@ -63,7 +63,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--numbers", action="append", choices=get_args(Numbers), help="which numbers arrays hold (integers and normal)"
     )
-    parser.add_argument("--seconds", type=float, default=3.5, help="of CPU time that all may take (3.5)")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of CPU time that all may take (3)")
     parser.add_argument("--seed", type=int, default=0, help="of sizes and numbers (0)")
     return parser
 
