@@ -24,7 +24,8 @@ def _run(module: str, *arguments: Sequence[str]) -> int:
             try:
                 return import_module(f"tirx.tools.{module}").main(*arguments)
             finally:
-                files.write_output("-", "")  # flushes what argparse prints, too
+                if not sys.stdout.closed:  # as the language server leaves it
+                    files.write_output("-", "")  # flushes what argparse prints, too
         except BrokenPipeError:
             files.close_output()
         except files.FileError as error:
