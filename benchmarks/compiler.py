@@ -1,10 +1,12 @@
 """
-How fast the compiler is: `python benchmarks/compiler.py [warm] [process] [scaling] [--help]`.
+How fast the compiler is: `python benchmarks/compiler.py [warm] [examples] [process] [scaling] [--help]`.
 
 - warm: CPU time to compile `examples/tcgen05_gemm.mlir` again in the same process, beside that of building and
   verifying 1,000 `arith.addi` with xDSL, and of Triton and CuTe DSL compiling the same product, if they are installed:
   `pip install -e '.[benchmarks]'`. None of them needs a GPU. CuTe DSL goes on to a cubin where tirx stops at PTX;
   Triton runs `ptxas` as a process of its own, whose time is not counted.
+- examples: the same of ten examples, beside that of the 1,000 `arith.addi`, and calls of Python functions, of which
+  there are as many on a machine that does other work.
 - process: a whole `tirx-opt` on a kernel of three lines beside the stock `xdsl-opt -p canonicalize`.
 - scaling: time and memory of 10 to 10,000 tile operations in programs of five shapes. The exponent is the slope of a
   line through the sizes from 100 on, in logarithms: 1 is linear. Each point is measured in a process of its own,
@@ -344,6 +346,51 @@ def warm() -> None:
             print(f"| {name} | {time * 1e3:.1f} ms | {ratios[0]:.2f} | {ratios[1]:.2f} | {verdict} |")
 
 
+EXAMPLES = {
+    "tcgen05_gemm": 1.24,
+    "wgmma_gemm": 1.89,
+    "mma_m16n8k16_f16_gemm": 3.60,
+    "flash_attention": 18.5,
+    "tcgen05_attention": 13.9,
+    "grouped_gemm": 3.95,
+    "softmax": 0.90,
+    "norms": 2.09,
+    "wgmma_ring_gemm": 1.87,
+    "tcgen05_2cta_ring_gemm": 1.60,
+}
+"""Examples -> their CPU time in that of 1,000 `arith.addi`, of which 0.6 is the goal."""
+
+
+def calls_of(task: Callable[[], object]) -> int:
+    """The number of Python functions that a task calls; generators count each time they go on."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        task()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def examples() -> None:
+    """A table with one row an example."""
+    import tirx
+
+    print("\n| warm | CPU time | / 1,000 addi | goal | calls |")
+    print("|---|---:|---:|---|---:|")
+    for name, before in EXAMPLES.items():
+        text = (ROOT / "examples" / f"{name}.mlir").read_text()
+        time, addi = best(lambda text=text: tirx.compile(text), build_and_verify_addi, repeats=5)
+        verdict = f"at most {0.6 * before:.2f}: {'met' if time <= 0.6 * before * addi else 'missed'}"
+        calls = calls_of(lambda text=text: tirx.compile(text))
+        print(f"| {name} | {time * 1e3:.0f} ms | {time / addi:.2f} | {verdict} | {calls:,} |", flush=True)
+
+
 # Whole processes.
 
 
@@ -391,7 +438,7 @@ def process() -> None:
 def main() -> None:
     """Runs the parts that are named, all by default."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="warm, process, scaling (default: all)")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="warm, examples, process, scaling (default: all)")
     parser.add_argument(
         "--largest", type=int, default=SIZES[-1], metavar="N", help="the largest program of the scaling"
     )
@@ -407,6 +454,7 @@ def main() -> None:
         return
     parts: dict[str, Callable[[], None]] = {
         "warm": warm,
+        "examples": examples,
         "process": process,
         "scaling": lambda: scaling(arguments.largest, arguments.jobs, arguments.points, arguments.plot),
     }
