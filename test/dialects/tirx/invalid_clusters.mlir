@@ -16,8 +16,8 @@ tirx.kernel @k(%x: !x, %h: !h, %y: !b) cluster(4) per_cta threads(128) {
   %1 = tirx.cluster_sum %x, %x : !x, !x -> !s
   // expected-error@+1 {{expected a shared tile like !tirx.tile<64x64xf32, register>, found !tirx.tile<64x32xf32, shared>}}
   %2 = tirx.cluster_sum %x, %n : !x, !tirx.tile<64x32xf32, shared> -> !s
-  // expected-error@+1 {{expected a share of !tirx.tile<64x64xf32, register> for each block of a cluster, cluster(4) per_cta, found !tirx.tile<64x32xf32, register>}}
-  %3 = tirx.cluster_sum %x, %b : !x, !b -> !tirx.tile<64x32xf32, register>
+  // expected-error@+1 {{expected a share of !tirx.tile<64x64xf32, register> for each block of a cluster, cluster(4) per_cta, found !tirx.tile<64x8xf32, register>}}
+  %3 = tirx.cluster_sum %x, %b : !x, !b -> !tirx.tile<64x8xf32, register>
   scf.if %yes {
     // expected-error@+1 {{expected all threads of a kernel, or of one role, to add sums once, found a region}}
     %4 = tirx.cluster_sum %x, %b : !x, !b -> !s

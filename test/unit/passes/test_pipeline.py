@@ -15,6 +15,7 @@ _SCHEDULE = (
     "tirx-pipeline-loops",
     "tirx-specialize-warps",
     "tirx-multicast-copies",
+    "tirx-release-early",
 )
 
 
@@ -47,6 +48,7 @@ def test_schedule_has_options_of_its_passes():
         "tirx-pipeline-loops{stages=4}",
         "tirx-specialize-warps{roles=load}",
         "tirx-multicast-copies{cluster=rows}",
+        "tirx-release-early",
     ]
 
 
@@ -59,6 +61,7 @@ def test_number_of_multiprocessors_is_an_option_of_three_passes():
         "tirx-pipeline-loops",
         "tirx-specialize-warps",
         "tirx-multicast-copies{multiprocessors=2}",
+        "tirx-release-early",
     ]
 
 
