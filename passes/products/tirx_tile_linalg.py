@@ -280,7 +280,14 @@ class _Tiling:
         """Returns True if blocks may share out the sums of a contraction along K: see `tirx-split-k`."""
         before = [each for each in steps[: steps.index(step)] if step.outputs[0] in each.outputs]
         alone = all(each is step or not each.reduction for each in steps)
-        return alone and bool(before) and before[-1].is_fill and is_zero(before[-1].inputs[0])
+        shared: dict[SSAValue, bool] = {}
+        """What the function writes -> True if it comes from the sums, so that each block writes its share of it."""
+        for each in steps:
+            read = range(len(each.inputs)) if each.body is None else _used(each, len(each.operands))
+            comes = each is step or any(shared.get(each.operands[i], False) for i in read)
+            shared.update(dict.fromkeys(each.outputs, comes))
+        written = all(comes for output, comes in shared.items() if isinstance(output, BlockArgument))
+        return alone and written and bool(before) and before[-1].is_fill and is_zero(before[-1].inputs[0])
 
     def _operations(self) -> list[Operation]:
         blocks = self.function.body.blocks

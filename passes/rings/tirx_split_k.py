@@ -21,6 +21,7 @@ from tirx.dialects.tirx.kernel import MOST_BLOCKS
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, is_zero
 from tirx.passes.ir.launch_values import launched
+from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.tile_choice import PARTS, shares_of
 from tirx.passes.rings.start_values import chosen_word
 from tirx.passes.rings.tirx_split_last_round import only_sums, share_iterations
@@ -39,7 +40,8 @@ class TirxSplitKPass(ModulePass):
     its share of the columns, eight or more: with fewer shares than blocks, those of the higher ranks write nothing.
     Every run has the same bits; they are not those of a single loop, so that this is done on request only: `parts=4`,
     or `attributes {tirx.parts = 4 : i32}` of a kernel. The kernel has one loop of products, whose sums begin at zero,
-    and elementwise operations and transpositions behind it. The products are those of wgmma.
+    and elementwise operations and transpositions behind it, and writes only what comes from the sums. The products are
+    those of wgmma.
     """
 
     name = "tirx-split-k"
@@ -80,6 +82,9 @@ class _SplitK:
         kernel, loop, type_ = self.kernel, self.loop, self.type
         uses = [use for use in self.sums.uses if self._is_behind(use.operation)]
         self._follow([(use.operation, self.sums, len(type_.dims) - 1) for use in uses])
+        for op in kernel.walk():
+            if not op.regions and any(each.writes and each.tile not in self.narrow for each in accesses_of(op)):
+                raise self._refused(op, "expected blocks to write only their shares of the columns of the sums")
         kernel.cluster, kernel.per_cta = i32_attr(self.parts), UnitAttr()
         top: Operation = loop
         for view in (tile.owner for tile in self.narrow):

@@ -236,3 +236,44 @@ tirx.kernel @product(%a: memref<64x512xf16>, %b: memref<128x512xf16>, %x: memref
   tirx.copy %y, %gd : !h, !g
   tirx.return
 }
+
+// -----
+
+// All blocks of a cluster would count the same elements up.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!acc = !tirx.tile<64x64xf32, accumulator>
+!r = !tirx.tile<64x64xf32, register>
+!f = !tirx.tile<64x64xf32, global>
+tirx.kernel @product(%a: memref<64x512xf16>, %b: memref<64x512xf16>, %d: memref<64x64xf32>, %e: memref<64x64xf32>) target("sm_90a")
+    grid(1) threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %c512 step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x512xf16> -> !g
+    %gb = tirx.view %b[%c0, %k] : memref<64x512xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    tirx.copy %gb, %sb : !g, !s
+    tirx.mma %sa, %sb, %acc : !s, !s, !acc
+  }
+  %gd = tirx.view %d[%c0, %c0] : memref<64x64xf32> -> !f
+  tirx.copy %acc, %gd : !acc, !f
+  %ge = tirx.view %e[%c0, %c0] : memref<64x64xf32> -> !f
+  %old = tirx.load %ge : !f -> !r
+  %new = tirx.map ins(%old : !r) {
+  ^bb0(%p: f32):
+    %q = arith.addf %p, %one : f32
+    tirx.yield %q : f32
+  } -> !r
+  // expected-error@+1 {{expected blocks to write only their shares of the columns of the sums for parts=4, found 'tirx.store'}}
+  tirx.store %new, %ge : !r, !f
+  tirx.return
+}

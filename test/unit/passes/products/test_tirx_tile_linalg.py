@@ -546,6 +546,19 @@ def test_parts_of_k_are_chosen_for_sums_that_begin_at_zero() -> None:
             assert (None if found is None else found[1]) == value, (target, written, name)
 
 
+@pytest.mark.parametrize(("step", "parts"), [("ins(%d : T) outs(%e : T)", True), ("ins(%e : T) outs(%e : T)", False)])
+def test_blocks_that_share_out_k_write_only_what_comes_from_the_sums(step: str, parts: bool) -> None:
+    """Else all blocks of a cluster would count E up, each after the others."""
+    type_ = "memref<16x2112xf32>"
+    text = program("f16", (16, 2112, 7168), True).replace(") attributes", f", %e: {type_}) attributes")
+    body = "^bb0(%x: f32, %y: f32):\n    %one = arith.addf %x, %x : f32\n    linalg.yield %one : f32"
+    maps = 'indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]'
+    more = f"linalg.generic {{{maps}}} {step.replace('T', type_)} {{\n  {body}\n  }}\n  func.return"
+    module = embed.parse(_MAPS + text.replace("func.return", more), "f.mlir")
+    embed.run(module, [TirxTileLinalgPass(target="sm_90a")])
+    assert ("tirx.parts" in str(module)) == parts
+
+
 def test_chosen_tiles() -> None:
     """Few rows have tiles of 64 rows, large products large ones; a remark says why, and what is written holds."""
     remarks: list[str] = []
