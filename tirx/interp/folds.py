@@ -119,15 +119,19 @@ class _Region:
         dtypes = [dtype_of(argument.type) for argument in self._body.block.args[: len(lines)]]
         pairs = zip(lines, dtypes, strict=True)
         values = [_value(Numbers(x.data.astype(t, copy=False), None, x.error)) for x, t in pairs]
-        steps = [_at(values, slice(0, 1))]
-        for i in range(1, len(lines[0].data)):
-            steps.append(self._rounded(self._combined(steps[-1], _at(values, slice(i, i + 1)))))
-        found = [_stacked(each) for each in zip(*steps, strict=True)]
-        if self._roundings and self._launch.exact:
-            self._launch.exact = _same(found, self._doubled(values))
+        found = self._sequential(values)
+        if self._roundings and self._launch.exact and not _same(found, self._doubled(values)):
+            self._launch.exact = False
+            found = self._sequential(values)  # with the errors, which were not looked for before
         known = np.logical_and.reduce([np.ones(1, np.bool_) if x.known is None else x.known for x in lines])
         known = None if known.all() else np.logical_and.accumulate(known, 0)
         return [_numbers(each, known) for each in found]
+
+    def _sequential(self, values: list[Value]) -> list[Value]:
+        steps = [_at(values, slice(0, 1))]
+        for i in range(1, len(values[0].value if isinstance(values[0], Near) else values[0])):
+            steps.append(self._rounded(self._combined(steps[-1], _at(values, slice(i, i + 1)))))
+        return [_stacked(each) for each in zip(*steps, strict=True)]
 
     def _combined(self, a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
         return list(self._interpreter.run_ssacfg_region(self._body, (*a, *b), "fold"))

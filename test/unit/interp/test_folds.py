@@ -106,3 +106,18 @@ def test_reductions_by_region() -> None:
         with np.errstate(over="ignore"):
             _, (wanted_one,) = scanned(lines[:1], 0, lambda a, b: (b[0] - a[0],), [], exclusive=False, reverse=False)
         assert (one.ravel() == wanted_one.ravel()).all(), dims
+
+
+def test_the_first_scan_has_errors_too() -> None:
+    """That brackets differ is known at its end; what stands in front of the first difference has errors as well."""
+    text = """
+tirx.kernel @k(%a: memref<64xf32>, %d: memref<64xf32>) grid(1) threads(32) {
+  %x = tirx.load %a[0] : memref<64xf32> -> !tirx.tile<64xf32, register>
+  %y = tirx.scan ins(%x : !tirx.tile<64xf32, register>) dim(0) (%p, %q) { %p + %q } -> !tirx.tile<64xf32, register>
+  tirx.store %y, %d[0] : !tirx.tile<64xf32, register>, memref<64xf32>
+}"""
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    arrays = [np.random.default_rng(0).standard_normal(64).astype(np.float32), np.zeros(64, np.float32)]
+    ran = run_kernel(kernel, arrays, bounds=True)
+    errors = ran.errors[1]
+    assert not ran.exact and errors is not None and (errors[2:] > 0).all() and errors.max() < 1e-3
