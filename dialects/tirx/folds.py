@@ -24,9 +24,9 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.attributes import TileType
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
-from tirx.dialects.tirx.maps import YIELD, element_of, require_readable, scalar_type, verify_body
+from tirx.dialects.tirx.maps import YIELD, require_readable, verify_body
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.scalar_text import ScalarText
+from tirx.dialects.tirx.scalar_text import ScalarText, scalar_type
 from tirx.dialects.tirx.syntax import (
     parse_attributes,
     parse_clauses,
@@ -172,8 +172,8 @@ def _parse_fold(parser: Parser, op: type[FoldOp], clauses: Mapping[str, Callable
     parser.parse_punctuation("->")
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
     if how is None and text is not None:
-        scalars = [element_of(value.type) for value in ins]
-        how = text.region(parser, [*scalars, *scalars], scalars, YIELD)
+        tiles = [value.type for value in ins]
+        how = text.region(parser, [*tiles, *tiles], tiles, YIELD)
     assert how is not None
     return _Parsed(ins, dims, how, types, found, attributes)
 

@@ -10,12 +10,8 @@ from xdsl.dialects.builtin import (
     I64,
     ArrayAttr,
     DenseArrayBase,
-    FloatTF32Type,
     IndexType,
     IntegerAttr,
-    IntegerType,
-    Signedness,
-    f32,
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -40,7 +36,7 @@ from tirx.dialects.ptx.base import PureInstruction
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.scalar_text import ScalarText
+from tirx.dialects.tirx.scalar_text import ScalarText, scalar_type
 from tirx.dialects.tirx.syntax import parse_typed, shape_text, types_text, write
 from tirx.layout.arrangement import Arrangement
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
@@ -48,16 +44,6 @@ from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShape
 YIELD = "tirx.yield"
 INLINED = ("func.call", "scf.for")
 """Operations that bodies of maps and folds may have, too, until `tirx-inline` puts scalars in its place."""
-
-
-def scalar_type(element: Attribute) -> Attribute:
-    """The type of one element of a tile inside of a `tirx.map`.
-
-    That is the element type, but integers have no sign of their own there, as `arith` wants them, and tf32 is f32.
-    """
-    if type(element) is IntegerType and element.signedness.data is not Signedness.SIGNLESS:
-        return IntegerType(element.width.data)
-    return f32 if type(element) is FloatTF32Type else element
 
 
 def require_readable(type_: TileType) -> None:
@@ -82,11 +68,6 @@ def _broadcast(source: SSAValue, result: SSAValue) -> list[Reduced]:
     pairs = zip(TileType.of(source).dims, TileType.of(result).dims, strict=True)
     dims = tuple(d for d, (a, b) in enumerate(pairs) if a != b)
     return [Reduced(result, source, dims)] if dims else []
-
-
-def element_of(type_: Attribute) -> Attribute:
-    """The type of an element of a tile; any other type is for the verifier."""
-    return scalar_type(type_.element_type) if isinstance(type_, TileType) else type_
 
 
 class _WritesOuts(MemoryEffect):
@@ -140,9 +121,7 @@ class MapOp(DirectOperation, TileOpInterface):
             types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         if text is not None:
             found = types or [tile.type for tile in outs]
-            body = text.region(
-                parser, [element_of(tile.type) for tile in ins], [element_of(each) for each in found], YIELD
-            )
+            body = text.region(parser, [tile.type for tile in ins], found, YIELD)
         assert body is not None
         return cls.create(
             operands=[*ins, *outs],

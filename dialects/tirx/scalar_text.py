@@ -10,18 +10,35 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, NoReturn, TypeAlias, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr, IntegerType, bf16, f16, f32, f64, i1
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    FloatTF32Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import i32_attr
+from tirx.dialects.tirx.attributes import TileType
 
 _TOKEN = re.compile(
-    r"\s+|//[^\n]*|(%[\w$.]+(?:#\d+)?|\d+\.\d*(?:[eE][+-]?\d+)?|\d+|[A-Za-z_]\w*|<<|>>|[<>=!]=|[-+*/<>&|^!(),;=])"
+    r"\s+|//[^\n]*|(%[\w$.]+(?:#\d+)?|\d+\.\d*(?:[eE][+-]?\d+)?|\d+|[A-Za-z_]\w*|<<|>>|[<>=!]=|[-+*/<>&|^!(),;=}])"
 )
 
 _BINARY: Sequence[dict[str, tuple[str | None, str | None]]] = (
@@ -36,9 +53,17 @@ _BINARY: Sequence[dict[str, tuple[str | None, str | None]]] = (
 )
 """Operators by precedence, the weakest first -> what they are of floats and of integers, which have signs."""
 
+_UNSIGNED = {"slt": "ult", "sle": "ule", "sgt": "ugt", "sge": "uge", "shrsi": "shrui", "divsi": "divui"}
+"""Operations of integers with signs -> those of integers without."""
+
+_DIGITS = 4000
+"""Digits of the longest integers that are read."""
+
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_OF_TRUTHS = ("==", "!=", "&", "|", "^")
+_SIGNS = (Signedness.SIGNLESS, Signedness.UNSIGNED)
 _TYPES: Mapping[str, AnyFloat | IntegerType] = {
-    str(each): each for each in (f16, bf16, f32, f64, *map(IntegerType, (8, 16, 32, 64)))
+    str(each): each for each in (f16, bf16, f32, f64, *(IntegerType(n, s) for s in _SIGNS for n in (8, 16, 32, 64)))
 }
 _Cast: TypeAlias = Callable[[SSAValue, Any], Operation]
 _CASTS: Mapping[tuple[bool, bool], tuple[_Cast, _Cast]] = {
@@ -48,6 +73,29 @@ _CASTS: Mapping[tuple[bool, bool], tuple[_Cast, _Cast]] = {
     (False, True): (arith.FPToSIOp, arith.FPToSIOp),
 }
 """Whether a type and the one that it becomes are integers -> the conversion to more bits, and to fewer."""
+_UNSIGNED_CASTS: Mapping[_Cast, _Cast] = {
+    arith.ExtSIOp: arith.ExtUIOp,
+    arith.SIToFPOp: arith.UIToFPOp,
+    arith.FPToSIOp: arith.FPToUIOp,
+}
+
+
+def scalar_type(element: Attribute) -> Attribute:
+    """The type of one element of a tile inside of a `tirx.map`.
+
+    That is the element type, but integers have no sign of their own there, as `arith` wants them, and tf32 is f32.
+    """
+    if type(element) is IntegerType and element.signedness.data is not Signedness.SIGNLESS:
+        return IntegerType(element.width.data)
+    return f32 if type(element) is FloatTF32Type else element
+
+
+def _element(type_: Attribute) -> Attribute:
+    return type_.element_type if isinstance(type_, TileType) else type_
+
+
+def _is_unsigned(type_: Attribute) -> bool:
+    return type(type_) is IntegerType and type_.signedness.data is Signedness.UNSIGNED
 
 
 @dataclass(frozen=True)
@@ -64,7 +112,7 @@ class ScalarText:
     """A body as text: the names of its arguments, of intermediate values, and the expressions that it yields."""
 
     names: list[tuple[str, int]]
-    values: list[tuple[str, _Node]]
+    values: list[tuple[str, int, _Node]]
     results: list[_Node]
 
     @staticmethod
@@ -75,28 +123,31 @@ class ScalarText:
             return None
         token = parser._current_token
         content, start = token.span.input.content, token.span.start
-        end = content.find("}", start)
-        if token.text != "{" or end < 0:
+        if token.text != "{":
             parser.raise_error("expected the expressions of a body in braces", token.span)
-        found = _Expressions(parser, content, start + 1, end).body()
-        parser._resume_from(end + 1)
+        expressions = _Expressions(parser, content, start + 1)
+        found = expressions.body()
+        parser._resume_from(expressions.end + 1)
         return ScalarText([(each.operand_name, each.span.start) for each in names], *found)
 
     def region(self, parser: Parser, arguments: Sequence[Attribute], results: Sequence[Attribute], end: str) -> Region:
-        """Returns the body with arguments and results of these types; `end` is the name of its last operation."""
+        """Returns the body for elements of tiles of these types; `end` is the name of its last operation."""
         at = self.names[0][1] if self.names else self.results[0].at
         if len(arguments) != len(self.names):
             parser.raise_error(f"expected names of {len(arguments)} arguments, found {len(self.names)}", at, at)
         if len(results) != len(self.results):
             at = self.results[0].at
             parser.raise_error(f"expected {len(results)} expressions, found {len(self.results)}", at, at)
-        block = Block(arg_types=arguments)
+        elements = [_element(type_) for type_ in arguments]
+        block = Block(arg_types=[scalar_type(each) for each in elements])
         made = _Made(parser, block)
-        for (name, _), argument in zip(self.names, block.args, strict=True):
-            made.define(name, argument)
-        for name, node in self.values:
-            made.define(name, made.value(node, None))
-        values = [made.value(node, type_) for node, type_ in zip(self.results, results, strict=True)]
+        made.unsigned.update(value for value, each in zip(block.args, elements, strict=True) if _is_unsigned(each))
+        for (name, at), argument in zip(self.names, block.args, strict=True):
+            made.define(name, at, argument)
+        for name, at, node in self.values:
+            made.define(name, at, made.value(node, None))
+        wanted = [scalar_type(_element(type_)) for type_ in results]
+        values = [made.value(node, type_) for node, type_ in zip(self.results, wanted, strict=True)]
         block.add_op(parser._get_op_by_name(end).create(operands=values))
         return Region(block)
 
@@ -108,19 +159,22 @@ def _is_number(node: _Node) -> bool:
 class _Expressions:
     """A recursive descent over the tokens of a body."""
 
-    def __init__(self, parser: Parser, content: str, start: int, end: int):
+    def __init__(self, parser: Parser, content: str, start: int):
         self.parser = parser
-        self.tokens = [*self._tokens(content, start, end), ("", end)]
+        self.tokens = list(self._tokens(content, start))
+        self.end = self.tokens[-1][1]
         self.index = 0
 
-    def _tokens(self, content: str, start: int, end: int) -> Iterator[tuple[str, int]]:
-        while start < end:
-            match = _TOKEN.match(content, start, end)
-            if match is None:
-                self.parser.raise_error(f"expected an expression, found '{content[start]}'", start, start + 1)
+    def _tokens(self, content: str, at: int) -> Iterator[tuple[str, int]]:
+        """The tokens up to the brace that ends the body, whose text is ''."""
+        while (match := _TOKEN.match(content, at)) is not None and match[1] != "}":
             if match[1] is not None:
-                yield match[1], start
-            start = match.end()
+                yield match[1], at
+            at = match.end()
+        if match is None:
+            expected = "an expression" if at < len(content) else "'}'"
+            self.parser.raise_error(f"expected {expected}, found '{content[at : at + 1]}'", at, at + 1)
+        yield "", at
 
     def _take(self, *words: str) -> bool:
         found = self.tokens[self.index][0] in words
@@ -132,13 +186,13 @@ class _Expressions:
             text, at = self.tokens[self.index]
             self.parser.raise_error(f"expected '{word}', found '{text or '}'}'", at, at + len(text))
 
-    def body(self) -> tuple[list[tuple[str, _Node]], list[_Node]]:
+    def body(self) -> tuple[list[tuple[str, int, _Node]], list[_Node]]:
         """`%a = e; %b = f; g, h`"""
-        values: list[tuple[str, _Node]] = []
+        values: list[tuple[str, int, _Node]] = []
         while self.tokens[self.index][0].startswith("%") and self.tokens[self.index + 1][0] == "=":
-            name = self.tokens[self.index][0][1:]
+            name, at = self.tokens[self.index]
             self.index += 2
-            values.append((name, self._expression()))
+            values.append((name[1:], at, self._expression()))
             self._expect(";")
         results = [self._expression()]
         while self._take(","):
@@ -160,7 +214,10 @@ class _Expressions:
         word, at = self.tokens[self.index]
         self.index += 1
         if word in ("-", "!"):
-            return _Node(f"unary {word}", at, (self._unary(),))
+            inner = self._unary()
+            if word == "-" and _is_number(inner):
+                return inner.operands[0] if inner.operands else _Node("unary -", at, (inner,))
+            return _Node(f"unary {word}", at, (inner,))
         if word == "(":
             inner = self._expression()
             self._expect(")")
@@ -184,11 +241,17 @@ class _Made:
     parser: Parser
     block: Block
     known: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    unsigned: set[SSAValue] = field(default_factory=set[SSAValue])
 
-    def define(self, name: str, value: SSAValue) -> None:
-        """Gives a value a name."""
+    def define(self, name: str, at: int, value: SSAValue) -> None:
+        """Gives a value a name that no other has."""
+        if "#" in name:
+            self._refuse(at, f"expected a name of one value, found %{name}")
+        if name in self.known or name in self.parser.ssa_values:
+            self._refuse(at, f"SSA value %{name} is already defined")
         self.known[name] = value
-        value.name_hint = name
+        if SSAValue.is_valid_name(name):
+            value.name_hint = name
 
     def value(self, node: _Node, want: Attribute | None) -> SSAValue:
         """The value of an expression; `want` is its type where that is known."""
@@ -201,19 +264,24 @@ class _Made:
         if word.endswith("("):
             return self._call(node, word[:-1], want)
         if word == "unary !":
-            value = self.value(node.operands[0], i1)
+            value = self._truth(node.operands[0])
             return self._op(arith.XOrIOp(value, self._op(arith.ConstantOp(IntegerAttr(1, i1)))))
         if word == "unary -":
             value = self.value(node.operands[0], want)
             if isinstance(value.type, AnyFloat):
                 return self._op(arith.NegfOp(value))
-            return self._op(arith.SubiOp(self._number("0", node.at, value.type), value))
+            self._require_number("-", node.at, value)
+            return self._like([value], self._op(arith.SubiOp(self._number("0", node.at, value.type), value)))
         is_comparison = word in _COMPARISONS
         left, right = self._alike(node.operands, None if is_comparison else want)
         of_floats, of_integers = next(row[word] for row in _BINARY if word in row)
         name = of_floats if isinstance(left.type, AnyFloat) else of_integers
         if name is None:
             self._refuse(node.at, f"expected integers for '{word}', found {left.type}")
+        if word not in _OF_TRUTHS:
+            self._require_number(word, node.at, left)
+        if left in self.unsigned or right in self.unsigned:
+            name = _UNSIGNED.get(name, name)
         if is_comparison:
             compare = arith.CmpfOp if isinstance(left.type, AnyFloat) else arith.CmpiOp
             return self._op(compare(left, right, name))
@@ -239,8 +307,9 @@ class _Made:
         if name == "select":
             if len(node.operands) != 3:
                 self._refuse(node.at, "expected select(CONDITION, VALUE, VALUE)")
-            condition = self.value(node.operands[0], i1)
-            return self._op(arith.SelectOp(condition, *self._alike(node.operands[1:], want)))
+            condition = self._truth(node.operands[0])
+            values = self._alike(node.operands[1:], want)
+            return self._like(values, self._op(arith.SelectOp(condition, *values)))
         if (to := _TYPES.get(name)) is not None:
             if len(node.operands) != 1:
                 self._refuse(node.at, f"expected one operand of {name}(...)")
@@ -253,13 +322,39 @@ class _Made:
     def _cast(self, value: SSAValue, to: AnyFloat | IntegerType, at: int) -> SSAValue:
         of = value.type
         if isinstance(of, IndexType) and isinstance(to, IntegerType):
-            return self._op(arith.IndexCastOp(value, to))
+            return self._to(to, arith.IndexCastOp(value, IntegerType(to.width.data)))
         if not isinstance(of, AnyFloat | IntegerType) or (
             of.bitwidth == to.bitwidth and isinstance(of, IntegerType) == isinstance(to, IntegerType)
         ):
             self._refuse(at, f"expected a number that is converted to {to}, found {of}")
         wider, narrower = _CASTS[isinstance(of, IntegerType), isinstance(to, IntegerType)]
-        return self._op((wider if to.bitwidth > of.bitwidth else narrower)(value, to))
+        cast_ = wider if to.bitwidth > of.bitwidth else narrower
+        if of == i1 or value in self.unsigned or (isinstance(of, AnyFloat) and _is_unsigned(to)):
+            cast_ = _UNSIGNED_CASTS.get(cast_, cast_)
+        return self._to(to, cast_(value, scalar_type(to)))
+
+    def _to(self, to: Attribute, op: Operation) -> SSAValue:
+        result = self._op(op)
+        if _is_unsigned(to):
+            self.unsigned.add(result)
+        return result
+
+    def _like(self, operands: Sequence[SSAValue], result: SSAValue) -> SSAValue:
+        """The result, which has no sign where operands have none."""
+        if not self.unsigned.isdisjoint(operands):
+            self.unsigned.add(result)
+        return result
+
+    def _truth(self, node: _Node) -> SSAValue:
+        value = self.value(node, i1)
+        if value.type != i1:
+            self._refuse(node.at, f"expected a comparison, found {value.type}")
+        return value
+
+    def _require_number(self, word: str, at: int, value: SSAValue) -> None:
+        found: Attribute = value.type
+        if not isinstance(found, AnyFloat | IntegerType | IndexType) or found == i1:
+            self._refuse(at, f"expected numbers for '{word}', found {value.type}")
 
     def _named(self, name: str, at: int) -> SSAValue:
         if (known := self.known.get(name)) is not None:
@@ -272,15 +367,30 @@ class _Made:
 
     def _number(self, word: str, at: int, want: Attribute | None) -> SSAValue:
         if isinstance(want, AnyFloat):
-            return self._op(arith.ConstantOp(FloatAttr(float(word), want)))
+            try:
+                number = FloatAttr(float(word), want)
+                fits = isfinite(number.value.data) or number.value.data == float(word) and word.endswith("inf")
+            except OverflowError:
+                fits, number = False, FloatAttr(0.0, want)
+            if not fits:
+                self._refuse(at, f"expected a number that {want} has, found {word}")
+            return self._op(arith.ConstantOp(number))
         if isinstance(want, IntegerType | IndexType) and word.removeprefix("-").isdigit():
+            least, most = (want if isinstance(want, IntegerType) else i64).value_range()
+            if len(word) > _DIGITS or not least <= int(word) < most:
+                self._refuse(at, f"expected a number of type {want}, from {least} to {most - 1}, found {word}")
             return self._op(arith.ConstantOp.from_int_and_width(int(word), cast("IntegerType", want)))
         self._refuse(at, f"expected a number of type {want or 'that another operand has'}, found {word}")
 
     def _elementwise(self, name: str, at: int, operands: Sequence[SSAValue]) -> SSAValue:
         """An operation whose operands and result have one type."""
+        kind = cast("type[IRDLOperation]", self.parser._get_op_by_name(name))
+        definition = kind.get_irdl_definition()
+        if len(definition.operands) != len(operands) or len(definition.results) != 1:
+            expected = f"{len(definition.operands)} operands and {len(definition.results)} results"
+            self._refuse(at, f"'{name}' has {expected}, found {len(operands)} operands and 1 result")
         try:
-            return self._op(self.parser._get_op_by_name(name)(*operands))
+            return self._like(operands, self._op(kind(*operands)))
         except (TypeError, VerifyException) as error:
             self._refuse(at, f"expected operands of '{name}', all of the type of its result, found others ({error})")
 

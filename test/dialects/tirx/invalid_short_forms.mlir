@@ -151,3 +151,99 @@ tirx.kernel @e14(%a: memref<8xf32>, %n: index) threads(32) {
   // expected-error@+1 {{expected a number of type i32, found 1.5}}
   %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { 1.5 + i32(%p) } -> !tirx.tile<8xf32, register>
 }
+
+// -----
+
+tirx.kernel @n0(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{'math.fma' has 3 operands and 1 results, found 4 operands and 1 result}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { fma(%p, %p, %p, %p) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @n1(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{'arith.constant' has 0 operands}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { constant(%p) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @n2(%a: memref<8xi32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xi32> -> !tirx.tile<8xi32, register>
+  // expected-error@+1 {{'arith.mulsi_extended' has 2 operands and 2 results}}
+  %y = tirx.map ins(%x : !tirx.tile<8xi32, register>) (%p) { mulsi_extended(%p, %p) } -> !tirx.tile<8xi32, register>
+}
+
+// -----
+
+tirx.kernel @n3(%a: memref<8xf16>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf16> -> !tirx.tile<8xf16, register>
+  // expected-error@+1 {{expected a number that f16 has, found 70000.0}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf16, register>) (%p) { %p + 70000.0 } -> !tirx.tile<8xf16, register>
+}
+
+// -----
+
+tirx.kernel @n4(%a: memref<8xbf16>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xbf16> -> !tirx.tile<8xbf16, register>
+  // expected-error@+1 {{expected a number that bf16 has, found 1.0e39}}
+  %y = tirx.map ins(%x : !tirx.tile<8xbf16, register>) (%p) { %p + 1.0e39 } -> !tirx.tile<8xbf16, register>
+}
+
+// -----
+
+tirx.kernel @n5(%a: memref<8xf8E4M3FN>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf8E4M3FN> -> !tirx.tile<8xf8E4M3FN, register>
+  // expected-error@+1 {{expected a number that f8E4M3FN has, found inf}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf8E4M3FN, register>) (%p) { %p + inf } -> !tirx.tile<8xf8E4M3FN, register>
+}
+
+// -----
+
+tirx.kernel @n6(%a: memref<8xi8>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xi8> -> !tirx.tile<8xi8, register>
+  // expected-error@+1 {{expected a number of type i8, from -128 to 255, found 256}}
+  %y = tirx.map ins(%x : !tirx.tile<8xi8, register>) (%p) { %p + 256 } -> !tirx.tile<8xi8, register>
+}
+
+// -----
+
+tirx.kernel @n7(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{SSA value %n is already defined}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %n = %p; %n } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @n8(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{SSA value %q is already defined}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %q = %p; %q = %q + 1; %q } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @n9(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected a name of one value, found %q#1}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { %q#1 = %p; %p } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @n10(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected numbers for '<', found i1}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { select((%p < 1) < (%p < 2), %p, 0) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @n11(%a: memref<8xi32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xi32> -> !tirx.tile<8xi32, register>
+  // expected-error@+1 {{expected a comparison, found i32}}
+  %y = tirx.map ins(%x : !tirx.tile<8xi32, register>) (%p) { select(!%p, %p, 0) } -> !tirx.tile<8xi32, register>
+}

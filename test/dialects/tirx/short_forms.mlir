@@ -108,3 +108,29 @@ tirx.kernel @expressions(%x: memref<4x64xf32>, %n: index, %s: f32) threads(32) {
     select(%in, (%p - %m) / 2, -inf), -(%s * f32(f16(%p))) - f32(%j << 1)
   } -> !v, !v
 }
+
+// -----
+
+// Integers of ui tiles have no signs, truths become 0 or 1, a comment may have a brace, and two signs are none.
+
+// CHECK-LABEL: tirx.kernel @unsigned
+// CHECK: ^bb0(%p: i8, %q: i8):
+// CHECK-NEXT: %h = arith.divui %p, %q : i8
+// CHECK: [[S:%\d+]] = arith.shrui %h, {{%\d+}} : i8
+// CHECK-NEXT: [[L:%\d+]] = arith.cmpi ult, [[S]], %q : i8
+// CHECK-NEXT: [[A:%\d+]] = arith.extui [[L]] : i1 to i32
+// CHECK-NEXT: [[B:%\d+]] = arith.extui %p : i8 to i32
+// CHECK-NEXT: [[C:%\d+]] = arith.addi [[A]], [[B]] : i32
+// CHECK-NEXT: [[U:%\d+]] = arith.uitofp %q : i8 to f32
+// CHECK-NEXT: [[T:%\d+]] = arith.constant 2.000000e+00 : f32
+// CHECK-NEXT: [[M:%\d+]] = arith.mulf [[T]], [[U]] : f32
+// CHECK-NEXT: [[O:%\d+]] = arith.fptoui [[M]] : f32 to i8
+// CHECK-NEXT: [[W:%\d+]] = arith.extui [[O]] : i8 to i32
+// CHECK-NEXT: tirx.yield [[C]], [[W]] : i32, i32
+tirx.kernel @unsigned(%x: memref<64xui8>) threads(32) {
+  %a = tirx.load %x[0] : memref<64xui8> -> !tirx.tile<64xui8, register>
+  %z, %w = tirx.map ins(%a, %a : !tirx.tile<64xui8, register>, !tirx.tile<64xui8, register>) (%p, %q) {
+    %h = %p / %q;  // halves }
+    i32(%h >> 1 < %q) + i32(%p), i32(ui8(- -2.0 * f32(%q)))
+  } -> !tirx.tile<64xi32, register>, !tirx.tile<64xi32, register>
+}
