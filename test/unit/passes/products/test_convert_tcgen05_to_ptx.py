@@ -160,8 +160,8 @@ def _reductions() -> Iterator[Case]:
         flags = (" abs" if absolute else "") + (" nan" if nan else "")
         modifiers = f"{reduction}{'.abs' if absolute else ''}{'.NaN' if nan else ''}"
         yield Case(
-            f'%{reduction}_{absolute}_{nan}, %m_{reduction}_{absolute}_{nan} = tcgen05.ld.red {reduction} "32x32b" '
-            f"%d{flags} : !d -> !r, !row",
+            f'%m_{reduction}_{absolute}_{nan}, %{reduction}_{absolute}_{nan} = tcgen05.ld.red {reduction} "32x32b" '
+            f"%d{flags} : !d -> !row, !r",
             f"tcgen05.ld.red.sync.aligned.32x32b.x64.{modifiers}.f32",
         )
 
