@@ -155,8 +155,12 @@ class Memory(Tile):
             store(value, place)
 
     def __iadd__(self, value: Any) -> Any:
-        if isinstance(value, Product):
+        """Adds in place what other names see, too: to shared memory, and to a part of anything in memory."""
+        if isinstance(value, Product) and self.memory is not MemorySpace.SHARED:
             return self.accumulate(value)
+        if self.memory is MemorySpace.SHARED or self.updates is not None:
+            store(self + value, self)
+            return self
         return self + value
 
     def accumulate(self, product: Product, **clauses: Any) -> Memory:

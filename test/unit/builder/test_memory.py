@@ -72,6 +72,16 @@ def _a_view_that_was_added_to(a: Any, b: Any, o: Any, n: Any) -> None:
     o[16:32, :] += a[16:32, :]
 
 
+def _parts_of_shared_memory_that_were_added_to(a: Any, b: Any, o: Any, n: Any) -> None:
+    x = tx.shared(a[:, :])
+    part, same = x[0:16, :], x
+    part += b[0:16, :]
+    part += part
+    x[16:32, :] += 1.0
+    x += 1.0
+    o[:, :] = same
+
+
 def _a_part_of_a_part(a: Any, b: Any, o: Any, n: Any) -> None:
     x = tx.shared(a[:, :])
     x[0:16, :] = x[16:32, :]
@@ -96,6 +106,7 @@ _CASES: list[tuple[Callable[..., None], Numbers]] = [
     (_bits, np.argmax(_A, 1)[:, None] - _A),
     (_what_a_loop_writes, np.full_like(_A, 3)),
     (_a_view_that_was_added_to, np.concatenate([(_A + _B)[:16], _A[16:] + (_A + 2 * _B)[:16]])),
+    (_parts_of_shared_memory_that_were_added_to, np.concatenate([2 * (_A + _B)[:16] + 1, _A[16:] + 2])),
     (_a_part_of_a_part, np.concatenate([_A[16:], _A[16:] + 1])),
     (_another_shape_turned, _A.reshape(16, 64).T.reshape(32, 32)),
     (_truths_and_numbers, (_A > 0).astype(np.float32) + (_A != 0) + 1),
