@@ -200,13 +200,15 @@ def verify_body(block: Block, arguments: list[Attribute], yielded: list[Attribut
     if (found := [value.type for value in last.operands]) != yielded:
         raise MapBodyError(f"expected '{YIELD}' with {types_text(yielded)}, found {types_text(found)}")
     for op in block.ops:
-        known = op.name.startswith(("arith.", "math.", *others)) or isinstance(op, ScalarOpInterface | PureInstruction)
+        known = op.name.startswith(("arith.", "math.", *others)) or (
+            isinstance(op, ScalarOpInterface | PureInstruction) and len(op.results) == 1
+        )
         inlined = op.name in INLINED
         if op is not last and not inlined and (op.regions or not known):
             where = "a map" if others else "a reduction or scan"
             raise MapBodyError(
                 f"expected {', '.join(('arith', 'math', *others))}, operations with ScalarOpInterface and pure "
-                f"instructions in the body of {where}, found '{operation_name(op)}'"
+                f"instructions of one result in the body of {where}, found '{operation_name(op)}'"
             )
 
 

@@ -29,7 +29,7 @@ tirx.kernel @k(%x: !x, %b: !tirx.tile<8x8xi8, register>, %y: !tirx.tile<8x4xf32,
   ^bb0(%a0: f32):
     tirx.yield %a0 : f32
   } -> !m
-  // expected-error@+1 {{expected arith, math, operations with ScalarOpInterface and pure instructions in the body of a reduction or scan, found 'tirx.block_id'}}
+  // expected-error@+1 {{expected arith, math, operations with ScalarOpInterface and pure instructions of one result in the body of a reduction or scan, found 'tirx.block_id'}}
   %10 = tirx.reduce ins(%x : !x) dim(1) {
   ^bb0(%a0: f32, %b0: f32):
     %r = tirx.block_id x

@@ -33,7 +33,7 @@ tirx.kernel @k(
   ^bb0(%a6: f32):
     tirx.yield %a6 : f32
   } -> !tirx.tile<8x8xf16, register>
-  // expected-error@+1 {{expected arith, math, tirx.index, operations with ScalarOpInterface and pure instructions in the body of a map, found 'tirx.barrier'}}
+  // expected-error@+1 {{expected arith, math, tirx.index, operations with ScalarOpInterface and pure instructions of one result in the body of a map, found 'tirx.barrier'}}
   %500 = tirx.map ins(%x : !tirx.tile<8x8xf32, register>) {
   ^bb0(%a7: f32):
     tirx.barrier
@@ -66,4 +66,16 @@ tirx.kernel @k(%x: !tirx.tile<8x8xf32, register>) threads(32) {
     // expected-error@+1 {{expected types (f32), found (f16)}}
     tirx.yield %a : f16
   } -> !tirx.tile<8x8xf32, register>
+}
+
+// -----
+
+tirx.kernel @results(%x: !tirx.tile<8x8xf32, register>) threads(32) {
+  // expected-error@+1 {{pure instructions of one result in the body of a map, found 'ptx.inline'}}
+  %0 = tirx.map ins(%x : !tirx.tile<8x8xf32, register>) {
+  ^bb0(%a: f32):
+    %p, %q = ptx.inline "{ mov.f32 $0, $2; mov.f32 $1, $2; }" (%a) : (f32) -> (f32, f32)
+    tirx.yield %p : f32
+  } -> !tirx.tile<8x8xf32, register>
+  tirx.return
 }
