@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +46,9 @@ _CONVERTED_BY: dict[str, str] = {
 
 _INDENT = "  "
 
+_NOT_IN_STRINGS = re.compile(r"[^ !#-~]")
+"""Characters that no string of PTX holds, as ptxas 13.5 reads it: all but ASCII; quotes, as there are no escapes."""
+
 _LABEL_STEM = re.compile(r"[A-Za-z_]+")
 """Names of blocks that stay unique when a number is put behind them."""
 
@@ -76,7 +78,7 @@ def _print_module(found: Sequence[EntryOp], where: Operation) -> str:
     files: dict[str, int] = {}
     for_each(found, lambda entry: bodies.append(f"\n{_print_entry(entry, ops[entry], target, files)}"))
     calls = [op for entry in found for op in ops[entry] if isinstance(op, RuntimeCallOp)]
-    header += "".join(f".file {number} {json.dumps(name)}\n" for name, number in files.items())
+    header += "".join(f'.file {number} "{_NOT_IN_STRINGS.sub("_", name)}"\n' for name, number in files.items())
     return header + module_declarations(calls) + _dynamic_declarations(found) + "".join(bodies)
 
 

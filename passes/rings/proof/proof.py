@@ -37,7 +37,8 @@ def _state(op: Operation) -> tuple[object, ...]:
     """All that a pass can change of an operation, but for its regions: those inside name the block that they are in."""
     types = [result.type for result in op.results]
     arguments = [[(each, each.type) for each in block.args] for region in op.regions for block in region.blocks]
-    return op, op.parent, tuple(op.operands), types, arguments, dict(op.properties), dict(op.attributes)
+    ends = tuple(op.operands), tuple(op.successors)
+    return op, op.parent, ends, types, arguments, dict(op.properties), dict(op.attributes)
 
 
 def _prove(kernel: KernelOp) -> None:

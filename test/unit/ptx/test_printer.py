@@ -15,6 +15,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects import ptx
 from tirx.dialects.ptx.base import literal
 from tirx.ptx.printer import PtxTarget, print_ptx
+from tirx.ptx.ptxas import assemble, find_ptxas
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
@@ -163,3 +164,14 @@ def test_a_constant_predicate_has_a_register():
     lines = print_ptx(_module(Block(ops))).splitlines()
     found = [line.split(", ")[1] for line in lines if line.startswith("  not.")]
     assert re.fullmatch(r"%p\d+;", found[0]) and found[1] == "5;"
+
+
+def test_names_of_files_are_strings_of_ptx():
+    """They have no escapes, and hold ASCII only."""
+    text = 'ptx.entry @k(n : u32) target("sm_90") attributes {ptx.lines} {\n  %n = ptx.ld.param @n : i32\n  ptx.ret\n}'
+    module = parse_located(new_context(), text, 'a "q"\\\u00fc\n.mlir')
+    printed = print_ptx(module)
+    assert '.file 1 "a _q_\\__.mlir"\n' in printed and "  .loc 1 2 8\n" in printed
+    if find_ptxas() is not None:
+        result = assemble(printed, "sm_90")
+        assert result.ok, result.stderr
