@@ -17,13 +17,22 @@ from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.structured import Form, Structured, contracted, is_structured, memref_type, reduced, structured
+from tirx.dialects.structured import Form, Structured, is_structured, memref_type, reduced, structured
 from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.dialects.tirx.places import memory_problem
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
 from tirx.passes.match.tile_choice import MOST_SLOTS, MOST_STAGES, PARTS, Operands, choose_tiles
+from tirx.passes.products.linalg_steps import (
+    ceildiv,
+    factors_of,
+    needs_nothing,
+    needs_value,
+    require_computable,
+    require_type,
+    used_inputs,
+)
 from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 
@@ -121,56 +130,6 @@ def _has_linalg(function: func.FuncOp) -> bool:
     return any(is_structured(inner) and not isinstance(inner, memref.CopyOp) for inner in function.body.walk())
 
 
-def _factors(step: Structured) -> tuple[int, int] | None:
-    """The inputs of a product of matrices, rows times rows: by the parallel dimension before the last, and the last."""
-    match step.parallel, step.reduction:
-        case (*batch, m, n), (k,) if contracted(step) is not None:
-            inside = [set(dims).difference(batch) for dims in step.dims[:2]]
-            return next((order for order in ((0, 1), (1, 0)) if [inside[i] for i in order] == [{m, k}, {n, k}]), None)
-        case _:
-            return None
-
-
-def _ceildiv(size: Formula, extent: int) -> Formula:
-    return -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent))
-
-
-def _require_computable(op: Operation) -> None:
-    """Raises LinalgError for an operation on elements that a `tirx.map` does not compute with as they are."""
-    for type_ in (*op.operand_types, *op.result_types):
-        _require_type(op, type_)
-
-
-def _require_type(op: Operation, type_: Attribute) -> None:
-    if scalar_type(type_) != type_:
-        raise LinalgError(op, f"expected arithmetic on floats and on integers without a sign, found {type_}")
-
-
-def _needs_nothing(op: Operation) -> bool:
-    """Returns True for operations beside structured ones that have no part in what blocks do."""
-    match op:
-        case func.ReturnOp():
-            return not op.operands
-        case memref.DimOp():
-            return all(isinstance(use.operation, memref.AllocOp) for use in op.result.uses)
-        case _:
-            return isinstance(op, arith.ConstantOp | memref.AllocOp | memref.DeallocOp)
-
-
-def _reads(step: Structured, number: int) -> bool:
-    """Returns True if the operation needs the values that operand `number` has before it."""
-    if number < len(step.inputs):
-        return True
-    return step.body is not None and step.body.args[number].first_use is not None
-
-
-def _used(step: Structured, count: int) -> list[int]:
-    """The memrefs among the first `count` operands whose elements the body uses."""
-    assert step.body is not None
-    used = enumerate(step.body.args[:count])
-    return [i for i, each in used if each.first_use is not None and isinstance(step.operands[i].type, MemRefType)]
-
-
 @dataclass(frozen=True)
 class _Held:
     """The elements of an argument that the block has written: a tile, in registers or an accumulator, or a number."""
@@ -193,8 +152,8 @@ class _Tiling:
         """Returns the operations; `forms` then has the form in which the kernel has each argument."""
         steps = [structured(op) for op in self._operations()]
         parallel = len(steps[0].parallel)
-        reduces = any(step.reduction and _factors(step) is None for step in steps)
-        self.rank = min(parallel, 1 if reduces and not any(map(_factors, steps)) else 2)
+        reduces = any(step.reduction and factors_of(step) is None for step in steps)
+        self.rank = min(parallel, 1 if reduces and not any(map(factors_of, steps)) else 2)
         self.batch = parallel - self.rank
         self.has_reduction = any(step.reduction for step in steps)
         self._check(steps)
@@ -243,7 +202,7 @@ class _Tiling:
         options = self.options
         self.tile, self.threads = options.tile or _TILE, options.threads or _THREADS
         self.exchanged, self.parts, self.most = options.exchanged, options.parts or 1, MOST_SLOTS
-        step = next((each for each in steps if each.reduction and _factors(each) is not None), None)
+        step = next((each for each in steps if each.reduction and factors_of(each) is not None), None)
         if options.tile is not None or options.target is None or step is None or self.rank != 2:
             return
         operands, target = self._operands(steps, step), Target.parse(options.target)
@@ -262,7 +221,7 @@ class _Tiling:
     @staticmethod
     def _operands(steps: Sequence[Structured], step: Structured) -> Operands:
         """The product of a contraction, whose sums become what the last step writes."""
-        shape, (a, b) = memref_type(step.outputs[0]).get_shape(), _factors(step) or (0, 1)
+        shape, (a, b) = memref_type(step.outputs[0]).get_shape(), factors_of(step) or (0, 1)
         inner = memref_type(step.inputs[a]).get_shape()[step.dims[a].index(step.reduction[0])]
         m, n, k = (None if size == DYNAMIC_INDEX else size for size in (*shape[-2:], inner))
         last = next(each for each in reversed(steps) if each.outputs)
@@ -283,7 +242,7 @@ class _Tiling:
         shared: dict[SSAValue, bool] = {}
         """What the function writes -> True if it comes from the sums, so that each block writes its share of it."""
         for each in steps:
-            read = range(len(each.inputs)) if each.body is None else _used(each, len(each.operands))
+            read = range(len(each.inputs)) if each.body is None else used_inputs(each, len(each.operands))
             comes = each is step or any(shared.get(each.operands[i], False) for i in read)
             shared.update(dict.fromkeys(each.outputs, comes))
         written = all(comes for output, comes in shared.items() if isinstance(output, BlockArgument))
@@ -297,7 +256,7 @@ class _Tiling:
         for op in self.function.body.block.ops:
             if is_structured(op):
                 found.append(op)
-            elif not _needs_nothing(op):
+            elif not needs_nothing(op):
                 raise LinalgError(
                     op,
                     "expected operations of linalg, memref.copy, constants and memref.alloc in a function that becomes "
@@ -322,7 +281,7 @@ class _Tiling:
                     continue
                 if 0 in memref_type(operand).get_shape():
                     raise LinalgError(step.op, f"expected extents of 1 or more, found {memref_type(operand)}")
-                if operand not in known and _reads(step, number):
+                if operand not in known and needs_value(step, number):
                     raise LinalgError(
                         step.op, "expected a memref.alloc that is written before it is read, found one without values"
                     )
@@ -380,7 +339,7 @@ class _Tiling:
             raise LinalgError(self.function, "expected a function that writes one of its arguments, found none")
         sizes = [self._size(out, out.index, d) for d in range(self.batch + self.rank)]
         tiles = zip(sizes[self.batch :], self.extents, strict=True)
-        blocks = [*sizes[: self.batch], *(_ceildiv(size, extent) for size, extent in tiles)]
+        blocks = [*sizes[: self.batch], *(ceildiv(size, extent) for size, extent in tiles)]
         name, options, grid = self.function.sym_name.data, self.options, tuple(reversed(blocks))
         if (problem := grid_problem(grid)) is not None:
             raise TilingError(self.function, problem)
@@ -466,7 +425,7 @@ class _Tiling:
             self.held[step.outputs[0]] = _Held(number=number)
         elif not step.reduction:
             self._elementwise(step)
-        elif (factors := _factors(step)) is not None and self.rank == 2:
+        elif (factors := factors_of(step)) is not None and self.rank == 2:
             self._contraction(step, factors)
         elif (found := reduced(step)) is not None and self.rank == 1:
             self._reduction(step, *found)
@@ -496,7 +455,7 @@ class _Tiling:
         low, by = (self.emit.constant(n, IndexType()) for n in (0, self.tile[self.rank]))
         body = Block(arg_types=[IndexType()])
         loop = self.emit(scf.ForOp(low, high, by, [], Region(body)))
-        if self.most != MOST_SLOTS and _factors(step) is not None:
+        if self.most != MOST_SLOTS and factors_of(step) is not None:
             loop.attributes[MOST_STAGES] = i32_attr(self.most)
         self.emit = Emitter(InsertPoint.at_end(body), step.op.location)
         return loop, body.args[0]
@@ -538,7 +497,7 @@ class _Tiling:
         if step.body is None:
             self.held[step.outputs[0]] = _Held(self._read(step, step.inputs[0], step.parallel, loops))
             return
-        used = _used(step, len(step.operands))
+        used = used_inputs(step, len(step.operands))
         # Loads in front of what waits for a product.
         order = sorted(used, key=lambda i: step.operands[i] in self.held)
         read = {i: self._read(step, step.operands[i], step.dims[i], loops) for i in order}
@@ -563,14 +522,14 @@ class _Tiling:
         total = self._alloc(column, memref_type(out).element_type, tirx.MemorySpace.REGISTER)
         self.emit(tirx.CopyOp(self._read(step, out, step.parallel, loops), total))
         loop, at = self._loop(step)
-        used = _used(step, len(step.inputs))
+        used = used_inputs(step, len(step.inputs))
         tiles = [self._read(step, step.operands[i], step.dims[i], loops, at) for i in used]
         shape = (*self.extents, self.tile[1])
         (values,) = self._map(step, used, tiles, [value], shape)
         type_ = tirx.TileType.get(column, memref_type(out).element_type, tirx.MemorySpace.REGISTER)
         combine = step.yielded[0].owner
         assert isinstance(combine, Operation)
-        _require_computable(combine)
+        require_computable(combine)
         part = self.emit(tirx.ReduceOp([values], [1], how, [type_])).res[0]
         block = Block(arg_types=[scalar_type(memref_type(out).element_type)] * 2)
         both = combine.clone()
@@ -603,13 +562,13 @@ class _Tiling:
                 raise LinalgError(
                     op, f"expected arith and math in the body of a structured operation, found '{op.name}'"
                 )
-            _require_computable(op)
+            require_computable(op)
             clone = op.clone(values)
             clone.location = op.location
             block.add_op(clone)
         results = [values.get(each, each) for each in yielded]
         for value in results:
-            _require_type(step.op, value.type)
+            require_type(step.op, value.type)
         block.add_op(tirx.YieldOp(*results))
         elements = [memref_type(output).element_type for output in step.outputs]
         types = [tirx.TileType.get(shape, element, tirx.MemorySpace.REGISTER) for element in elements]

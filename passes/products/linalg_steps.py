@@ -1,0 +1,64 @@
+"""Statements about the operations of `linalg` that `tirx-tile-linalg` makes kernels of."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation
+
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.structured import Structured, contracted
+from tirx.dialects.tirx.maps import scalar_type
+from tirx.rules import LinalgError
+
+
+def factors_of(step: Structured) -> tuple[int, int] | None:
+    """The inputs of a product of matrices, rows times rows: by the parallel dimension before the last, and the last."""
+    match step.parallel, step.reduction:
+        case (*batch, m, n), (k,) if contracted(step) is not None:
+            inside = [set(dims).difference(batch) for dims in step.dims[:2]]
+            return next((order for order in ((0, 1), (1, 0)) if [inside[i] for i in order] == [{m, k}, {n, k}]), None)
+        case _:
+            return None
+
+
+def ceildiv(size: Formula, extent: int) -> Formula:
+    """Tiles of `extent` elements in `size` elements, the last of which may be a part."""
+    return -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent))
+
+
+def require_computable(op: Operation) -> None:
+    """Raises LinalgError for an operation on elements that a `tirx.map` does not compute with as they are."""
+    for type_ in (*op.operand_types, *op.result_types):
+        require_type(op, type_)
+
+
+def require_type(op: Operation, type_: Attribute) -> None:
+    """Raises LinalgError for a type of elements that maps compute with in another one."""
+    if scalar_type(type_) != type_:
+        raise LinalgError(op, f"expected arithmetic on floats and on integers without a sign, found {type_}")
+
+
+def needs_nothing(op: Operation) -> bool:
+    """Returns True for operations beside structured ones that have no part in what blocks do."""
+    match op:
+        case func.ReturnOp():
+            return not op.operands
+        case memref.DimOp():
+            return all(isinstance(use.operation, memref.AllocOp) for use in op.result.uses)
+        case _:
+            return isinstance(op, arith.ConstantOp | memref.AllocOp | memref.DeallocOp)
+
+
+def needs_value(step: Structured, number: int) -> bool:
+    """Returns True if the operation needs the values that operand `number` has before it."""
+    if number < len(step.inputs):
+        return True
+    return step.body is not None and step.body.args[number].first_use is not None
+
+
+def used_inputs(step: Structured, count: int) -> list[int]:
+    """The memrefs among the first `count` operands whose elements the body uses."""
+    assert step.body is not None
+    used = enumerate(step.body.args[:count])
+    return [i for i, each in used if each.first_use is not None and isinstance(step.operands[i].type, MemRefType)]
