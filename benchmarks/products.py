@@ -3,7 +3,8 @@ Products without tile sizes beside cuBLAS: `python benchmarks/products.py [--typ
 
 Every product is a function of `linalg` with nothing written but its types: the compiler chooses tiles and threads. It
 is compared with cuBLAS (what torch calls), and a wrong result is a failure. Sizes are M x N x K; without any, 35 of
-language models, to which `--drawn` adds random ones, whose seed is printed. `--json FILE` writes all seconds.
+language models, to which `--drawn` adds random ones, whose seed is printed. `--json FILE` writes all seconds. Options
+are those of the pipeline, and `tile=128x96x64 threads=256`, which say what is to be compared with the choice.
 
 Needs torch with CUDA and `pip install 'tirx-compiler[cuda]'`.
 """
@@ -24,7 +25,9 @@ from gpu_cases import Case
 from gpu_measure import Variant, error_of, measure, operands, peer
 
 import tirx
+from tirx import embed
 from tirx.diagnostics import LocatedError
+from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.runtime.program import Program
 
 Size = tuple[int, int, int]
@@ -79,10 +82,16 @@ func.func @product({arguments}) attributes {{tirx.kernel}} {{
 
 
 def compiled(work: tuple[str, Size, str]) -> str:
-    """The program of a product, with options of the pipeline, as JSON, or why there is none, behind `error: `."""
+    """The program of a product, with options, as JSON, or why there is none, behind `error: `."""
     kind, size, options = work
+    words = dict(word.split("=") for word in options.split())
+    tile, threads = words.pop("tile", None), words.pop("threads", "256")
+    module = embed.parse(text_of(kind, size), "product.mlir")
     try:
-        return tirx.build(text_of(kind, size), "sm_90a", options).to_json()
+        if tile is not None:
+            extents = tuple(map(int, tile.split("x")))
+            embed.run(module, [TirxTileLinalgPass(extents, int(threads), "sm_90a")])
+        return tirx.build(module, "sm_90a", " ".join(map("=".join, words.items()))).to_json()
     except LocatedError as error:
         return f"error: {error}"
 
@@ -97,23 +106,23 @@ def drawn(count: int, seed: int) -> list[Size]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--types", default="f16", help=f"of {', '.join(TYPES)} (f16)")
-    parser.add_argument("--sizes", help="MxNxK, separated by commas")
-    parser.add_argument("--options", default="", help="of the pipeline, such as parts=4; several, separated by commas")
+    parser.add_argument("--sizes", help="MxNxK, separated by commas; MxNxK:OPTIONS:OPTIONS has options of its own")
+    parser.add_argument("--options", default="", help="such as parts=4; several, separated by commas")
     parser.add_argument("--drawn", type=int, default=0, help="so many random sizes more")
     parser.add_argument("--seed", type=int, help="of the random sizes")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=8, help="processes that compile")
     parser.add_argument("--json", type=Path, metavar="FILE")
     flags = parser.parse_args()
-    sizes = [tuple(map(int, each.split("x"))) for each in flags.sizes.split(",")] if flags.sizes else [*SIZES]
     seed = random.randrange(2**32) if flags.seed is None else flags.seed
     print(f"seed {seed}")
-    work = [
-        (kind, (m, n, k), options)
-        for kind in flags.types.split(",")
-        for m, n, k in [*sizes, *drawn(flags.drawn, seed)]
-        for options in flags.options.split(",")
-    ]
+    written = flags.sizes.split(",") if flags.sizes else ["x".join(map(str, size)) for size in SIZES]
+    written += ["x".join(map(str, size)) for size in drawn(flags.drawn, seed)]
+    work: list[tuple[str, Size, str]] = []
+    for kind in flags.types.split(","):
+        for size, *own in (each.split(":") for each in written):
+            m, n, k = map(int, size.split("x"))
+            work += [(kind, (m, n, k), options) for options in own or flags.options.split(",")]
     with ProcessPoolExecutor(flags.jobs, get_context("spawn")) as pool:
         programs = dict(zip(work, pool.map(compiled, work), strict=True))
     import torch
