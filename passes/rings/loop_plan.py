@@ -11,7 +11,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.dialects.nesting import walk
+from tirx.dialects.nesting import enclosing, walk
+from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.match.aliasing import may_share
@@ -36,6 +37,7 @@ from tirx.passes.match.pipelining import (
 from tirx.passes.match.tile_choice import BARRIER_BYTES, MOST_STAGES, STAGES
 from tirx.passes.rings.delayed_products import can_delay
 from tirx.passes.rings.exchanges import exchange_bytes
+from tirx.passes.rings.proof.extraction import reads_as_a
 from tirx.passes.rings.start_values import FEWEST_SLOTS, FILL, USE, Schedule, fewest_slots, start_values
 from tirx.passes.rings.tensor_exchanges import (
     ExchangedTile,
@@ -323,7 +325,11 @@ def _plan_of_products(
 def _rings(
     loop: scf.ForOp, staged: Sequence[tuple[StagedTile, tirx.Engine]], asynchronous: Collection[Operation]
 ) -> tuple[RingPlan, ...]:
-    groups: dict[tuple[tirx.Engine, Operation, tirx.Queue | None], list[StagedTile]] = {}
+    """The rings of the tiles: apart by engine, by what passes slots on, and A from others where it comes back early."""
+    kernel = enclosing(loop, tirx.KernelOp)
+    assert kernel is not None
+    early = supports(kernel.require_target(), "tcgen05.commit.sync_restrict")
+    groups: dict[tuple[tirx.Engine, Operation, tirx.Queue | None, bool], list[StagedTile]] = {}
     for tile, engine in staged:
         last = _last_use(loop, tile)
         after = None
@@ -332,8 +338,9 @@ def _rings(
             after = tirx.Queue.TCGEN05 if on_tensor else tirx.Queue.WGMMA
             if isinstance(last, tirx.CopyOp):  # of scale factors, in the queue of the products that use them
                 last = max(on_tensor, key=list(loop.body.block.ops).index)
-        groups.setdefault((engine, last, after), []).append(tile)
-    return tuple(RingPlan(tuple(group), engine, last, after) for (engine, last, after), group in groups.items())
+        as_a = early and all(read.op in asynchronous and reads_as_a(read.op, read.tile) for read in tile.reads)
+        groups.setdefault((engine, last, after, as_a), []).append(tile)
+    return tuple(RingPlan(tuple(group), *key[:3]) for key, group in groups.items())
 
 
 def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:

@@ -17,7 +17,7 @@ class TirxReleaseEarlyPass(ModulePass):
     """Marks a release behind products of tcgen05 as `early` where they read all of the slot as A, on targets whose
     commits can tell that they have (sm_107a, sm_107f): a ring of A fills the slot again while the product reads B.
 
-    A ring whose slots hold A and B stays as it is.
+    A ring whose slots hold A and B stays as it is; `tirx-pipeline-loops` gives A a ring of its own on such targets.
     """
 
     name = "tirx-release-early"

@@ -6,6 +6,7 @@
 !f = !tirx.tile<64x64xf16, register>
 !acc = !tirx.tile<64x64xf32, register>
 !t = !tirx.tile<128x64xf32, tensor>
+!h = !tirx.tile<64x64xf32, tensor>
 
 // One thread fills by TMA; the run-time number of iterations is 0 where the bounds say so. Two tiles that are filled and
 // given back together are one ring. All memory that is left becomes slots, 4 at most for this family.
@@ -143,5 +144,36 @@ tirx.kernel @tcgen05(%a: memref<128x4096xf16>, %b: memref<64x4096xf16>, %n: inde
   %part = tirx.subview %acc[0, 32] : !t -> !tirx.tile<128x32xf32, tensor>
   %r = tirx.load %part : !tirx.tile<128x32xf32, tensor> -> !tirx.tile<128x32xf32, register>
   "test.op"(%r) : (!tirx.tile<128x32xf32, register>) -> ()
+  tirx.return
+}
+
+// Commits of sm_107a tell when A is read: what products only read as A has a ring of its own, so that its slots come back
+// before the product is complete.
+
+// CHECK-LABEL: tirx.kernel @early(
+// CHECK:         %sa = tirx.ring slots(2) stations(fill, use)
+// CHECK-NEXT:    %sb = tirx.ring slots(2) stations(fill, use)
+// CHECK:           %sa_2 = tirx.acquire %sa at(use)
+// CHECK-NEXT:      %sb_2 = tirx.acquire %sb at(use)
+// CHECK-NEXT:      tirx.async_mma %sa_2, %sb_2, %acc_2
+// CHECK-NEXT:      tirx.release %sb at(use) after(tcgen05)
+// CHECK-NEXT:      tirx.release %sa at(use) after(tcgen05)
+tirx.kernel @early(%a: memref<64x4096xf16>, %b: memref<64x4096xf16>, %n: index) target("sm_107a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !h
+  tirx.fill %acc, %zero : f32, !h
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    tirx.copy %gb, %sb : !g, !s
+    tirx.mma %sa, %sb, %acc : !s, !s, !h
+  } {tirx.stages = 2 : i32}
+  %r = tirx.load %acc : !h -> !tirx.tile<64x64xf32, register>
+  "test.op"(%r) : (!tirx.tile<64x64xf32, register>) -> ()
   tirx.return
 }

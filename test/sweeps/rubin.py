@@ -1,4 +1,4 @@
-"""Products, pairs, attention and rings for sm_107a: assembled, simulated with all checks, and equal to numpy.
+"""Products, loops of them, pairs, attention and rings for sm_107a: assembled, simulated, equal to numpy.
 
     python test/sweeps/rubin.py [--jobs N] [NAME ...]
 
@@ -16,11 +16,16 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from sweeps import example_sizes
+from unit.examples import EXAMPLES
 from unit.kernels import ring_kernels
 from unit.kernels.product_kernels import Kernel
 from unit.kernels.ring_kernels import RingKernel
+from unit.sim.example_launches import LAUNCHES
+from unit.sim.launches import Launch
 
 TARGET = "sm_107a"
 
@@ -40,6 +45,17 @@ PRODUCTS = {
 }
 """Families of products, of one block and of a pair."""
 
+LOOPS = {
+    "gemm": "tcgen05_gemm",
+    "gemm_mn_major": "tcgen05_gemm_mn_major",
+    "pair_gemm": "tcgen05_2cta_gemm",
+    "fp8_gemm": "tcgen05_fp8_gemm",
+    "sparse_gemm": "tcgen05_sparse_gemm",
+    "nvfp4_gemm": "tcgen05_nvfp4_block_scaled_gemm",
+    "pair_nvfp4_gemm": "tcgen05_2cta_nvfp4_block_scaled_gemm",
+}
+"""Kernels of examples that are written for sm_100a, and their files."""
+
 RINGS = (
     RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True, apart=True),
     RingKernel(slots=3, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True, output=2, apart=True),
@@ -52,6 +68,15 @@ def _product(kernel: Kernel) -> None:
 
 def _example(case: example_sizes.Case) -> None:
     assert (found := example_sizes.check(case)) is None, found
+
+
+def loop_text(kernel: str) -> str:
+    """The example with a kernel of `LOOPS`, for sm_107a."""
+    return (EXAMPLES / f"{LOOPS[kernel]}.mlir").read_text().replace('target("sm_100a")', f'target("{TARGET}")')
+
+
+def _integers(kernel: str, rng: np.random.Generator) -> Launch:
+    return LAUNCHES[kernel].make(rng, "integers")
 
 
 def cases() -> Iterator[tuple[str, Callable[[], None]]]:
@@ -71,6 +96,9 @@ def cases() -> Iterator[tuple[str, Callable[[], None]]]:
         for trips in (1, 3, 6):
             run = partial(ring_kernels.check, ring, trips, extents=(2, 1))
             yield f"ring {number} with {trips} iterations", run
+    for kernel in LOOPS:
+        case = example_sizes.Case(f"loop of {kernel}", partial(loop_text, kernel), kernel, partial(_integers, kernel))
+        yield case.name, partial(_example, case)
     for case in example_sizes.all_cases():
         if case.target == TARGET and ("attention" not in case.name or " 64 f16 " in case.name):
             yield case.name, partial(_example, case)

@@ -103,7 +103,7 @@ def tile_accesses(op: Operation) -> Iterator[TileAccess]:
 
 def reads_as_a(op: Operation, value: SSAValue) -> bool:
     """True for a tile in shared memory that a product of tcgen05 reads as A, and as nothing else."""
-    if not isinstance(op, tirx.AsyncMmaOp) or op.queue is not tirx.Queue.TCGEN05 or op.a is not value:
+    if not isinstance(op, tirx.MmaOp | tirx.AsyncMmaOp) or not op.on_tensor_memory or op.a is not value:
         return False
     if op.weight_stationary is not None or op.zero_columns is not None:  # no source says that of tcgen05.mma.ws
         return False

@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import pytest
-from sweeps.rubin import cases
+from sweeps.rubin import LOOPS, cases, loop_text
 from unit.kernels.product_kernels import Kernel, descriptors, products
 
+from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import Queue, ReleaseOp
+from tirx.passes import lower_to_ptx_passes
 from tirx.tcgen05 import InstructionDescriptor
+from tirx.text.parsing import parse_located
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
 
 E8, E4, E2, E5, E3 = "f8E8M0FNU", "f8E4M3FN", "f4E2M1FN", "f8E5M2", "f6E3M2FN"
 
@@ -49,6 +55,25 @@ def test_products(kernel: Kernel, kind: str, k: int, ids: tuple[int, ...]) -> No
     assert tuple(each.sf_a_id for each in found) == ids
     assert {each.sparsity_version for each in found} == {int(kernel.sparse > 0 and kind.startswith("mxf4"))}
     kernel.check(ptx)
+
+
+@pytest.mark.parametrize("kernel", LOOPS)
+@pytest.mark.sample(2)
+def test_early_release(kernel: str) -> None:
+    """In loops of products slots of A come back early, in a ring of their own. No other release may be early."""
+    passes = lower_to_ptx_passes().passes
+    end = [each.name for each in passes].index("tirx-release-early") + 1
+    check = next(each for each in passes if each.name == "tirx-check-rings")
+    module = parse_located(context := new_context(), loop_text(kernel))
+    run_passes(context, module, passes[:end])
+    behind = [op for op in module.walk() if isinstance(op, ReleaseOp) and op.after and op.after.data is Queue.TCGEN05]
+    (early,) = (op for op in behind if op.early is not None)
+    check.apply(context, module)
+    for mutant in (op for op in behind if op is not early):
+        mutant.early = early.early
+        with pytest.raises(LocatedError, match="early, as soon as it has been read as A, while"):
+            check.apply(context, module)
+        mutant.early = None
 
 
 def test_families(sampled: Callable[[Iterable[str], int], list[str]]) -> None:
