@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 
 from tirx.dialects.text_data import TextData, errors_from
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

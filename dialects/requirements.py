@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -12,6 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from tirx.dialects.formula import Formula, FormulaAttr, LaunchSizes
 from tirx.rules import LaunchParameterError
+from tirx.values import dataclass
 
 REQUIRES = "tirx.requires"
 """The attribute: a list of `[value, test, bound, message]`, value and bound formulas. Entries keep it."""

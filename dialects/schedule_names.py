@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any, Literal, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, StringAttr
@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from tirx.dialects.definition import i32_attr
 from tirx.rules import LaunchParameterError
+from tirx.values import dataclass, field
 
 SCHEDULE = "tirx.schedule"
 """The attribute of kernels and entries that holds a `Schedule`."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from xdsl.dialects import arith, memref
@@ -28,6 +27,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from tirx.diagnostics import operation_name
 from tirx.dialects.tirx import Combination
 from tirx.rules import LinalgError
+from tirx.values import dataclass
 
 __all__ = ["Form", "Structured", "contracted", "is_structured", "memref_type", "reduced", "structured"]
 

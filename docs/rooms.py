@@ -24,7 +24,8 @@ _IMPORT = re.compile(r"^ *(?:from (\S+) import|import (\S+)) *(\([^)]*\)|.*)$", 
 PASS_ROOMS = ("ir", "match", "scalars", "copies", "layouts", "products", "rings.proof", "rings", "checks", "kernels")
 """The rooms of passes: each may import those before it."""
 
-_LAYOUT = ("layout",)
+_BASE = ("values",)
+_LAYOUT = (*_BASE, "layout")
 _HW = (*_LAYOUT, "symbolic", "hw")
 _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules", "dialects")
@@ -32,7 +33,8 @@ _PASSES = (*_DIALECTS, "predict", *(f"passes.{room}" for room in PASS_ROOMS), "p
 _TEXT = (*_PASSES, "ptx", "text", "universe")
 _TOP = (*_TEXT, "compiler", "interp", "sim", "explain", "runtime", "viz", "version")
 ROOMS: dict[str, tuple[str, ...]] = {
-    "layout": (),
+    "values": (),
+    "layout": _BASE,
     "symbolic": _LAYOUT,
     "hw": _LAYOUT,
     "smem": _HW,
@@ -40,11 +42,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mma": _FAMILIES,
     "wgmma": _FAMILIES,
     "tcgen05": _FAMILIES,
-    "remarks": (),
-    "diagnostics": ("remarks",),
+    "remarks": _BASE,
+    "diagnostics": (*_BASE, "remarks"),
     "version": (),
     "predict": (*_LAYOUT, "hw"),
-    "rules": ("diagnostics",),
+    "rules": (*_BASE, "diagnostics"),
     "dialects": _DIALECTS,
     **{
         f"passes.{room}": (*_DIALECTS, "predict", *(f"passes.{before}" for before in PASS_ROOMS[:i]))
@@ -120,7 +122,7 @@ def folder(module: str) -> str:
 # The picture
 
 _LEVELS = (
-    ("version", "layout", "symbolic", "hw"),
+    ("version", "values", "layout", "symbolic", "hw"),
     ("smem", "copy", "mma", "wgmma", "tcgen05", "predict", "remarks", "diagnostics", "rules"),
     ("dialects",),
     ("passes.ir", "passes.match"),

@@ -6,7 +6,6 @@ import contextlib
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from xdsl.dialects.builtin import (
@@ -22,6 +21,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from tirx.remarks import Remark
+from tirx.values import dataclass, fields, replace
 
 Severity = Literal["error", "warning", "remark"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, dataclass_transform
+
+from tirx.values import dataclass
 
 
 def counted(number: int, what: str) -> str:

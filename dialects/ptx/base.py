@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
 from typing_extensions import TypeVar
@@ -34,6 +33,7 @@ from xdsl.traits import Pure
 from tirx.dialects.definition import DirectOperation
 from tirx.dialects.ptx.effects import NO_EFFECTS, Effects, Issue
 from tirx.rules import InstructionFormError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, Major, OperandFamily
+from tirx.values import dataclass
 
 
 class Issue(enum.Enum):

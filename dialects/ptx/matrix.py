@@ -7,7 +7,6 @@ matrix i.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr, i32
@@ -18,6 +17,7 @@ from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
 from tirx.dialects.ptx.effects import AccessKind, Effects, Issue, MatrixRows, MemoryAccess
 from tirx.rules import InstructionFormError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ half.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
@@ -17,6 +16,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import Value, enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, expect_type
 from tirx.rules import InstructionFormError
+from tirx.values import dataclass
 
 
 class PairFormat(StrEnum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
@@ -13,6 +12,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.rules import ParameterError
+from tirx.values import dataclass
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+")
 """PTX ISA, "Identifiers", less those that start with `%`, which here are registers."""

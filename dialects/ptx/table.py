@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, TypeVar
 
@@ -21,6 +20,7 @@ from tirx.dialects.definition import fill, irdl_op_definition, item, unit, value
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, bits_type, source, typed
 from tirx.dialects.ptx.folding import fold_integers
 from tirx.rules import InstructionFormError
+from tirx.values import dataclass
 
 INTS = (i16, i32, i64)
 FLOATS = (f16, bf16, f32, f64)

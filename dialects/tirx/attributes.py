@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import NoReturn, TypeVar
@@ -27,6 +26,7 @@ from tirx.layout.dtypes import ElementType, element_type
 from tirx.rules import TileTypeError, UnboundParameterError
 from tirx.tcgen05 import ZeroColumnMask
 from tirx.tcgen05.tmem import COLUMN_BITS
+from tirx.values import dataclass
 
 LayoutT = TypeVar("LayoutT", TileLayout, SwizzleLayout, ComposeLayout)
 

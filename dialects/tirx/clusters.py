@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
@@ -18,6 +17,7 @@ from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.roles import RoleOp
 from tirx.layout import LayoutError, TileLayout
 from tirx.rules import ElementTypeError, KernelError, TileMemoryError, TileShapeError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

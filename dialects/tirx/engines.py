@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute
 from tirx.dialects.tirx.attributes import MemorySpace
+from tirx.values import dataclass
 
 
 class Queue(StrEnum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -19,6 +18,7 @@ from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.reduction import reduced
 from tirx.rules import ForeignOperationError
+from tirx.values import dataclass
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -43,6 +42,7 @@ from tirx.rules import (
     NoTargetError,
     UnboundParameterError,
 )
+from tirx.values import dataclass
 
 
 class GridAxis(StrEnum):

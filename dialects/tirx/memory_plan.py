@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 
 from tirx.dialects.fields import fields_text, parse_value
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
 from tirx.dialects.text_data import TextData
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

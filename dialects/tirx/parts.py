@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.ir import SSAValue
@@ -17,6 +16,7 @@ from tirx.dialects.tirx.maps import require_readable
 from tirx.dialects.tirx.registers import require_register
 from tirx.layout import Iter, TileLayout
 from tirx.rules import DimensionError, TileShapeError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
@@ -33,6 +32,7 @@ from tirx.dialects.tirx.ops import AllocOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text, write, write_types
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.rules import ElementTypeError, TileMemoryError, ViewError, ViewLayoutError
+from tirx.values import dataclass
 
 
 def strides_problem(type_: MemRefType[Attribute]) -> str | None:

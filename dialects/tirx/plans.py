@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from tirx.dialects.text_data import TextData
 from tirx.mma import VARIANTS
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import KINDS
+from tirx.values import dataclass
 from tirx.wgmma.kinds import ROWS
 
 

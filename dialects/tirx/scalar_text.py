@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, NoReturn, TypeAlias, cast
 
@@ -36,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx.attributes import TileType
+from tirx.values import dataclass, field
 
 _TOKEN = re.compile(
     r"\s+|//[^\n]*|(%[\w$.]+(?:#\d+)?|\d+\.\d*(?:[eE][+-]?\d+)?|\d+|[A-Za-z_]\w*|<<|>>|[<>=!]=|[-+*/<>&|^!(),;=}])"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import Data
@@ -15,6 +14,7 @@ from xdsl.printer import Printer
 from tirx.dialects.formula import Call, Formula, parse_formula
 from tirx.dialects.text_data import TextData
 from tirx.rules import KernelParameterError, UnboundParameterError
+from tirx.values import dataclass
 
 NAME = re.compile(r"[A-Z]\w*")
 """Names of parameters begin with a capital letter, which no function of formulas does."""

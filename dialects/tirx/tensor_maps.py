@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Literal, get_args
 
@@ -13,6 +12,7 @@ from tirx.copy.tma import MAX_BOX, MAX_RANK, TENSOR_MAP_TYPES, TensorMapSwizzle,
 from tirx.dialects.fields import fields_text, parse_value
 from tirx.dialects.formula import Formula
 from tirx.dialects.text_data import TextData
+from tirx.values import dataclass
 
 TensorMapFill = Literal["zero", "nan"]
 """What a load finds outside of the tensor (CUtensorMapFloatOOBfill)."""

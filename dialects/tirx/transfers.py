@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
@@ -32,6 +31,7 @@ from tirx.dialects.tirx.syntax import (
     write_types,
 )
 from tirx.rules import ElementTypeError, EngineError, TileMemoryError, TileShapeError
+from tirx.values import dataclass
 
 
 @dataclass

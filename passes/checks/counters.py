@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -13,6 +12,7 @@ from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
 from tirx.layout.arrays import np
 from tirx.passes.checks.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
+from tirx.values import dataclass
 
 _MOST_NUMBERS = 64
 """Numbers of one register that are followed: more than any ring has slots."""

@@ -15,7 +15,6 @@ Spinning on memory is not looked at; nothing that is emitted does that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -34,6 +33,7 @@ from tirx.passes.checks.synchronization import OrderingAnalysis
 from tirx.passes.checks.thread_values import incoming
 from tirx.passes.ir.control_flow import ControlFlow
 from tirx.rules import SynchronizationError
+from tirx.values import dataclass, replace
 
 _Places: TypeAlias = frozenset[tuple[object, int]]
 """Bytes of allocations at which an mbarrier may lie, slot by slot."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -41,6 +40,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.synchronization import OrderingAnalysis
 from tirx.passes.checks.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
 from tirx.passes.ir.control_flow import successors
+from tirx.values import dataclass
 
 _MOST_EVENTS = 2_000
 """Waits, arrivals and barriers of a warp that are played."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
 
@@ -19,6 +18,7 @@ from tirx.smem.swizzle_modes import Major, OperandFamily
 from tirx.smem.walk import read_addresses
 from tirx.smem.wgmma_descriptor import decode_descriptor
 from tirx.tcgen05 import LegalityError
+from tirx.values import dataclass, replace
 
 _GRANULE_BITS = 4
 GRANULE = 1 << _GRANULE_BITS

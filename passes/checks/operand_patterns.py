@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.ir import Operation
@@ -24,6 +23,7 @@ from tirx.passes.checks.thread_values import Numbers, Symbol, ThreadValue
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, OperandFamily
 from tirx.smem.wgmma_descriptor import decode_descriptor
 from tirx.tcgen05 import LegalityError
+from tirx.values import dataclass
 
 _PATTERN_BYTES = max(mode.period_bytes for mode in SWIZZLE_MODES.values())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation
@@ -13,6 +12,7 @@ from tirx.dialects.ptx.effects import AccessKind
 from tirx.passes.checks.memory_accesses import Access
 from tirx.passes.checks.thread_flow import ActiveThreads, Decision
 from tirx.passes.checks.thread_values import Symbol
+from tirx.values import dataclass, field
 
 
 class Ordering(enum.Enum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 
@@ -15,6 +14,7 @@ from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.thread_values import Threads, ThreadValues
 from tirx.passes.ir.control_flow import ControlFlow, successors
+from tirx.values import dataclass
 
 _WARP = (1 << WARP_SIZE) - 1
 

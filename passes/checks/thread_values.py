@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
@@ -41,6 +40,7 @@ from tirx.dialects.tcgen05 import AllocOp
 from tirx.layout.arrays import BoolArray, IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.control_flow import ControlFlow, successors
+from tirx.values import dataclass
 
 Numbers = IntArray
 Threads = BoolArray

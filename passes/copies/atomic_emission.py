@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, Signedness, f32, f64, i1, i16, i32, i64
@@ -15,6 +14,7 @@ from tirx.dialects.ptx.conversion import PackOp, UnpackOp
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.passes.ir.emitter import Emitter, bit_pattern
+from tirx.values import dataclass
 
 _RAISES = {Atomic.MIN: (Atomic.MIN, Atomic.MAX), Atomic.MAX: (Atomic.MAX, Atomic.MIN)}
 """Of f32: the operation on the bits of positive numbers, signed, and on those of negative ones, unsigned."""

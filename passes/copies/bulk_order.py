@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from itertools import permutations, product
 
 from xdsl.dialects import memref, scf
@@ -21,6 +20,7 @@ from tirx.passes.match.aliasing import may_share
 from tirx.passes.match.global_accesses import GlobalAccess, accesses_of
 from tirx.remarks import WaitsForStore
 from tirx.rules import RoleMemoryError
+from tirx.values import dataclass, replace
 
 
 @dataclass(frozen=True)

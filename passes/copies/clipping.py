@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
 
@@ -17,6 +16,7 @@ from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.views import ClipPlan, OpenBound
 from tirx.symbolic.index_expr import IndexExpr
+from tirx.values import dataclass, replace
 
 NO_COORDINATES: Mapping[int, SSAValue] = MappingProxyType({})
 """The coordinates that index tiles give where there are none."""

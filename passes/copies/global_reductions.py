@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType, Signedness, f32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -18,6 +17,7 @@ from tirx.hw.targets import Target
 from tirx.passes.copies.atomic_emission import AtomicEmission
 from tirx.passes.ir.emitter import Emitter
 from tirx.rules import ReductionTypeError
+from tirx.values import dataclass
 
 
 def _red(address: SSAValue) -> type[RedOp | RedSharedOp]:

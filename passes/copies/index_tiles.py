@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32, i64
@@ -15,6 +14,7 @@ from tirx.layout import LayoutError, TileLayout
 from tirx.layout.arrays import np
 from tirx.layout.ownership import held_elements
 from tirx.passes.ir.emitter import Emitter
+from tirx.values import dataclass
 
 
 def slots_of_indices(view: ViewOp, dimension: int, moved: TileLayout, threads: int) -> list[int | None]:

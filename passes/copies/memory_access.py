@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i16, i32, i64
@@ -36,6 +35,7 @@ from tirx.passes.match.product import legal
 from tirx.passes.match.run_time_strides import STRIDE_BYTES
 from tirx.rules import PackedElementsError, RegisterLayoutError, StageError
 from tirx.symbolic.index_expr import IndexExpr
+from tirx.values import dataclass, replace
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -14,6 +13,7 @@ from tirx.passes.ir.emitter import Emitter, erase, erase_dead
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.bulk_copies import plan_thread_copies
 from tirx.passes.match.product import ILLEGAL
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -22,6 +21,7 @@ from tirx.passes.ir.scheduled import require_lowered
 from tirx.passes.ir.tile_loops import is_tile_loop, parts_of_tiles
 from tirx.passes.match.global_accesses import handed_on_at, may_access
 from tirx.passes.match.memory_by_lifetime import shared_bytes
+from tirx.values import dataclass, replace
 
 _Place = SSAValue | int
 """A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""

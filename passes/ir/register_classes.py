@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects import arith, scf
@@ -15,6 +14,7 @@ from tirx.dialects import tirx
 from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.values import dataclass, field
 
 _Group = Sequence[SSAValue]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.dialects.builtin import (
@@ -28,6 +27,7 @@ from tirx.dialects.tirx.maps import INLINED
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter
 from tirx.rules import NoFormError, StageError
+from tirx.values import dataclass
 
 REGISTER_BITS = 32
 

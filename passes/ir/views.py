@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -14,6 +13,7 @@ from tirx.hw.errors import ClippedViewError
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.index_analysis import index_limits, index_range
 from tirx.tcgen05.stored_operand import UNIT
+from tirx.values import dataclass
 
 POINTER_ALIGNMENT = 16
 """Bytes to which kernel arguments in global memory are aligned: the widest vector access."""

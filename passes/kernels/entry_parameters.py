@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
@@ -36,6 +35,7 @@ from tirx.layout.dtypes import element_type
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.views import POINTER_ALIGNMENT
 from tirx.rules import KernelArgumentError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from xdsl.dialects import scf
@@ -38,6 +37,7 @@ from tirx.passes.match.narrow_places import mark_narrow_views, require_narrow
 from tirx.passes.match.product import legal
 from tirx.passes.match.run_time_strides import STRIDE_BYTES, are_multiples, placed, run_time_strides
 from tirx.rules import KernelArgumentError, PackedElementsError, ParameterError, RegisterLayoutError, StageError
+from tirx.values import dataclass, replace
 
 DYNAMIC_SHARED = "dynamic_shared"
 """The name of the shared memory that launches set aside, the same for all kernels of a module."""

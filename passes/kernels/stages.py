@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation
@@ -15,6 +14,7 @@ from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemD
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.passes.ir.scheduled import LOWERED, is_lowered_with_products
 from tirx.rules import StageError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from typing import Literal
 
@@ -18,6 +17,7 @@ from tirx.passes.match.tile_choice import PARTS, STAGES, Operands, TileChoice, r
 from tirx.passes.rings.start_values import Cluster
 from tirx.passes.rings.tirx_multicast_copies import CLUSTER
 from tirx.remarks import TilesChosen
+from tirx.values import dataclass
 
 _MOST = 1024
 """Combinations of candidates that are ranked: a fraction of a second."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
@@ -13,6 +11,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import invalid
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

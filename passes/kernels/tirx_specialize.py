@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Self, cast
 
 from xdsl.context import Context
@@ -32,6 +31,7 @@ from tirx.dialects.tirx import KernelOp, LaunchValueOp, Parameter, ParamOp, Size
 from tirx.dialects.tirx.kernel import grid_attr
 from tirx.dialects.tirx.sizes import NAME, bound_formula
 from tirx.rules import KernelParameterError, ParameterValueError, invalid
+from tirx.values import dataclass, field
 
 PARAMETERS = "tirx.params"
 """The attribute of a kernel that says which values its parameters had."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -23,6 +22,7 @@ from tirx.smem.pick import operand_candidates
 from tirx.smem.swizzle_modes import MAJORS, TCGEN05_OPERANDS, WGMMA_OPERANDS, Major, OperandFamily
 from tirx.tcgen05 import LegalityError, check_transposed_b
 from tirx.tcgen05.stored_operand import is_padded, nibbles_of_slots, stored_slices
+from tirx.values import dataclass, replace
 
 Layout = TileLayout | ComposeLayout
 

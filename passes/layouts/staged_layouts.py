@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -19,6 +18,7 @@ from tirx.passes.match.product import target_of
 from tirx.passes.match.run_time_strides import placed
 from tirx.rules import LayoutChoiceError
 from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, Major
+from tirx.values import dataclass
 
 _SWIZZLES: tuple[SwizzleName, ...] = ("128B", "64B", "32B")
 """Those that copy engines write and that keep 16 bytes together, wide ones first."""

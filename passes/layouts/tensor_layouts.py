@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -26,6 +25,7 @@ from tirx.passes.match.tcgen05_product import (
 from tirx.rules import LayoutChoiceError
 from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, DATA_PATHS
+from tirx.values import dataclass
 
 _DATA_PATH_D, _DATA_PATH_F = DATA_PATHS["D"], DATA_PATHS["F"]
 

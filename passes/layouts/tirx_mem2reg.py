@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -42,6 +41,7 @@ from tirx.passes.match.families import MMA_SYNC, family_of
 from tirx.passes.match.mma_product import has_widening_form
 from tirx.passes.match.product import Product
 from tirx.rules import ForeignOperationError, KernelArgumentError, RegisterValueError, StageError, UnwrittenError
+from tirx.values import dataclass, field
 
 _Values = dict[SSAValue, SSAValue]
 """The current value of every variable that has one."""

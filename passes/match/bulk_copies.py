@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -41,6 +40,7 @@ from tirx.passes.ir.views import (
 from tirx.passes.match.narrow_places import MOST_ELEMENTS_FURTHER
 from tirx.passes.match.product import ILLEGAL, target_of
 from tirx.passes.match.run_time_strides import placed, run_time_strides, takes_any_strides, why_beyond_threads
+from tirx.values import dataclass
 
 
 def _times(formula: Formula, factor: int) -> Formula:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import gcd
 
 from xdsl.dialects.builtin import i32
@@ -15,6 +14,7 @@ from tirx.layout import Iter
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.match.product import legal
+from tirx.values import dataclass
 
 _AXES = {MemorySpace.SHARED: "m", MemorySpace.TENSOR: "TCol"}
 """Memory -> the axis of its addresses."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -23,6 +22,7 @@ from tirx.passes.match.product import ILLEGAL, legal, target_of
 from tirx.passes.match.run_time_strides import run_time_strides, why_beyond_threads
 from tirx.rules import RegisterLayoutError, WrittenChoiceError
 from tirx.tcgen05.scale_copy import ScaleCopy, scale_copies
+from tirx.values import dataclass
 
 _scale_copies = lru_cache(maxsize=256)(scale_copies)
 

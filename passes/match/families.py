@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tirx.dialects.tirx import AsyncMmaOp, MemorySpace, MmaOp, PlanAttr, ProductPlan
 from tirx.passes.match import mma_product, tcgen05_product, wgmma_product
 from tirx.passes.match.product import Product, legal
 from tirx.rules import WrittenChoiceError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

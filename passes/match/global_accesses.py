@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from xdsl.dialects import memref
@@ -12,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing, walk
+from tirx.values import dataclass, replace
 
 _BULK_ENGINES = (tirx.Engine.TMA, tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE)
 """Engines of copies through the async proxy, whose expansion waits for their end."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tirx.dialects import tirx
 from tirx.passes.match.tile_choice import Operands
+from tirx.values import dataclass
 
 _T = TypeVar("_T")
 

@@ -8,7 +8,6 @@ begins, tensor cores included, so that the order of operations is the order of u
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from tirx.smem.packing import UNIT_BYTES
 from tirx.tcgen05 import allocation_columns
 from tirx.tcgen05.sparse_metadata import CODE_BITS
 from tirx.tcgen05.tmem import COLUMNS
+from tirx.values import dataclass, replace
 
 PLAIN_ALIGNMENT = 128
 """Bytes: enough for every vector access, and for copy engines."""

@@ -7,7 +7,6 @@ reads it carries nothing from one iteration to the next, whatever other tiles do
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
@@ -18,6 +17,7 @@ from tirx.dialects.nesting import walk
 from tirx.layout.arrays import np
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.scheduled import SCHEDULED
+from tirx.values import dataclass
 
 
 class NotApplicable(Exception):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation
@@ -18,6 +17,7 @@ from tirx.hw.features import UnsupportedFeature
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError
 from tirx.mma import FragmentError
+from tirx.values import dataclass
 
 ILLEGAL = (LegalityError, LayoutError, FragmentError, UnsupportedFeature)
 """The errors of rules about what the hardware does."""

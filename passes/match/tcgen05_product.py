@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
@@ -44,6 +43,7 @@ from tirx.tcgen05.shapes import check_target
 from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA, sparse_metadata
 from tirx.tcgen05.stored_operand import is_padded, stored_slices
 from tirx.tcgen05.tmem import LANES, of_one_cta
+from tirx.values import dataclass, replace
 
 K96 = "tcgen05.K96"
 """The capability of targets that multiply K = 96."""

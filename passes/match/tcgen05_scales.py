@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 
@@ -22,6 +21,7 @@ from tirx.tcgen05 import (
 )
 from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN, scale_factor_k_step
 from tirx.tcgen05.tmem import of_one_cta
+from tirx.values import dataclass
 
 SCALE_TYPES: Mapping[str, str] = MappingProxyType({"ue8m0": "ue8m0", "e4m3": "ue4m3"})
 """Element type of a tile -> the scale type in PTX. ue4m3 is e4m3 without its sign, which IR has no type for."""

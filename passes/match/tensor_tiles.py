@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import TileType
@@ -14,6 +13,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.tcgen05 import LD_SHAPES, LegalityError, pick_ld_shape, register_fragment
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, LANES
 from tirx.tcgen05.tmem_access import LdShapeName, written_cells
+from tirx.values import dataclass
 
 PACKED_BITS = 16
 """Elements that `.pack::16b` and `.unpack::16b` move (PTX ISA, "tcgen05.ld")."""

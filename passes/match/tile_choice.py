@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product as combinations
 from math import exp, log
@@ -20,6 +19,7 @@ from tirx.passes.match.product import ILLEGAL, Product
 from tirx.passes.match.tcgen05_product import product_shape
 from tirx.predict import Prediction, Work, gpu_of, predict
 from tirx.rules import InvalidOperation
+from tirx.values import dataclass, replace
 
 STAGES = "tirx.stages"
 """The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""

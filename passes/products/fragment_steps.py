@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -15,6 +14,7 @@ from tirx.mma import VARIANTS, FragmentError
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.mma_product import mma_steps, planned_steps
 from tirx.passes.match.product import Product
+from tirx.values import dataclass, replace
 
 
 @dataclass(frozen=True)

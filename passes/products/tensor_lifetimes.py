@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
@@ -17,6 +15,7 @@ from tirx.dialects.tcgen05 import AllocOp, DeallocOp, TileOp
 from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType
 from tirx.rules import AllocationError
 from tirx.tcgen05.tmem import COLUMNS
+from tirx.values import dataclass, field
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.context import Context
@@ -35,6 +34,7 @@ from tirx.passes.products.linalg_steps import (
 )
 from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
+from tirx.values import dataclass, field, replace
 
 _MOST_SIZES = 3
 

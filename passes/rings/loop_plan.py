@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
@@ -49,6 +48,7 @@ from tirx.passes.rings.tensor_exchanges import (
 )
 from tirx.remarks import Reason, StaysSequential
 from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
 
 METADATA_SLOTS = 2
 """Slots of a ring of metadata: four columns for 128 elements of K of f16."""

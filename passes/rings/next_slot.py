@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
@@ -17,6 +16,7 @@ from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.views import copied_view
 from tirx.passes.products.fragment_steps import StagedProduct, Steps, plan_steps
 from tirx.remarks import CopiesInPieces, FragmentsAhead, NoSlotToSpare
+from tirx.values import dataclass, replace
 
 
 @dataclass(frozen=True)

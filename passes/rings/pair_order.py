@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 from xdsl.dialects import scf
@@ -15,6 +14,7 @@ from tirx.passes.ir.tile_loops import view_extents
 from tirx.passes.match.aliasing import difference, may_share, view_of
 from tirx.passes.match.global_accesses import GlobalAccess
 from tirx.rules import PairError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import BoolAttr, IndexType, StringAttr, UnitAttr, i1, i8, i16, i32, i64
@@ -31,6 +30,7 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.scheduled import BARRIERS
 from tirx.passes.rings.ring_plan import INTEGER_BYTES, RingPlan, RingsPlan, Station, Tile
 from tirx.rules import RingLoweringError, TileTypeError
+from tirx.values import dataclass, field
 
 _DEFAULTS = {"nontemporal": BoolAttr.from_bool(False)}
 """The properties of loads and stores of memrefs."""

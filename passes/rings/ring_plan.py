@@ -6,7 +6,6 @@ All counts of the lowering come from here. Parties and bytes are those of the ch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import count
@@ -27,6 +26,7 @@ from tirx.passes.rings.proof.parties import SELF, Members, Owner, is_of_one_thre
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.passes.rings.proof.structure import activity
 from tirx.rules import RingLoweringError
+from tirx.values import dataclass
 
 
 class Passing(Enum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import accumulate
 
@@ -18,6 +17,7 @@ from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.proof.slots import yielded
 from tirx.passes.rings.role_code import RoleCode
 from tirx.rules import RingLoweringError
+from tirx.values import dataclass, replace
 
 
 class Runs(Enum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation
@@ -16,6 +15,7 @@ from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.passes.match.tile_choice import FEWEST_SLOTS, MOST_SLOTS
 from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
 
 FILL, USE = "fill", "use"
 """Stations of a ring that is filled from global memory."""

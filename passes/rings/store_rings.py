@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
@@ -12,6 +11,7 @@ from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.remarks import StoreRingMade
+from tirx.values import dataclass
 
 WRITE, STORE = "write", "store"
 """Stations of a ring whose slots threads write and the accelerator stores."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 
 from xdsl.dialects import scf
@@ -16,6 +15,7 @@ from tirx.passes.match.memory_by_lifetime import allocated_columns
 from tirx.passes.match.pipelining import NotApplicable, accesses, covers, slice_of, tile_name, top_of, writes_to
 from tirx.rules import StageError
 from tirx.tcgen05.tmem import COLUMNS
+from tirx.values import dataclass, field
 
 
 @dataclass(frozen=True)

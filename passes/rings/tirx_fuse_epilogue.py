@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -27,6 +26,7 @@ from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.match.tile_choice import BARRIER_BYTES
 from tirx.passes.rings.start_values import chosen_word, fewest_slots, start_values
 from tirx.remarks import StoredDirectly, StoredThroughShared
+from tirx.values import dataclass
 
 AUTO, DIRECT = "auto", "direct"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -35,6 +34,7 @@ from tirx.passes.rings.proof.parties import is_issued_by_one_thread
 from tirx.passes.rings.proof.slots import slot_tile
 from tirx.passes.rings.start_values import Cluster, at_once, check_multiprocessors, chosen_word, start_values
 from tirx.remarks import NoPairs, PairsMade, Reason
+from tirx.values import dataclass
 
 AUTO = "auto"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING
@@ -37,6 +36,7 @@ from tirx.remarks import (
     StartValues,
 )
 from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.passes.rings.loop_plan import HeldTile, LoopPlan, RingPlan

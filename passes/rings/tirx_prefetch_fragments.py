@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.attempt import attempt
 from tirx.remarks import MultipliedInSteps
+from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.passes.products.fragment_steps import StagedProduct, Steps

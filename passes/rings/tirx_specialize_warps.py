@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
@@ -38,6 +37,7 @@ from tirx.passes.rings.start_values import (
 )
 from tirx.remarks import MaySpill, NoProductRole, OneAccumulator, OneRoleKept, RolesMade
 from tirx.tcgen05.tmem import COLUMNS
+from tirx.values import dataclass
 
 AUTO = "auto"
 

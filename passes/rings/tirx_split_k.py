@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
@@ -27,6 +26,7 @@ from tirx.passes.rings.start_values import chosen_word
 from tirx.passes.rings.tirx_split_last_round import only_sums, share_iterations
 from tirx.remarks import SplitAlongK
 from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
 
 _COUNTS = tuple(str(1 << i) for i in range(MOST_BLOCKS.bit_length()))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerType, ModuleOp, i32, i64
@@ -24,6 +22,7 @@ from tirx.passes.rings.start_values import at_once, check_multiprocessors, chose
 from tirx.passes.rings.tile_order import MOST_TILES, coordinates_of, counted_tiles, require_countable
 from tirx.remarks import LastRoundSplit
 from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
 
 NONE, LAST = "none", "last"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -28,6 +27,7 @@ from tirx.passes.match.tcgen05_product import product_shape
 from tirx.passes.rings.pair_order import PairAccess, check_pair_order
 from tirx.rules import PairError
 from tirx.tcgen05.tmem import CTA_AXIS, of_one_cta
+from tirx.values import dataclass
 
 _ROWS = 0
 """The dimension of operands and accumulators that is distributed."""

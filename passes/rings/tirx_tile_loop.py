@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -35,6 +34,7 @@ from tirx.passes.rings.start_values import at_once, check_multiprocessors, chose
 from tirx.passes.rings.tile_order import MOST_TILES, counted_tiles, require_countable
 from tirx.remarks import GridKept, TileLoopMade, TilesTakenOver
 from tirx.rules import ScheduleOptionError
+from tirx.values import dataclass
 
 AUTO, NONE = "auto", "none"
 _ORDERS = (tirx.TileOrder.ROW, tirx.TileOrder.GROUP, tirx.TileOrder.HILBERT, tirx.TileOrder.HARDWARE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from xdsl.dialects import arith, math
@@ -37,6 +36,7 @@ from tirx.passes.match.product import legal
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.passes.scalars.nibbles import NIBBLE, has_pairs, nibble, packed_nibbles, pair_of_floats
 from tirx.rules import NoFormError, PackedElementsError
+from tirx.values import dataclass, field
 
 _FORMAT_OF: dict[Attribute, PairFormat] = {element: format_ for format_, element in HALVES.items()}
 

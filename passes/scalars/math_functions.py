@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import tan as math_tan
 
 from xdsl.dialects import math
@@ -17,6 +16,7 @@ from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.rules import NoFormError
+from tirx.values import dataclass
 
 LOG2_E = 1.4426950408889634
 LOG_2 = 0.6931471805599453

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i16, i32
@@ -11,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tirx.passes.ir.emitter import Emitter, erase
+from tirx.values import dataclass
 
 _NARROW = (IntegerType(4), IntegerType(8))
 

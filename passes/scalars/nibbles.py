@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, bf16, f16, i16
@@ -15,6 +14,7 @@ from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter, bit_pattern
+from tirx.values import dataclass
 
 NIBBLE = IntegerType(4)
 

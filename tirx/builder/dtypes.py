@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.dialects import builtin
@@ -14,6 +13,7 @@ from tirx.builder.trace import BuildError
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.layout import element_type, parse_layout
+from tirx.values import dataclass, replace
 
 LATE: dict[str, Callable[..., Any]] = {}
 """Functions of later modules, which set them: values of kernels make one another."""

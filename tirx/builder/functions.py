@@ -8,7 +8,6 @@ used for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from xdsl.dialects import arith, math
@@ -20,6 +19,7 @@ from tirx.builder.dtypes import DTYPES, LATE, DType, f32, i1, index
 from tirx.builder.scalars import Elements, Number, Scalar
 from tirx.builder.trace import BuildError, current
 from tirx.dialects.formula import Call
+from tirx.values import dataclass
 
 ElementsT = TypeVar("ElementsT", bound=Elements)
 

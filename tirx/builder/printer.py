@@ -10,7 +10,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO, Any, cast
 
 from xdsl.context import Context
@@ -27,6 +26,7 @@ from tirx.builder.operations import array_type, inferred_types, python_name, pyt
 from tirx.builder.scalars import OPERATORS
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx import KernelOp, ReturnOp, TileType
+from tirx.values import dataclass
 
 _OPERATORS = {
     kind: OPERATORS[each.name]

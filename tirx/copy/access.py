@@ -6,7 +6,6 @@ turns it into an address. What is left per register is a constant, wherever the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from tirx.layout.arrays import NDArray, np
@@ -19,6 +18,7 @@ from tirx.layout.shape import Shape, check_shape
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
 from tirx.symbolic.index_expr import IndexExpr, add, const, var
+from tirx.values import dataclass
 
 THREAD_VARIABLE = "tid"
 """The variable of offsets: the linear index of the thread in the block."""

@@ -16,7 +16,6 @@ of which many lanes, such as each lane n and lane n ^ 1, have the same address.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from operator import index
 from typing import NamedTuple, overload
@@ -29,6 +28,7 @@ from tirx.layout.errors import LayoutError
 from tirx.layout.ownership import describe_element, held_elements, thread_axes
 from tirx.layout.shape import Shape, check_shape, flatten_coordinate
 from tirx.layout.tile import TileLayout, check_all_on
+from tirx.values import dataclass
 
 BANKS = 32
 WORD_BITS = 32

@@ -6,7 +6,6 @@ measured latencies. They rank layouts of one tile, where everything else is equa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
@@ -17,6 +16,7 @@ from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.caching import bounded_cache
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

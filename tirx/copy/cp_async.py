@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tirx.copy.access import Access, AccessPlan, Owners, plan_accesses
 from tirx.copy.distribute import VECTOR_BYTES, copy_distribution
@@ -11,6 +10,7 @@ from tirx.hw.errors import ThreadCopyError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.caching import bounded_cache
 from tirx.layout.shape import Shape
+from tirx.values import dataclass
 
 CP_ASYNC_WIDTHS = (16, 8, 4)
 """Bytes that one `cp.async` can move (PTX ISA, "cp.async")."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import gcd, prod
 from typing import Literal
@@ -17,6 +16,7 @@ from tirx.layout.iters import Iter
 from tirx.layout.ownership import MAX_THREADS, AccessError
 from tirx.layout.shape import Shape, check_shape
 from tirx.layout.tile import TileLayout
+from tirx.values import dataclass
 
 Memory = Literal["global", "shared"]
 

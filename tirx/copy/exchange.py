@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from tirx.layout.ownership import AccessError, held_elements
 from tirx.layout.reduction import by_warp_and_lane, reduced
 from tirx.layout.shape import Shape
 from tirx.layout.swizzle import SwizzleMode
+from tirx.values import dataclass
 
 SHUFFLED_BITS = 16
 """Narrower elements are not shuffled: a register of 32 bits would have to be taken apart for each."""

@@ -9,7 +9,6 @@ matrix i, lane 4g + t holds bytes 4t to 4t + 3 of row g in the i-th register, an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import gcd
 
 from tirx.copy.access import Access, plan_accesses
@@ -22,6 +21,7 @@ from tirx.layout.iters import Iter
 from tirx.layout.ownership import held_elements
 from tirx.layout.shape import Shape, check_shape
 from tirx.layout.tile import TileLayout
+from tirx.values import dataclass
 
 REGISTER_BITS = 32
 MOST_MATRICES = 4

@@ -8,12 +8,12 @@ made agree; they gave the fields of im2col modes, and the last two fields, which
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from tirx.copy.tma import DIMENSION_LIMIT, MAX_BOX, MAX_RANK, ROW_UNIT, STRIDE_LIMIT
 from tirx.hw.bits import Bits, deposit, extract
 from tirx.hw.errors import TensorMapError
+from tirx.values import dataclass
 
 SIZE = 128
 """Bytes of a tensor map."""

@@ -8,7 +8,6 @@ where the layout puts the elements, so that what is copied is the layout or an e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 from math import prod
@@ -19,6 +18,7 @@ from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.layout.arrays import IntArray, NDArray, np
 from tirx.layout.caching import bounded_cache
 from tirx.layout.dtypes import ElementType, element_type
+from tirx.values import dataclass
 
 TensorMapSwizzle = Literal["none", "32B", "64B", "128B", "128B_atom_32B"]
 """CUtensorMapSwizzle. The last one is the mode `128B_base32B` of layouts (`ATOM_32B`)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tirx.explain.nearest import nearest_word
 from tirx.explain.report import Explanation, FieldValue, Word, changes_text, known_code, known_value, reserved_problems
@@ -27,6 +26,7 @@ from tirx.smem.swizzle_modes import (
 from tirx.smem.walk import ATOM_BITS, Walk
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor, possible_wgmma_descriptors
 from tirx.symbolic.integers import Integers
+from tirx.values import dataclass
 
 _K_BYTES = 32
 """Bytes of K that a dense instruction reads of a row."""

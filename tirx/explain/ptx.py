@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tirx.explain.instruction_descriptor import explain_instruction_descriptor, shaping_bits
@@ -24,6 +23,7 @@ from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES, Alloc, Cp, LdSt, fi
 from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.mma_info import Mma, MmaInfo, SmemOperand, TmemOperand
 from tirx.tcgen05.tmem_access import LD_SHAPES
+from tirx.values import dataclass
 from tirx.wgmma import check as wgmma_check
 from tirx.wgmma.kinds import KINDS as WGMMA_KINDS
 from tirx.wgmma.kinds import Form

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tirx.hw.bits import Bits, bits_text, extract
 from tirx.symbolic.integers import Integers
+from tirx.values import dataclass
 
 Word = int | Integers
 """A word, or what is known of it before a kernel runs."""

@@ -7,7 +7,8 @@ name of each instruction. Sequences of several instructions have the bound that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tirx.hw.features import CAPABILITIES, FEATURES, required_version
 from tirx.hw.targets import Target, format_version
+from tirx.values import dataclass
 
 PTXAS = "13.5.37"
 """The version of `ptxas` that accepts each of `FEATURES` on the targets that have it, and refuses it on the others."""

@@ -6,9 +6,9 @@ Source: the "PTX ISA Notes" and "Target ISA Notes" of each instruction in the PT
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tirx.hw.targets import TARGETS, PtxVersion, Target, format_version
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+
+from tirx.values import dataclass
 
 _OPERANDS = {
     "r": (r"%r\d+", "%r1"),

@@ -6,13 +6,13 @@ A rule looks at the facts of one instruction, some of which may be unknown (None
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from string import Formatter
 from typing import Generic, TypeVar, cast
 
 from tirx.hw.errors import LegalityError
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, TargetError, format_version
+from tirx.values import dataclass
 
 FactsT = TypeVar("FactsT")
 ResultT = TypeVar("ResultT")

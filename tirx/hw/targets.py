@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from tirx.values import dataclass
 
 PtxVersion = tuple[int, int]
 """A PTX ISA version `(major, minor)`, compared as a tuple."""

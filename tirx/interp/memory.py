@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tirx.interp.formats import Array
+from tirx.values import dataclass, field, replace
 
 NOBODY, SEVERAL = -1, -2
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from threading import Semaphore, Thread
 
 from xdsl.ir import Operation
 
 from tirx.interp.errors import RunError
+from tirx.values import dataclass, field
 
 
 @dataclass(eq=False)

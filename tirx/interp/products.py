@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from tirx.interp.formats import DTYPES, Array, cast, fraction_bits, is_float, la
 from tirx.interp.memory import Numbers
 from tirx.interp.numbers import UndefinedValue
 from tirx.sim.numerics.modular import FUNCTIONS, ordered, reduced, residues
+from tirx.values import dataclass
 
 _PLACES = {0b0100: (0, 1), 0b1000: (0, 2), 0b1100: (0, 3), 0b1001: (1, 2), 0b1101: (1, 3), 0b1110: (2, 3)}
 """Code of metadata -> the two of four elements, or pairs of 4-bit elements, that are stored (PTX ISA, "Sparse")."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, cast
 
@@ -30,6 +29,7 @@ from tirx.interp.scheduled import ScheduledFunctions
 from tirx.interp.state import Block, Cluster, Functions, Launch, interpreter_for
 from tirx.interp.structured import STRUCTURED, outputs
 from tirx.interp.tiles import RULED, NumberFunctions, TileFunctions
+from tirx.values import dataclass
 
 _LEAVES = (ScfFunctions(), TileFunctions(), FoldFunctions(), AtomicFunctions(), NumberFunctions())
 _FUNCTIONS = (*_LEAVES, ScheduledFunctions(_LEAVES))

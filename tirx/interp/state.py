@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from xdsl.dialects import func
@@ -18,6 +17,7 @@ from tirx.interp.errors import RunError
 from tirx.interp.memory import Conflict, Mark, Numbers, Tile
 from tirx.interp.numbers import UndefinedValue
 from tirx.interp.parties import Parties
+from tirx.values import dataclass, field
 
 OpT = TypeVar("OpT", bound=Operation)
 

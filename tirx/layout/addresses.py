@@ -7,7 +7,6 @@ most questions are answered axis by axis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from operator import index
 
@@ -18,6 +17,7 @@ from tirx.layout.iters import Iter, broadcast_sums, reach, size_of
 from tirx.layout.replica import canonical_replica, offsets_on
 from tirx.layout.shape import check_bound, check_coordinates, check_count, check_window
 from tirx.layout.strided import Strided, sum_offsets
+from tirx.values import dataclass
 
 Box = Mapping[str, int | tuple[int, int]]
 """An extent, or (begin, end) with end exclusive, per axis."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
@@ -13,6 +12,7 @@ from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter
 from tirx.layout.shape import Shape
 from tirx.layout.tile import TileLayout
+from tirx.values import dataclass
 
 
 def row_major_strides(dims: Shape) -> tuple[int, ...]:

@@ -6,13 +6,13 @@ a device axis counts whole devices. Users add rows with `register_axis`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 from operator import index
 from typing import Literal, overload
 
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.errors import LayoutError
+from tirx.values import dataclass
 
 AxisKind = Literal["thread", "memory", "device"]
 

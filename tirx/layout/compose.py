@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tirx.layout.addresses import sums_between
@@ -16,6 +15,7 @@ from tirx.layout.shape import Coordinate, Region, Shape, check_bound, check_coor
 from tirx.layout.strided import axis_table
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout, check_all_on, check_tile
+from tirx.values import dataclass, replace
 
 if TYPE_CHECKING:
     from tirx.layout.interop.cute import CuteForm

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx.layout.errors import LayoutError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

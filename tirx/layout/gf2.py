@@ -7,12 +7,12 @@ applying it is one XOR per set bit of the argument.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import index
 from typing import overload
 
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.errors import LayoutError
+from tirx.values import dataclass
 
 _TABLE_BITS = 10
 """Columns that share one lookup table when a matrix is applied to an array: 8 kB each."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import prod
 from operator import index
@@ -17,6 +16,7 @@ from tirx.layout.arrays import IntArray, NDArray, np
 from tirx.layout.axis import axis as registered
 from tirx.layout.axis import canonical_name
 from tirx.layout.errors import LayoutError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

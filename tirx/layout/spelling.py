@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from operator import index
 from typing import Any, cast
@@ -15,6 +14,7 @@ from typing import Any, cast
 from tirx.layout.axis import Scaled
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters
+from tirx.values import dataclass
 
 _Strides = int | Scaled | Sequence[int | Scaled]
 

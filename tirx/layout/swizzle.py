@@ -7,7 +7,6 @@ Swizzle(M, B, S). CuTe writes the same thing Swizzle<B, M, S>. The opposite dire
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Literal, SupportsIndex, cast, get_args, overload
@@ -18,6 +17,7 @@ from tirx.layout.dtypes import element_type
 from tirx.layout.errors import LayoutError
 from tirx.layout.notation import ParsedSwizzle, read_swizzle
 from tirx.layout.shape import Shape, check_entries, check_shape
+from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.layout.gf2 import BitMatrix

@@ -10,7 +10,6 @@ needs one does not exist here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeAlias
@@ -22,6 +21,7 @@ from tirx.layout.iters import Iter, broadcast_sums, size_of
 from tirx.layout.replica import offsets_on
 from tirx.layout.shape import Coordinate, Shape, check_count, check_shape
 from tirx.layout.tile import TileLayout, check_tile
+from tirx.values import dataclass
 
 SymbolicShape: TypeAlias = tuple[int | None, ...]
 """A shape whose dimension 0 is None, the symbolic one, and no other."""

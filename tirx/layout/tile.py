@@ -13,7 +13,6 @@ all threads of the block run the code: of a tile on laneid alone every warp has 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
 from typing import Protocol, cast, runtime_checkable
@@ -28,6 +27,7 @@ from tirx.layout.replica import replica_offsets
 from tirx.layout.shape import Coordinate, Region, Shape, check_region, check_shape, flatten_coordinate
 from tirx.layout.spelling import LayoutSum
 from tirx.layout.strided import Offset, Strided, sum_offsets
+from tirx.values import dataclass, field
 
 # Modules that few programs need are imported by the methods that use them, so that importing the algebra stays fast.
 

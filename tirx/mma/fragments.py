@@ -9,7 +9,6 @@ mma.sync".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
 from typing import Literal
@@ -18,6 +17,7 @@ from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import Iter, TileLayout
 from tirx.layout.axis import WARP_SIZE
+from tirx.values import dataclass, replace
 
 Orientation = Literal["row", "col"]
 """The `.alayout` and `.blayout` of the instruction: how the M x K matrix A and the K x N matrix B are laid out."""

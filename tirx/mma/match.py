@@ -8,7 +8,6 @@ fragments ask for, up to any order of the rows, columns and k that the operands 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
 
@@ -17,6 +16,7 @@ from tirx.layout.arrays import BoolArray, IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import describe_element, held_elements
 from tirx.mma.fragments import Fragment, FragmentError, MmaVariant, variants_for
+from tirx.values import dataclass, replace
 
 ScaleTile: TypeAlias = tuple[TileLayout, Sequence[int]]
 """The layout and the shape of scale factors in registers."""

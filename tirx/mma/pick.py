@@ -7,13 +7,13 @@ share these splits, so what A and B hold always meets in C.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
 from typing import Literal, NamedTuple
 
 from tirx.layout import Iter, TileLayout, element_type
 from tirx.mma.fragments import Fragment, FragmentError, MmaVariant, Orientation, variants_for
+from tirx.values import dataclass
 
 Major = Literal["K", "MN"]
 """Along which dimension neighbours lie in the memory that an operand comes from."""

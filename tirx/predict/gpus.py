@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from tirx.hw.targets import Target
+from tirx.values import dataclass, replace
 
 
 @dataclass(frozen=True)

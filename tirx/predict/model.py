@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tirx.predict.gpus import Gpu
 from tirx.predict.work import Counts, Work
+from tirx.values import dataclass, replace
 
 _FADING = 8 * 2.0**20
 """Bytes over which the hits of L2 fade as a kernel touches more than it keeps."""

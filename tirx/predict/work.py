@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Literal, NamedTuple
 
 from tirx.predict.gpus import Gpu
+from tirx.values import dataclass
 
 _LINE = 128
 """Bytes of a line of L2, and of K of a step of most main loops."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from math import inf
 from typing import IO
 
@@ -33,6 +32,7 @@ from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.checks.entry_checks import check_entry
 from tirx.passes.ir.in_place import in_place_operands, shared_registers
 from tirx.rules import NoFormError, PtxModuleError, StageError
+from tirx.values import dataclass, field
 
 _CONVERTED_BY: dict[str, str] = {
     "arith": "convert-arith-to-ptx",

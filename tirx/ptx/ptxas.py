@@ -7,9 +7,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tirx.values import dataclass
 
 _WHEEL_PATHS = ("cu13/bin/ptxas", "cuda_nvcc/bin/ptxas")
 """Where the PyPI packages `nvidia-cuda-nvcc` (CUDA 13) and `nvidia-cuda-nvcc-cu12` put it, below `nvidia/`."""

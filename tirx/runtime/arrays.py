@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx.runtime.launch import PointerArgument
+from tirx.values import dataclass
 
 
 class ArgumentError(ValueError):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tirx.dialects.formula import LaunchSizes
 from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, check_array, storage_of
 from tirx.runtime.launch import Argument, Extents, Launch, PointerArgument, ScalarArgument
+from tirx.values import dataclass
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """Most blocks along x, y and z (CUDA C++ Programming Guide, "Compute Capabilities")."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, cast
 
@@ -32,6 +31,7 @@ from tirx.runtime.watch import Watch
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, run_passes
 from tirx.universe import new_context
+from tirx.values import dataclass
 
 _MOST_SIZES = 6
 _MOST_IDLE = 2

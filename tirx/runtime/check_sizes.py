@@ -6,7 +6,6 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from math import ceil, prod
 
 from xdsl.dialects import arith, scf
@@ -15,6 +14,7 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 
 from tirx.dialects.nesting import ancestors, walk
 from tirx.dialects.tirx import ForOp, KernelOp, ViewOp
+from tirx.values import dataclass, field
 
 MOST_ELEMENTS = 1 << 22
 """Elements of all arrays of a launch that is made up."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from tirx.runtime.origins import Origin
 from tirx.runtime.simulation import simulate
 from tirx.sim import SimError, SimWarning
 from tirx.sim.numerics.modular import ordered
+from tirx.values import dataclass
 
 SM_COUNT = 2
 """Multiprocessors of the GPU that is simulated: few, so that kernels which loop over their tiles do."""

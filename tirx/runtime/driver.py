@@ -6,9 +6,10 @@ import importlib
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from tirx.values import dataclass, field
 
 ZEROS = 256
 """Bytes of zeros that a device has for tensor maps of arrays without elements."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -20,6 +19,7 @@ from tirx.rules import StageError
 from tirx.runtime.describe import describe_entry
 from tirx.runtime.launch import Launch
 from tirx.runtime.program import Program
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

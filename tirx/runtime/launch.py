@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.requirements import TESTS, Requirement
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
+from tirx.values import dataclass, fields
 
 FORMAT = 1
 """The number of the JSON format; it grows when a reader of the old one would misread the new one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
@@ -27,6 +26,7 @@ from tirx.runtime.frameworks import (
 from tirx.runtime.launch import Launch, PointerArgument
 from tirx.runtime.overlap import check_overlap
 from tirx.runtime.packing import Plan, Ready
+from tirx.values import dataclass
 
 _READY_LIMIT = 4096
 """Launches that a kernel keeps prepared; all go when there are more."""

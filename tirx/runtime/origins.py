@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +14,7 @@ from tirx.dialects.structured import Form, is_structured
 from tirx.interp import Ran, can_run, run_function
 from tirx.interp.formats import Array
 from tirx.passes.products.tirx_tile_linalg import argument_forms
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -32,6 +31,7 @@ from tirx.runtime.program import Kernel, build
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
 from tirx.universe import new_context
+from tirx.values import dataclass
 
 AUTO = "auto"
 KNOBS: dict[str, tuple[str, ...]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import unified_diff
 from itertools import product
 
@@ -19,6 +18,7 @@ from tirx.runtime.comparison import Case
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
 from tirx.text.verification import CheckError
+from tirx.values import dataclass, field
 
 _SIZES = 2
 _SECONDS = 0.5

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx.hw.errors import LegalityError, OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName
+from tirx.values import dataclass
 
 OperandLayout = TileLayout | ComposeLayout
 

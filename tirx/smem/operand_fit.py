@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from tirx.hw.dtypes import DType
 from tirx.layout.arrays import NDArray, np
 from tirx.smem.canonical_form import CanonicalLayout, OperandLayout
@@ -20,6 +18,7 @@ from tirx.smem.swizzle_modes import (
     legal_modes,
 )
 from tirx.smem.walk import ATOM_BITS, CORE_ROWS, Shape, Walk
+from tirx.values import dataclass, replace
 
 
 @dataclass(frozen=True)

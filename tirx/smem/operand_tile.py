@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx.hw.dtypes import DType
 from tirx.smem.atoms import container, smem_layout
 from tirx.smem.canonical_form import OperandLayout
@@ -16,6 +14,7 @@ from tirx.smem.swizzle_modes import (
     SwizzleName,
     legal_modes,
 )
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

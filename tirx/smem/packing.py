@@ -7,7 +7,7 @@ counts slots of `container_bits`, of which a padded type uses the first `bits * 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tirx.values import dataclass
 
 UNIT_BYTES = 16
 """What all packings fill with whole elements."""

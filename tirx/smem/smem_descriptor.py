@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
@@ -13,6 +12,7 @@ from tirx.hw.rules import reason, result
 from tirx.layout.caching import bounded_cache
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, Major, SwizzleName, legal_modes
 from tirx.symbolic.integers import Integers
+from tirx.values import dataclass
 
 ADDRESS_BYTES = 1 << 18
 """Start address, LBO and SBO are 18-bit byte quantities: 14 encoded bits and 4 that are always zero."""

@@ -8,7 +8,6 @@ All arithmetic is on bit addresses, so that packed 4-bit elements need no specia
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -17,6 +16,7 @@ from tirx.hw.errors import OperandLayoutError
 from tirx.layout import SwizzleLayout
 from tirx.layout import SwizzleMode as SwizzleName
 from tirx.layout.arrays import IntArray
+from tirx.values import dataclass, field
 
 Major = Literal["K", "MN"]
 BitAddresses = IntArray

@@ -17,12 +17,11 @@ All arithmetic is on bits, so that packed 4-bit elements need no special case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx.hw.errors import OperandLayoutError
 from tirx.layout.arrays import NDArray, np
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, BitAddresses, Major, SwizzleMode
+from tirx.values import dataclass
 
 ATOM_BITS = 128
 """The ISA normalises all element types to 128 bits, the T of its tables."""

@@ -7,7 +7,6 @@ It names the same canonical layouts as that of tcgen05 and has start, LBO, SBO a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
@@ -17,6 +16,7 @@ from tirx.smem.smem_descriptor import ADDRESS_BYTES, SmemDescriptor
 from tirx.smem.smem_descriptor import FIELDS as _TCGEN05_FIELDS
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, WGMMA_OPERANDS, Major, OperandFamily, SwizzleName, legal_modes
 from tirx.symbolic.integers import Integers
+from tirx.values import dataclass
 
 _CODES: dict[SwizzleName, int] = {
     name: mode.wgmma_code for name, mode in SWIZZLE_MODES.items() if mode.wgmma_code is not None

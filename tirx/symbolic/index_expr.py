@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import gcd
 from typing import overload
 
 from tirx.layout.arrays import IntArray, np
 from tirx.symbolic.integers import Integers
+from tirx.values import dataclass
 
 
 def _multiples_mask(divisor: int) -> int:

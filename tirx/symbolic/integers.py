@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
+
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,10 @@ Source: PTX ISA "tcgen05.mma block scaling", tables of `.scale_vectorsize` and o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx.hw.errors import ScaleFactorError
 from tirx.hw.features import FEATURES
 from tirx.tcgen05.kinds import find_kind
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ violation, `find_memory_violations` lists them all. None in a description: not k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx.hw.features import supporting_targets
 from tirx.hw.rules import Finding, Rule, all_findings, choices, raise_first, reason, unless_one_is_legal, unsupported
 from tirx.hw.targets import PtxVersion
@@ -16,6 +14,7 @@ from tirx.smem.smem_descriptor import SmemDescriptor, meaningless, possible_desc
 from tirx.symbolic.integers import Integers
 from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, LANES
 from tirx.tcgen05.tmem_access import LD_SHAPES, THREADS, LdShape
+from tirx.values import dataclass
 
 ROW_LANES = 32
 """Lanes that one warp reaches, and that tcgen05.shift moves together."""

@@ -8,7 +8,6 @@ the CTA group or on `.ws` is in `InstructionDescriptor.verify`; what depends on 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from tirx.hw.bits import Bits, bits_text, extract
@@ -20,6 +19,7 @@ from tirx.layout.caching import bounded_cache
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import find_kind
 from tirx.tcgen05.shapes import SHAPES, check_shape, check_transposed_b
+from tirx.values import dataclass
 
 SPARSITY_VERSION_1 = "tcgen05.sparsity_version_1"
 """The capability of targets whose sparse 4-bit operands are 2:4 elements, and not 4:8 in pairs."""

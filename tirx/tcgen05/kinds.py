@@ -6,9 +6,8 @@ names.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx.hw.errors import TensorProductError
+from tirx.values import dataclass
 
 Codes = tuple[tuple[str, int], ...]
 """Pairs (PTX type name, code in the instruction descriptor)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -24,6 +23,7 @@ from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN, SCALE_FACTOR_IDS,
 from tirx.tcgen05.sparse_metadata import CODE_BITS, sparse_metadata
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, DataPath, data_path
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
+from tirx.values import dataclass, field
 
 SCALE_FACTOR_ROWS = 32
 """Rows whose scale factors share a column of tensor memory."""

@@ -7,7 +7,6 @@ lanes further on. Source: PTX ISA "tcgen05.cp"; the blocks are those of `scale_f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from tirx.layout.arrays import np
 from tirx.smem.canonical_form import attribute_text
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.scale_factors import GROUP, PER_COLUMN, scale_factor_smem_layout
+from tirx.values import dataclass
 
 ROW_BYTES = 16
 """Bytes of one row of the instruction: one lane of `COLUMNS_PER_COPY` columns."""

@@ -10,7 +10,6 @@ factors layout" (blocks of 128 rows by 4).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -18,6 +17,7 @@ from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import ScaleFactorError
 from tirx.layout import Iter, TileLayout
 from tirx.tcgen05.tmem import COLUMNS, CTA_AXIS
+from tirx.values import dataclass
 
 SCALE_FACTOR_BITS = find_dtype("ue8m0").bits
 """Bits of a scale factor; ue4m3 is as wide."""

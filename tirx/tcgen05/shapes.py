@@ -9,7 +9,6 @@ settles it. `portable` says whether every source agrees.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from tirx.hw.dtypes import DType, find_dtype
@@ -17,6 +16,7 @@ from tirx.hw.errors import TensorProductError
 from tirx.hw.features import supporting_targets, supports
 from tirx.hw.targets import Target
 from tirx.tcgen05.kinds import KINDS, Kind, find_kind
+from tirx.values import dataclass
 
 MAX_N = 256
 """The largest N."""

@@ -8,7 +8,6 @@ C and F hold them in the 16 lanes where D's rows are follows from the rule that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from tirx.hw.errors import SparseMetadataError
@@ -16,6 +15,7 @@ from tirx.layout import Iter, TileLayout
 from tirx.tcgen05.kinds import find_kind
 from tirx.tcgen05.shapes import check_shape, shape_row
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, DataPath, data_path
+from tirx.values import dataclass
 
 CODE_BITS = 4
 """Bits of one code."""

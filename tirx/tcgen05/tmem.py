@@ -8,7 +8,6 @@ of D has a column of its own, so neighbours of a 16-bit D, which sits in the low
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from tirx.hw.dtypes import DType, find_dtype
@@ -17,6 +16,7 @@ from tirx.layout import Iter, TileLayout
 from tirx.smem.atoms import container
 from tirx.smem.swizzle_modes import OPERAND_DTYPES
 from tirx.tcgen05.kinds import KINDS
+from tirx.values import dataclass
 
 LANES = 128
 """Lanes of tensor memory; a warp reaches the 32 that start at 32 * (warp % 4)."""

@@ -11,7 +11,6 @@ the low halves of two neighbouring columns, which is how a 16-bit D becomes pack
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import product, takewhile
 from math import prod
 from typing import Literal
@@ -21,6 +20,7 @@ from tirx.layout import Iter, TileLayout
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.caching import bounded_cache
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, DATA_PATHS, LANES, check_element_bits, tmem_columns
+from tirx.values import dataclass, replace
 
 LdShapeName = Literal["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"]
 WarpAxis = Literal["warpid", "wid_in_wg"]

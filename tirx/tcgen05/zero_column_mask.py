@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.errors import ZeroColumnsError
 from tirx.layout.arrays import NDArray, np
+from tirx.values import dataclass
 
 SUB_MASKS: dict[int, int] = {128: 1, 64: 2, 32: 4}
 """Number of sub-masks for each M."""

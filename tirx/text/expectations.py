@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tirx.diagnostics import Diagnostic, Severity
 from tirx.text.source import Source, file_location
+from tirx.values import dataclass
 
 _ANY_COMMENT = re.compile(r"expected-(?:error|warning|remark|note)\b")
 _COMMENT = re.compile(

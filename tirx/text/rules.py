@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -16,6 +15,7 @@ from tirx.passes import PASS_SUMMARIES
 from tirx.passes.kernels.stages import FACTS, LEAVES, NEEDS
 from tirx.tcgen05.check_memory import ALLOC_RULES, CP_RULES, LD_ST_RULES, SHIFT_RULES
 from tirx.tcgen05.mma_rules import MMA_RULES
+from tirx.values import dataclass
 from tirx.wgmma.check import WGMMA_RULES
 from tirx.wgmma.kinds import FORM_RULES
 

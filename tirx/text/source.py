@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
 from tirx.diagnostics import Diagnostic, position
 from tirx.rules import TextError
+from tirx.values import dataclass
 
 _CHUNK_MARKER = re.compile(r"^[ \t]*// -----[ \t]*\r?$", re.MULTILINE)
 

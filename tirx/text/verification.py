@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
@@ -23,6 +22,7 @@ from tirx.passes import PASS_SUMMARIES
 from tirx.rules import DefinitionError, DominanceError, invalid
 from tirx.text.dominance import Dominance
 from tirx.text.mlir_rules import check_mlir_rules
+from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.dialects.tirx import KernelOp

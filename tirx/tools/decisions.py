@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias
@@ -30,6 +30,7 @@ from tirx.remarks import Picked, Reason, Remark, counted
 from tirx.smem.canonical_form import attribute_text
 from tirx.smem.swizzle_modes import TCGEN05_OPERANDS, WGMMA_OPERANDS
 from tirx.tools.alternatives import copy_facts, other_swizzles
+from tirx.values import dataclass, field
 
 _DECIDED = "tirx-multicast-copies"
 """The last pass of the pipeline that chooses; the ones behind it split and lower what has been chosen."""

@@ -8,7 +8,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from typing import ClassVar, Literal, NoReturn, TypeVar
 
@@ -28,6 +27,7 @@ from tirx.tools.files import write_output
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.tools.times import TimeFormat
 from tirx.universe import OUTPUT_PASSES, TIRX_UNIVERSE, all_passes, all_targets
+from tirx.values import dataclass, fields, replace
 from tirx.version import installed_version
 
 _AUTO = "auto"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from inspect import cleandoc
 
@@ -22,6 +21,7 @@ from tirx.text.verification import InvalidPassOutputError, run_passes
 from tirx.tools.changes import closing_bracket
 from tirx.tools.decisions import Decision, DecisionRecorder, KernelDecisions
 from tirx.universe import new_context
+from tirx.values import dataclass, field
 
 _WORD = re.compile(r"[%@!#^]?[\w$.-]*\w|[%@!#^]")
 _SHOWN = 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
@@ -20,6 +19,7 @@ from tirx.passes.match.tile_choice import Operands, family_name
 from tirx.predict import GPUS, Gpu, Work, gpu_of, predict
 from tirx.predict.model import improvements
 from tirx.remarks import counted
+from tirx.values import dataclass, replace
 
 _TILES, _SCHEDULED = "tirx-check-sizes", "tirx-check-rings"
 """The passes behind which tiles and schedules are read."""

@@ -9,7 +9,6 @@ import sys
 import time
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import get_args
 
 from tirx.diagnostics import LocatedError
@@ -23,6 +22,7 @@ from tirx.tools import commands
 from tirx.tools.files import FileError, read_input, write_output
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.universe import new_context
+from tirx.values import dataclass
 
 _EPILOG = """\
 Arguments are random: several legal sizes, small integers and numbers of a normal distribution. Each launch is run on

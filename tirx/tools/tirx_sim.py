@@ -10,7 +10,6 @@ import io
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, Literal
@@ -27,6 +26,7 @@ from tirx.sim.trace import DUMPED_STATES, DumpedState
 from tirx.tools import commands
 from tirx.tools.files import FileError, check_place, close_output, read_input, write_file, write_output
 from tirx.tools.process import ArgumentParser, UsageError
+from tirx.values import dataclass
 
 _Array = npt.NDArray[Any]
 

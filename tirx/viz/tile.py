@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tirx.layout import ComposeLayout, LayoutError, TileLayout, element_type
 from tirx.layout.shape import check_shape
+from tirx.values import dataclass
 
 DIGEST_PRIME = 67108859
 """Sums of products of two numbers below it are exact in the 53 bits of JavaScript's numbers."""

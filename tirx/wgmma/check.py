@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx.hw.rules import Finding, Rule, all_findings, raise_first, reason, unless_one_is_legal, unsupported
 from tirx.hw.targets import PtxVersion
 from tirx.layout import TileLayout
@@ -15,6 +13,7 @@ from tirx.smem.aliasing import aliased_operand
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor, meaningless_wgmma, possible_wgmma_descriptors
 from tirx.symbolic.integers import Integers
+from tirx.values import dataclass
 from tirx.wgmma.fragments import (
     CODES_PER_REGISTER,
     SPARSE_METADATA,

@@ -8,10 +8,9 @@ wgmma.mma_async, "Matrix fragments" ("Register Fragments and Shared Memory Matri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tirx.hw.errors import SparseMetadataError, WarpgroupProductError
 from tirx.layout import Iter, TileLayout
+from tirx.values import dataclass
 from tirx.wgmma.kinds import ROWS, WARPGROUP_WARPS, find_kind
 
 CODES_PER_REGISTER = 8

@@ -6,11 +6,11 @@ and the notes of wgmma.mma_async and wgmma.mma_async.sp. Checked with `ptxas` 13
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 
 from tirx.hw.errors import WarpgroupProductError
 from tirx.hw.rules import Finding, Rule, all_findings, raise_first, reason
+from tirx.values import dataclass
 
 ROWS = 64
 """M of every instruction."""

@@ -7,7 +7,6 @@ shared memory are compared with the address walk of the hardware (`tirx.smem.ope
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import gcd
@@ -22,6 +21,7 @@ from tirx.smem.canonical import operand_slices
 from tirx.smem.canonical_form import CanonicalLayout, OperandLayout, OperandSlice
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
+from tirx.values import dataclass
 from tirx.wgmma.fragments import (
     CODES_PER_REGISTER,
     SPARSE_METADATA,

@@ -7,7 +7,6 @@ group of its role and happens at the await that covers it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.ir import Block, Operation
@@ -18,6 +17,7 @@ from tirx.passes.ir.purity import is_terminator
 from tirx.passes.rings.proof.errors import AwaitError
 from tirx.passes.rings.proof.model import Rotation
 from tirx.passes.rings.proof.slots import Place, executions_since, pending_product, place_of
+from tirx.values import dataclass
 
 _LIMIT = 64
 """Rounds of a loop that are looked at before the number of open releases must repeat."""

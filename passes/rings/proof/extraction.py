@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 from xdsl.dialects import scf
@@ -63,6 +62,7 @@ from tirx.passes.rings.proof.slots import (
     place_of,
     slot_tile,
 )
+from tirx.values import dataclass, field, replace
 
 _QUEUES = {
     tirx.Queue.TMA: WorkQueue("tma", Completion.BYTES),

@@ -7,7 +7,6 @@ an address says which station it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -23,6 +22,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.scheduled import BARRIERS
 from tirx.passes.rings.proof.errors import ArrivalError, UndecidedError
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ about it points at.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
+
+from tirx.values import dataclass, field
 
 
 class Completion(Enum):

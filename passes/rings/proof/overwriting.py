@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 from xdsl.dialects import scf
@@ -16,6 +15,7 @@ from tirx.passes.rings.proof.extraction import Extraction, loop_inside
 from tirx.passes.rings.proof.model import Mode
 from tirx.passes.rings.proof.parties import SELF, Owner
 from tirx.passes.rings.proof.slots import SlotTile, yielded
+from tirx.values import dataclass
 
 _UNORDERED = (tirx.Engine.CP_ASYNC, tirx.Engine.TMA, tirx.Engine.TMA_MULTICAST)
 """Engines whose copies come in any order. Those to tensor memory, `tcgen05.cp`, come in the order of their thread."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from xdsl.ir import Operation
@@ -14,6 +13,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.rings.proof.errors import PartyError
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
+from tirx.values import dataclass
 
 WARPGROUP = 4
 """Warps of a warpgroup."""

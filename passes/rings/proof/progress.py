@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import product
 
 from tirx.passes.rings.proof.errors import EndlessError, PartyError, RingError, UndecidedError
@@ -34,6 +33,7 @@ from tirx.passes.rings.proof.model import (
 )
 from tirx.passes.rings.proof.replay import ROUND_LIMIT, State
 from tirx.passes.rings.proof.structure import activity, check_structure
+from tirx.values import dataclass, replace
 
 States = dict[Hashable, State]
 """States by what decides how the replay goes on."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from copy import copy
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from tirx.passes.rings.proof.errors import (
@@ -41,6 +40,7 @@ from tirx.passes.rings.proof.model import (
     walk,
 )
 from tirx.passes.rings.proof.structure import Activity
+from tirx.values import dataclass
 
 ROUND_LIMIT = 32
 """Rounds of a loop that are tried until a state repeats; also bounds states and waiting steps. Beyond, the answer is

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import scf
@@ -13,6 +12,7 @@ from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AtOp, ForOp, MemorySpace, ReleaseOp, RingOp, TilesOp, TileType
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.proof.errors import UndecidedError
+from tirx.values import dataclass
 
 if TYPE_CHECKING:
     from tirx.passes.rings.proof.model import Rotation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Flag, auto
 
 from tirx.passes.rings.proof.errors import ArrivalError, PartyError, UndecidedError
@@ -25,6 +24,7 @@ from tirx.passes.rings.proof.model import (
     accesses,
     walk,
 )
+from tirx.values import dataclass
 
 
 class Happens(Flag):

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from operator import mul
@@ -30,6 +29,7 @@ from tirx.layout.notation import ParsedSwizzle
 from tirx.layout.scanner import Scanner, check_integer
 from tirx.layout.shape import check_shape
 from tirx.layout.strided import Strided, normal_form
+from tirx.values import dataclass
 
 _SWIZZLE = re.compile(r"(Swizzle|Sw|S)\s*<")
 _POINTER = re.compile(r"_?smem_ptr\[([0-9]{1,4})b\]\((unset|0x[0-9a-fA-F]{1,16})\)")

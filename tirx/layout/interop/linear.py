@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from operator import index
 from typing import Literal
@@ -30,6 +29,7 @@ from tirx.layout.parse import Layout, resolve
 from tirx.layout.shape import Shape, check_count, check_shape
 from tirx.layout.swizzle import SwizzleLayout
 from tirx.layout.tile import TileLayout
+from tirx.values import dataclass
 
 WarpAxis = Literal["warpid", "wid_in_wg"]
 

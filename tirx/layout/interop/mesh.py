@@ -16,7 +16,6 @@ JAX and PyTorch are imported only by the functions that make or read their objec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import product
 from math import prod
@@ -29,6 +28,7 @@ from tirx.layout.iters import Iter, row_major
 from tirx.layout.replica import MOST_COPIES
 from tirx.layout.shape import Shape, check_shape
 from tirx.layout.tile import TileLayout
+from tirx.values import dataclass
 
 DEVICE_AXIS = "pid"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tirx.layout.interop.mesh import Mesh, MeshError, to_placements
 from tirx.layout.shape import Shape
 from tirx.layout.tile import TileLayout
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)

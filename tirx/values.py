@@ -1,0 +1,154 @@
+"""`dataclass`, as in the standard library, of which only `__init__` is compiled.
+
+That of the standard library compiles six methods for a frozen class, in half a millisecond. A compilation imports 360
+of these classes, whose methods take a tenth of the time here. The other names are those of `dataclasses`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import MISSING, FrozenInstanceError, field, fields, replace
+from operator import attrgetter
+from reprlib import recursive_repr
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(cls=None, /, *, frozen=False, eq=True, slots=False):
+        """Makes a class a dataclass; see `dataclasses.dataclass`. Fields of type InitVar are not supported.
+
+        A class that extends a frozen one of the standard library is made by that.
+        """
+
+        def made(cls):
+            bases = [vars(base).get("__dataclass_params__") for base in cls.__mro__[1:]]
+            if any(params is not None and params.frozen for params in bases):
+                return dataclasses.dataclass(cls, frozen=frozen, eq=eq, slots=slots)
+            return _made(cls, frozen, eq, slots)
+
+        return made if cls is None else made(cls)
+
+
+__all__ = ["dataclass", "field", "fields", "replace"]
+
+
+class _Factory:
+    """The default of parameters whose value a factory makes, as `inspect` shows it."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_FACTORY = _Factory()
+
+
+def _made(cls: Any, frozen: bool, eq: bool, slots: bool) -> Any:
+    own: Mapping[str, Any] = cls.__dict__
+    is_hashed = own.get("__hash__") is not None or ("__hash__" in own and "__eq__" not in own)
+    cls.__doc__ = cls.__doc__ or cls.__name__  # or else the standard library writes a signature
+    cls = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=slots)
+    all_fields = fields(cls)
+    if "__init__" not in own:
+        cls.__init__ = _initializer(cls, all_fields, frozen, slots)
+    if "__repr__" not in own:
+        cls.__repr__ = _repr
+    if eq:
+        key = _key([each.name for each in all_fields if each.compare])
+        if "__eq__" not in own:
+            cls.__eq__ = _equality(key)
+        if not is_hashed:
+            names = [each.name for each in all_fields if (each.compare if each.hash is None else each.hash)]
+            cls.__hash__ = _hash(_key(names)) if frozen else None
+    if frozen:
+        _freeze(cls, {each.name for each in all_fields})
+    if frozen and slots:
+        cls.__getstate__, cls.__setstate__ = _state, _set_state
+    return cls
+
+
+def _initializer(cls: Any, all_fields: tuple[dataclasses.Field[Any], ...], frozen: bool, slots: bool) -> Any:
+    names: dict[str, Any] = {"set_": object.__setattr__, "FACTORY_": _FACTORY}
+    positional, named = list[str](), list[str]()
+    body: list[str] = []
+    for each in all_fields:
+        name, value = each.name, each.name
+        default = each.default
+        if each.default_factory is not MISSING:
+            default = _FACTORY
+            names[f"make_{name}_"] = each.default_factory
+            value = f"make_{name}_() if {name} is FACTORY_ else {name}" if each.init else f"make_{name}_()"
+        names[f"{name}_"] = default
+        if each.init:
+            parameters = named if each.kw_only is True else positional
+            parameters.append(name if default is MISSING else f"{name}={name}_")
+        elif default is not _FACTORY:
+            if default is MISSING or not slots:
+                continue
+            value = f"{name}_"
+        body.append(f"set_(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    every = ["self", *positional, *(["*", *named] if named else [])]
+    exec(f"def __init__({', '.join(every)}):\n " + "\n ".join(body or ["pass"]), names)
+    init = names["__init__"]
+    init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    init.__annotations__ = {each.name: each.type for each in all_fields if each.init} | {"return": None}
+    return init
+
+
+@recursive_repr()
+def _repr(self: Any) -> str:
+    shown = [f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr]
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _key(names: list[str]) -> Any:
+    """Returns a function from an object to the tuple of its values."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    get = attrgetter(*names) if names else None
+
+    def key(self: Any) -> tuple[Any, ...]:
+        return () if get is None else (get(self),)
+
+    return key
+
+
+def _equality(key: Any) -> Any:
+    def __eq__(self: Any, other: Any) -> bool:
+        return key(self) == key(other) if other.__class__ is self.__class__ else NotImplemented
+
+    return __eq__
+
+
+def _hash(key: Any) -> Any:
+    def __hash__(self: Any) -> int:
+        return hash(key(self))
+
+    return __hash__
+
+
+def _freeze(cls: Any, names: set[str]) -> None:
+    def __setattr__(self: Any, name: str, value: object) -> None:
+        if type(self) is cls or name in names:
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        cast(Any, super(cls, self)).__setattr__(name, value)
+
+    def __delattr__(self: Any, name: str) -> None:
+        if type(self) is cls or name in names:
+            raise FrozenInstanceError(f"cannot delete field {name!r}")
+        cast(Any, super(cls, self)).__delattr__(name)
+
+    cls.__setattr__, cls.__delattr__ = __setattr__, __delattr__
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, each.name) for each in fields(self)]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for each, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, each.name, value)
