@@ -355,6 +355,7 @@ WARNINGS = (
     "aliased-elements",
     "different-sizes",
     "emulated-instruction",
+    "mask-start-count",
     "never-runs",
     "operand-pattern",
     "overlapping-views",

@@ -64,8 +64,12 @@ def check_entry(entry: EntryOp, target: Target) -> None:
         with errors.attempt():
             with legal(op):
                 check_instruction(description, target.name)
-            for message in MmaInfo(description).aliases if isinstance(description, Mma) else ():
-                warn(op, message, "aliased-elements")
+            if isinstance(description, Mma):
+                info = MmaInfo(description)
+                for message in info.aliases:
+                    warn(op, message, "aliased-elements")
+                for message in info.late_starts:
+                    warn(op, message, "mask-start-count")
     for op in products:
         with errors.attempt():
             product = replace(op.description, threads=_threads(entry))

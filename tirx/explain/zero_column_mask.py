@@ -32,6 +32,7 @@ def explain_zero_column_mask(word: Word, *, m: int | None = None, n: int | None 
             elif m is not None and n is not None:
                 notes.append((f"zeroed columns with M = {m}, N = {n}", _runs(mask, m, n)))
             shown = [each for each, text in zip(rows, refused, strict=True) if text is None]
+            notes += [("unusual", text) for text in mask.late_starts(m)]
             notes.append(("legal", f"with M = {', '.join(map(str, shown)) or 'none'}"))
         if problems and (better := _nearest(value, m, n)) is not None:
             nearest = better, changes_text(FIELDS, RESERVED, value, better)
@@ -50,7 +51,8 @@ def _field(name: str, code: int | None) -> FieldValue:
     if code is None:
         return FieldValue(name, bits, None, "computed by the kernel")
     if name in _SPANS:
-        text = f"runs of {code + 1} {_SPANS[name]} columns"
+        text = f"runs of {code + 1} {_SPANS[name]} columns, as in the examples of the ISA"
+        text += "; its table exchanges the two" if name == "skip_span" else ""
     elif name == "generate":
         text = "columns are zeroed" if code else "all columns are used"
     elif name == "shift":
@@ -79,11 +81,5 @@ def _nearest(value: int, m: int | None, n: int | None) -> int | None:
         return mask is not None and any(reason(lambda each=each: _verify(mask, each, n)) is None for each in rows)
 
     most = max(limit for rows, limit in MAX_COLUMN_SHIFT.items() if rows == m or m not in MAX_COLUMN_SHIFT)
-    spans = {extract(value, FIELDS[name]) for name in _SPANS}
     choices = {"shift": [min(extract(value, FIELDS["shift"]), most)]}
-    for name, bits in FIELDS.items():
-        if name.startswith("start_count"):
-            choices[name] = sorted({extract(value, bits), *spans})
-        elif name.startswith("first_span"):
-            choices[name] = [0, 1]
     return nearest_word(value, FIELDS, RESERVED, choices, legal)

@@ -418,6 +418,11 @@ class MmaInfo:
         )
 
     @property
+    def late_starts(self) -> tuple[str, ...]:
+        """Names sub-masks of the zero-column mask that start behind their first run."""
+        return () if self.mask is None else self.mask.late_starts(self.m)
+
+    @property
     def aliases(self) -> tuple[str, ...]:
         """Names elements of A or B that share bytes of shared memory: legal, and nearly always a mistake."""
         if self.idesc is None:

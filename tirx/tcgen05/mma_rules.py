@@ -202,17 +202,6 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
         "start the descriptor of B further on instead",
     ),
     _Row(
-        "mask-start-count",
-        _MASK,
-        lambda i: (
-            None
-            if (mask := i.mask) is None or (m := i.m) not in MAX_COLUMN_SHIFT
-            else reason(lambda: mask.verify_start_counts(m))
-        ),
-        "{reason}",
-        "let the sub-mask start with the other run",
-    ),
-    _Row(
         "mask-max-shift",
         _IDESC,
         lambda i: i.mma.ws and i.idesc is not None and i.shift > i.idesc.max_shift,

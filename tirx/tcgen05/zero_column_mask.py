@@ -142,26 +142,27 @@ class ZeroColumnMask:
         )
 
     def verify(self, m: int, n: int) -> None:
-        """Raises LegalityError unless the descriptor is meaningful for an instruction of this M and N.
-
-        The ISA says nothing about a start count that passes the end of the first run, so it is rejected.
-        """
+        """Raises LegalityError unless the descriptor is meaningful for an instruction of this M and N."""
         sub_mask_width(m, n)
         if self.shift > MAX_COLUMN_SHIFT[m]:
             raise ZeroColumnsError(f"shift: expected at most {MAX_COLUMN_SHIFT[m]} for M = {m}, found {self.shift}")
-        self.verify_start_counts(m)
 
-    def verify_start_counts(self, m: int) -> None:
-        """The part of `verify` that is about the start counts, for a legal M."""
-        if not self.generate:
-            return
-        for i in range(SUB_MASKS[m]):
-            span = self.skip_span if self.first_span[i] else self.use_span
-            if self.start_count[i] > span:
-                raise ZeroColumnsError(
-                    f"start_count[{i}]: expected at most {span}, to stay inside the first run of {span + 1} "
-                    f"{'zeroed' if self.first_span[i] else 'used'} columns, found {self.start_count[i]}"
+    def late_starts(self, m: int | None) -> tuple[str, ...]:
+        """Says which sub-masks of an instruction with M rows (None: of any) start behind their first run.
+
+        Legal, and probably a mistake: the ISA has a start count skip bits of the pattern, and in all its examples fewer
+        than the first run has. `expand` skips on, into the runs that follow.
+        """
+        found: list[str] = []
+        subs = 4 if m is None else SUB_MASKS.get(m, 4)
+        for i in range(subs if self.generate else 0):
+            kind, span = ("zeroed", self.skip_span) if self.first_span[i] else ("used", self.use_span)
+            if (count := self.start_count[i]) > span:
+                found.append(
+                    f"start_count[{i}]: {count} skips more than the first run of {span + 1} {kind} columns; no example "
+                    "of the PTX ISA does so, and the columns are those after so many bits of the pattern"
                 )
+        return tuple(found)
 
     def expand(self, m: int, n: int) -> NDArray[np.bool_]:
         """The mask itself: a boolean array of N, element j True when logical column j of B counts as zero.

@@ -159,9 +159,23 @@ def test_wrong_instruction_descriptor() -> None:
 
 
 def test_wrong_mask() -> None:
+    found = explain_zero_column_mask(0x1107038100000003, m=32, n=32)
+    assert "shift: expected at most 16" in found.problems[0]
+    assert found.nearest is not None and explain_zero_column_mask(found.nearest[0], m=32, n=32).legal
+
+
+def test_start_behind_the_first_run() -> None:
+    """Legal, and said: nine columns of four zeroed and eight used ones are skipped."""
     found = explain_zero_column_mask(0x0007038100000009, m=128, n=32)
-    assert "start_count[0]: expected at most 3" in found.problems[0]
-    assert found.nearest is not None and explain_zero_column_mask(found.nearest[0], m=128, n=32).legal
+    assert found.legal and found.notes == (
+        ("zeroed columns with M = 128, N = 32", "3-6, 15-18, 27-30"),
+        (
+            "unusual",
+            "start_count[0]: 9 skips more than the first run of 4 zeroed columns; no example of the PTX ISA does so, "
+            "and the columns are those after so many bits of the pattern",
+        ),
+        ("legal", "with M = 128"),
+    )
 
 
 def test_json_is_plain() -> None:

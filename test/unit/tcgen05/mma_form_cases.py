@@ -196,18 +196,6 @@ FORM_CASES: Cases = {
         [(ws(mask=ZeroColumnMask(shift=17), max_shift=32), "at most 16 for M = 32 .* found 17 for M = 32")],
         [ws(mask=ZeroColumnMask(shift=16)), ws(m=64, mask=ZeroColumnMask(shift=32), max_shift=32)],
     ),
-    "mask-start-count": (
-        [
-            (
-                ws(mask=ZeroColumnMask((0, 6, 0, 0), (0, 0, 0, 0), 1, 5)),
-                r"start_count\[1\]: expected at most 5, to stay inside the first run of 6 used columns, found 6",
-            )
-        ],
-        [
-            ws(mask=ZeroColumnMask((0, 5, 0, 0), (0, 0, 0, 0), 1, 5)),
-            ws(m=128, mask=ZeroColumnMask((0, 6, 0, 0), (0, 0, 0, 0), 1, 5)),  # sub-mask 1 is not there
-        ],
-    ),
     "mask-max-shift": (
         [
             (ws(max_shift=8), "expected a column shift up to 8, max_shift of the instruction descriptor, found 9"),

@@ -20,7 +20,7 @@ from tirx.sim.tensor.instruction_descriptor import KINDS, InstructionDescriptor,
 from tirx.sim.tensor.operands import shared_operand, tensor_operand
 from tirx.sim.tensor.scale_factors import ScaleFactors
 from tirx.sim.tensor.sparsity import expand_sparse
-from tirx.sim.tensor.zero_mask import expand_zero_mask
+from tirx.sim.tensor.zero_mask import expand_zero_mask, late_start
 
 _TRAPPING_M = 32
 _SCALE_LANES = 32
@@ -262,6 +262,8 @@ def _b(
     zero, shift = np.zeros(fields.n, np.bool_), 0
     if operands.zero_mask is not None:
         zero, shift = expand_zero_mask(operands.zero_mask, fields.m, fields.n, fields.max_shift)
+        if (message := late_start(operands.zero_mask, fields.m)) is not None:
+            ctas[0].launch.note("start count of a mask", f"{what}: {message}")
     rows = fields.n // len(ctas)
     parts = [
         shared_operand(

@@ -18,7 +18,7 @@ def expand_zero_mask(bits: int, m: int, n: int, max_shift: int) -> tuple[Mask, i
 
     `max_shift` is that of the instruction descriptor. Skip Span (bits 40-47) is the length - 1 of the runs of zeroed
     columns and Use Span (48-55) that of the others, as the examples of the ISA have it. Raises SimError for reserved
-    bits, shifts that are too large, and start counts beyond the first run.
+    bits and shifts that are too large.
     """
 
     def field(low: int, width: int) -> int:
@@ -40,16 +40,18 @@ def expand_zero_mask(bits: int, m: int, n: int, max_shift: int) -> tuple[Mask, i
     zeroed, used = field(40, 8) + 1, field(48, 8) + 1
     width = n // _SUB_MASKS[m]
     for index in range(_SUB_MASKS[m]):
-        in_zeroed = bool(field(32 + index, 1))
-        left = zeroed if in_zeroed else used
-        skipped = field(8 * index, 8)
-        if skipped >= left:
-            raise error(f"start count {skipped} of sub-mask {index} is not below the length {left} of its first run")
-        left -= skipped
-        for column in range(index * width, (index + 1) * width):
-            if left == 0:
-                in_zeroed = not in_zeroed
-                left = zeroed if in_zeroed else used
-            zero[column] = in_zeroed
-            left -= 1
+        skipped = field(8 * index, 8) + (0 if field(32 + index, 1) else zeroed)  # of zeroed columns, then used ones
+        zero[index * width : (index + 1) * width] = (skipped + np.arange(width)) % (zeroed + used) < zeroed
     return zero, shift
+
+
+def late_start(bits: int, m: int) -> str | None:
+    """Says which sub-mask skips more than its first run, as no example of the ISA does; None if none does."""
+    for index in range(_SUB_MASKS[m] if bits >> 39 & 1 else 0):
+        length = (bits >> (40 if bits >> (32 + index) & 1 else 48) & 0xFF) + 1
+        if (skipped := bits >> 8 * index & 0xFF) >= length:
+            return (
+                f"start count {skipped} of sub-mask {index} is not below the length {length} of its first run: the "
+                "columns here are those after so many bits of the pattern"
+            )
+    return None

@@ -24,14 +24,17 @@ export function expandMask(mask, m, n) {
   if (!mask.generate) return zero;
   const skip = mask.skip_span + 1, use = mask.use_span + 1;
   for (let i = 0; i < SUB_MASKS[m]; i++) {
-    const first = mask.first_span[i], count = mask.start_count[i];
-    if (count > (first ? mask.skip_span : mask.use_span)) {
-      throw new LayoutError(`start_count[${i}]: expected to stay inside the first run, found ${count}`);
-    }
-    const phase = count + (first ? 0 : skip);
+    const phase = mask.start_count[i] + (mask.first_span[i] ? 0 : skip);
     for (let j = 0; j < width; j++) zero[i * width + j] = (phase + j) % (skip + use) < skip;
   }
   return zero;
+}
+
+// The sub-masks that skip more than their first run: legal, though no example of the ISA does so.
+export function lateStarts(mask, m) {
+  if (!mask.generate) return [];
+  const ends = mask.first_span.map((first) => (first ? mask.skip_span : mask.use_span));
+  return ends.flatMap((end, i) => (i < SUB_MASKS[m] && mask.start_count[i] > end ? [i] : []));
 }
 
 function runsOf(zero, start, stop) {

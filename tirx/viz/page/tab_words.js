@@ -2,7 +2,7 @@
 
 import { LayoutError } from "./algebra.js";
 import { field, h, replace, select, showError, table } from "./dom.js";
-import { decodeMask, encodeMask, expandMask, maskOf, MAX_SHIFT, SUB_MASKS } from "./mask.js";
+import { decodeMask, encodeMask, expandMask, lateStarts, maskOf, MAX_SHIFT, SUB_MASKS } from "./mask.js";
 import { state } from "./state.js";
 import { readTile } from "./tiles.js";
 import {
@@ -283,6 +283,7 @@ export function maskTab(app) {
         app.change({ mask: hex(value ^ (1n << BigInt(bit))) });
       };
       replace(out, h("p", { class: "facts" }, h("span", {}, `${zeroed} of ${count} columns zeroed`), h("span", {}, `${SUB_MASKS[state.mm]} sub-mask${SUB_MASKS[state.mm] > 1 ? "s" : ""} of ${width}`), h("span", {}, `shift up to ${MAX_SHIFT[state.mm]}`)),
+        ...lateStarts(mask, Number(state.mm)).map((i) => h("p", { class: "note" }, `Sub-mask ${i} skips more columns than its first run has. No example of the PTX ISA does so; these are the columns after so many bits of the pattern.`)),
         bitMap(value, 64, fields, toggle), table(["", "field", "bits", "code", "meaning"], rows, { class: "fields" }), constants(value, 64, "%rd2"));
       showError(error, draft === null ? null : draft.failure);
     } catch (failure) {
@@ -292,8 +293,8 @@ export function maskTab(app) {
   }
 
   const meaning = (name, code) => {
-    if (name === "skip_span") return `runs of ${code + 1} zeroed columns`;
-    if (name === "use_span") return `runs of ${code + 1} used columns`;
+    if (name === "skip_span") return `runs of ${code + 1} zeroed columns, as in the examples of the ISA; its table exchanges the two`;
+    if (name === "use_span") return `runs of ${code + 1} used columns, as in the examples of the ISA`;
     if (name === "generate") return code ? "columns are zeroed" : "all columns are used";
     if (name === "shift") return `column j reads column j + ${code} of B`;
     if (name.startsWith("first")) return `sub-mask ${name.at(-2)} starts in a ${code ? "zeroed" : "used"} run`;
