@@ -212,7 +212,7 @@ class AwaitOp(DirectOperation):
         if operand is None:
             queue = parser.parse_str_enum(Queue)
             if (pending := parse_in_parens(parser, "pending", lambda: parse_integer(parser))) is None:
-                parser.raise_error("expected pending(k), how many groups may be unfinished", start, start + len(queue))
+                parser.raise_error("expected pending(k), how many groups may be unfinished", start)
             op = cls(queue=queue, pending=pending)
             op.attributes.update(parse_attributes(parser, cls))
             return op

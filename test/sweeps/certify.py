@@ -1,5 +1,5 @@
 """
-`python test/sweeps/certify.py [SHARE]`: every closed form of `tirx.hw.instruction_forms` by `ptxas`, on targets that
+`python test/sweeps/certify.py [SHARE]`: every closed form of `test/instruction_forms.py` by `ptxas`, on targets that
 have it and on one that has not. SHARE: every so many-th form only.
 
 Forms that a target has are assembled together; of those that it has not, every line has to be an error. It prints each
@@ -18,10 +18,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from instruction_features import instruction_features
+from instruction_forms import FORMS
+
 from tirx.hw.errors import LegalityError
 from tirx.hw.features import supports
-from tirx.hw.instruction_features import instruction_features
-from tirx.hw.instruction_forms import FORMS
 from tirx.hw.targets import TARGETS, Target
 from tirx.ptx.ptxas import find_ptxas
 

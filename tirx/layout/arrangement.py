@@ -75,8 +75,6 @@ class Arrangement:
         first = self.offset + sum(min(0, stride * (n - 1)) for stride, n in zip(self.strides, self.dims, strict=True))
         shard: list[Iter] = []
         for n, stride in zip(self.dims, map(abs, self.strides), strict=True):
-            if n == 1:
-                continue
             ends = [stride]
             for it, step in reversed(list(zip(iters, steps, strict=True))):
                 low, high = max(stride, step), min(stride * n, step * it.extent)

@@ -61,6 +61,14 @@ def _what_a_loop_writes(a: Any, b: Any, o: Any, n: Any) -> None:
     o[:, :] = x - first
 
 
+def _a_product_for_loops(a: Any, b: Any, o: Any, n: Any) -> None:
+    product, i = tx.shared(a[:, :].to(tx.f16)) @ tx.shared(b[:, :].to(tx.f16)).T, 0
+    while i < n - 1:
+        o[:, :] += product
+        i += 1
+    o[:, :] += product + 1.0
+
+
 def _a_view_that_was_added_to(a: Any, b: Any, o: Any, n: Any) -> None:
     part = a[0:16, :]
     part += b[0:16, :]
@@ -105,6 +113,7 @@ _CASES: list[tuple[Callable[..., None], Numbers]] = [
     (_operands_the_other_way, _A.T @ _B),
     (_bits, np.argmax(_A, 1)[:, None] - _A),
     (_what_a_loop_writes, np.full_like(_A, 3)),
+    (_a_product_for_loops, 4 * _AB + 1),
     (_a_view_that_was_added_to, np.concatenate([(_A + _B)[:16], _A[16:] + (_A + 2 * _B)[:16]])),
     (_parts_of_shared_memory_that_were_added_to, np.concatenate([2 * (_A + _B)[:16] + 1, _A[16:] + 2])),
     (_a_part_of_a_part, np.concatenate([_A[16:], _A[16:] + 1])),

@@ -263,5 +263,11 @@ def test_evidence():
     assert all(evidence(f, rubin).assembled is None for f in CAPABILITIES if supports(rubin, f))
     assert evidence("tcgen05.wide_K", rubin) == Evidence(evidence("tcgen05.K96", rubin).text, None, "model")
     assert {name for name, _ in NUMBERS} <= {*FEATURES, *CAPABILITIES}
-    with pytest.raises(UnsupportedFeature, match="sm_110a; use 8-bit floats .kind::f8f6f4. or 11-bit integers"):
+    with pytest.raises(
+        UnsupportedFeature,
+        match=(
+            r"^'tcgen05\.kind::i8' does not exist on sm_107a; supported on sm_100a, sm_110a; use 8-bit "
+            r"floats \(kind::f8f6f4\) or 11-bit integers \(kind::ti16\)$"
+        ),
+    ):
         evidence("tcgen05.kind::i8", rubin)

@@ -6,10 +6,10 @@ import runpy
 from pathlib import Path
 
 import pytest
+from instruction_features import instruction_features
+from instruction_forms import canonical
 
 from tirx.hw.errors import LegalityError
-from tirx.hw.instruction_features import instruction_features
-from tirx.hw.instruction_forms import canonical
 
 _CERTIFY = Path(__file__).parents[2] / "sweeps" / "certify.py"
 

@@ -215,5 +215,11 @@ def test_shapes_are_checked() -> None:
         part.is_tile_inner(whole, (4, 8), (8,))
     with pytest.raises(LayoutError, match=r"with the right dimensions \(8,\), found \(8, 4\)"):
         part.is_direct_sum_right(whole, (8, 4), (8,))
-    with pytest.raises(LayoutError, match=r"with the left dimensions \(8,\), found \(4, 8\)"):
+    with pytest.raises(
+        LayoutError,
+        match=(
+            r"^expected an interleaved shape \(left, right, left, right, \.\.\.\) with the left "
+            r"dimensions \(8,\), found \(4, 8\)$"
+        ),
+    ):
         part.is_direct_sum_left(whole, (4, 8), (8,))

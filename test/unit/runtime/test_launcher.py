@@ -245,7 +245,13 @@ def test_machines_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(GpuError, match=r"expected an NVIDIA GPU, found none: cuInit: .*; kernel.simulate\(...\) runs"):
         open_driver(fake)
     missing: Any = SimpleNamespace(cuInit=Mock(side_effect=RuntimeError("no libcuda.so.1")))
-    with pytest.raises(GpuError, match=r"expected an NVIDIA GPU with its driver, found none: no libcuda.so.1"):
+    with pytest.raises(
+        GpuError,
+        match=(
+            r"^expected an NVIDIA GPU with its driver, found none: no libcuda\.so\.1; "
+            r"kernel\.simulate\(\.\.\.\) runs a kernel without a GPU$"
+        ),
+    ):
         open_driver(missing)
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
     driver.driver.cache_clear()

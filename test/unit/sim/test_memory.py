@@ -63,6 +63,25 @@ def test_generic_addresses():
     assert out.tolist() == [1060, 80, 51, 71] * 2
 
 
+@pytest.mark.parametrize("space", ["shared", "shared::cta", "shared::cluster"])
+def test_shared_memory_of_another_block(space: str):
+    """Only `.shared::cluster` has the addresses of other blocks."""
+    text = (
+        HEADER
+        + f"""
+.visible .entry k(.param .u64 out) .reqnctapercluster 2 {{
+  .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .pred %p<8>; .shared .b32 s[2];
+  mov.u32 %r0, %cluster_ctarank; mov.b64 %d1, s; cvta.shared.u64 %d1, %d1;
+  mapa.u64 %d2, %d1, 0; mapa.u64 %d3, %d1, 1; isspacep.{space} %p0, %d2; isspacep.{space} %p1, %d3;
+  selp.b32 %r1, 1, 0, %p0; selp.b32 %r2, 2, 0, %p1; add.u32 %r1, %r1, %r2;
+  ld.param.u64 %d0, [out]; mad.wide.u32 %d0, %r0, 4, %d0; st.u32 [%d0], %r1;
+}}"""
+    )
+    out = np.zeros(2, np.uint32)
+    run(text, "k", 2, 1, [out], check=False)
+    assert out.tolist() == ([3, 3] if space == "shared::cluster" else [1, 2])
+
+
 @pytest.mark.parametrize(
     ("access", "message"),
     [

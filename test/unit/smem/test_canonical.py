@@ -177,7 +177,7 @@ def test_shapes_and_types_that_no_operand_has(shape: tuple[int, int], dtype: str
 
 
 def test_other_axes_and_replicas_are_refused():
-    with pytest.raises(LegalityError, match="on axis m only, found axis TLane"):
+    with pytest.raises(LegalityError, match="^expected a shared-memory layout, on axis m only, found axis TLane$"):
         canonical_layout(TileLayout.parse("S[(16, 16) : (1@TLane, 1)]"), (16, 16))
     with pytest.raises(LegalityError, match="replicas"):
         canonical_layout(TileLayout.parse("S[(16, 16) : (16, 1)] + R[2 : 256]"), (16, 16))

@@ -185,9 +185,20 @@ def test_fields_that_no_descriptor_holds(fields: tuple[Any, ...], message: str):
             "sm_100a",
             "start address: expected 0 to 262128 bytes on sm_100a, found 262144; sm_107a",
         ),
-        ((0, 1 << 18, 0, "none"), "sm_103a", "LBO: expected 0 to 262128 bytes on sm_103a, found 262144; sm_107a"),
+        (
+            (0, 1 << 18, 0, "none"),
+            "sm_103a",
+            "^LBO: expected 0 to 262128 bytes on sm_103a, found 262144; sm_107a has up to 524272$",
+        ),
         ((0, 16, 0, "none", 0, False, 24), "sm_100a", "segment of K: expected byte 0 on sm_100a, found 24"),
-        ((0, 16, 0, "none", 0, False, 24), "sm_107a", "segment of K: expected byte 0, found 24, which is for the B of"),
+        (
+            (0, 16, 0, "none", 0, False, 24),
+            "sm_107a",
+            (
+                r"^segment of K: expected byte 0, found 24, which is for the B of \.decompress::lut::b with "
+                "24 bytes of K$"
+            ),
+        ),
     ],
 )
 def test_fields_that_are_not_legal_together(fields: tuple[Any, ...], target: str | None, message: str):
@@ -278,7 +289,14 @@ def test_words_that_are_no_descriptor(word: int, message: str):
             None,
             "expected a K-major operand",
         ),
-        (SmemDescriptor(96, 1024, 0, "128B", 0, True), "e2m1", "K", 32, None, "expected 48 bytes of K .*, found 32"),
+        (
+            SmemDescriptor(96, 1024, 0, "128B", 0, True),
+            "e2m1",
+            "K",
+            32,
+            None,
+            r"^absolute LBO: expected 48 bytes of K \(K = 96 of 4-bit elements\), found 32$",
+        ),
         (
             SmemDescriptor(96, 1040, 0, "128B", 0, True),
             "e2m1",
@@ -332,7 +350,13 @@ def test_lbo_and_sbo_trade_roles():
 
 
 def test_reading_past_the_row_of_a_swizzle():
-    with pytest.raises(LegalityError, match=r"one 128-byte row of swizzle 128B, found element \(0, 32\) past its end"):
+    with pytest.raises(
+        LegalityError,
+        match=(
+            r"^expected an operand within one 128-byte row of swizzle 128B, found element \(0, 32\) past "
+            "its end: one descriptor reads no further, and every K step has its own$"
+        ),
+    ):
         read_addresses(SmemDescriptor(64, None, 1024, "128B"), "K", (8, 64), 16)
 
 

@@ -137,7 +137,7 @@ def test_words_without_a_meaning(word: int, message: str):
         (lambda: WgmmaDescriptor(0, None, 1024, "128B_base32B"), "swizzle: expected one of none, 32B, 64B, 128B"),
         (
             lambda: WgmmaDescriptor.of(SmemDescriptor(0, 1024, 1024, "128B", lbo_absolute=True)),
-            "expected a relative LBO",
+            "^expected a relative LBO for wgmma, found an absolute one$",
         ),
     ],
 )
@@ -153,7 +153,7 @@ def test_fields_that_do_not_exist(make: Callable[[], WgmmaDescriptor], message: 
             WgmmaDescriptor(0, None, 1024, "128B"),
             "s8",
             "MN",
-            "MN-major s8: expected a K-major operand, wgmma",
+            "^MN-major s8: expected a K-major operand, wgmma transposes 16-bit types only, found 128B$",
         ),
         (WgmmaDescriptor(0, None, 1024, "128B"), "tf32", "MN", "MN-major tf32: expected a K-major operand"),
         (WgmmaDescriptor(0, None, 1024, "128B"), "e2m1", "K", "expected an operand type of wgmma.mma_async"),

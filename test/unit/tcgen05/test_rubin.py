@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from instruction_features import instruction_features
 
 from tirx.hw.features import smallest_version, supports
-from tirx.hw.instruction_features import instruction_features
 from tirx.hw.targets import Target, format_version
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.tcgen05 import InstructionDescriptor, LegalityError

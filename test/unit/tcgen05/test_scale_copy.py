@@ -101,14 +101,36 @@ ROWS = "S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)]"
             (128, 4),
             r"\(1, 0\) is expected at byte 16 .* at byte 4;",
         ),
-        ("S[(4, 32, 4) : (4, 16, 1)] + 4", f"{ROWS} + R[4 : 32@TLane]", (128, 4), "multiples of 16 bytes, found .* 4$"),
-        ("S[(4, 32, 4) : (4, 16, 1)]", ROWS, (128, 4), "with copies 32 lanes apart"),
-        ("S[(4, 32, 4) : (4, 16, 1)]", f"{ROWS} + R[4 : 32@TLane] + 2@TCol", (128, 4), "whole 32-bit column"),
+        (
+            "S[(4, 32, 4) : (4, 16, 1)] + 4",
+            f"{ROWS} + R[4 : 32@TLane]",
+            (128, 4),
+            "^expected blocks of scale factors at multiples of 16 bytes, found one at byte 4$",
+        ),
+        (
+            "S[(4, 32, 4) : (4, 16, 1)]",
+            ROWS,
+            (128, 4),
+            (
+                r"^expected scale factors in lanes 0 to 31, with copies 32 lanes apart, R\[4 : 32@TLane\], or "
+                r"those of B in two halves 64 lanes apart \(a pair, M = 128\), R\[2 : 32@TLane\], found "
+                r"S\[\(4, 32, 4\) : \(4@TCol, 1@TLane, 1@TCol\)\]$"
+            ),
+        ),
+        (
+            "S[(4, 32, 4) : (4, 16, 1)]",
+            f"{ROWS} + R[4 : 32@TLane] + 2@TCol",
+            (128, 4),
+            "^expected scale factors from a whole 32-bit column on, found them at byte 2$",
+        ),
         (
             "S[(4, 32, 4) : (4, 16, 1)]",
             "S[(4, 32, 4) : (8@TCol, 1@TLane, 1@TCol)] + R[4 : 32@TLane]",
             (128, 4),
-            "has 256 in those from column 0 on",
+            (
+                r"^expected scale factors that fill blocks of 4 columns: tcgen05\.cp\.32x128b writes all "
+                "their lanes, 512 factors, and the tile has 256 in those from column 0 on$"
+            ),
         ),
         (
             "S[(5, 32, 4) : (4, 16, 1)]",
@@ -134,7 +156,10 @@ ROWS = "S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)]"
             "S[(2, 2, 2, 32, 4, 2, 2) : (2, 1024, 4, 16, 512, 8, 1)]",
             "S[(2, 2, 2, 32, 4, 2, 2) : (2@TCol, 32@TCol, 4@TCol, 1@TLane, 64@TCol, 8@TCol, 1@TCol)] + R[4 : 32@TLane]",
             (256, 16),
-            "found those of several in the columns from 0 on",
+            (
+                "^expected one block of scale factors in each 4 columns, found those of several in the "
+                "columns from 0 on$"
+            ),
         ),
     ],
 )

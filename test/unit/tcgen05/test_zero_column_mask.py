@@ -187,9 +187,14 @@ def test_a_set_of_columns():
     mask = ZeroColumnMask.from_columns(columns, 128, 17)
     assert set(np.flatnonzero(mask.expand(128, 17)).tolist()) == columns
     assert not ZeroColumnMask.from_columns(set[int](), 128, 64).generate
+    for few in (set[int](), {1}):
+        with pytest.raises(LegalityError, match="^shift: expected at most 16 for M = 32, found 17$"):
+            ZeroColumnMask.from_columns(few, 32, 64, 17)
     with pytest.raises(LegalityError, match="expected columns 0 to 63, found 64"):
         ZeroColumnMask.from_columns({1, 64}, 128, 64)
-    with pytest.raises(LegalityError, match="column 2: expected True or False, found 2; .* as a set"):
+    with pytest.raises(
+        LegalityError, match="^column 2: expected True or False, found 2; column numbers are passed as a set$"
+    ):
         ZeroColumnMask.from_columns([*range(64)], 128, 64)  # pyright: ignore[reportArgumentType]
 
 

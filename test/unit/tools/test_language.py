@@ -68,7 +68,7 @@ def test_hover_shows_what_was_decided(analysis: Analysis) -> None:
     assert kernel is not None and "0-4095: %s" in kernel
     alias = analysis.hover(*_at(_PROGRAM, "!plain", 3))
     assert alias is not None and "S[(64, 32) : (32, 1)]" in alias and "| **0** | 0 | 1 |" in alias
-    assert analysis.hover(100, 0) is None
+    assert analysis.hover(100, 0) is None and analysis.hover(*_at(_PROGRAM, "threads", 1)) is None
 
 
 def test_definitions(analysis: Analysis) -> None:

@@ -323,7 +323,14 @@ def test_a_of_other_warpgroups():
     """A in registers must be where D's rows are."""
     p = _product(128, 64, 32, "f16", "f16", "f32", grid=Warpgroups(2), a_registers=True)
     p = replace(p, a=replace(p.a, layout=OTHER_WARPGROUPS))
-    with pytest.raises(LegalityError, match=r"expected A of rows \[0, 64\), \[64, 128\) from column 0 on .* in none"):
+    with pytest.raises(
+        LegalityError,
+        match=(
+            r"^expected A of rows \[0, 64\), \[64, 128\) from column 0 on in the registers of the "
+            r"warpgroups that have these rows of D, found it in none with S\[\(2, 4, 2, 8, 2, 2, 4, 2\) : "
+            r"\(16, 1@warpid, 2, 4@laneid, 8, 4, 1@laneid, 1\)\] \+ R\[2 : 4@warpid\]$"
+        ),
+    ):
         match(p)
     plan = _check(replace(p, d=replace(p.d, layout=accumulator_layout(128, 64, Warpgroups(1, 2)))))
     assert {step.a for step in plan.steps} == {0, 8, 16, 24}
@@ -352,7 +359,13 @@ def test_registers_of_another_form():
 def test_parts_of_b_that_no_instructions_share():
     p = _product(64, 192, 16, "f16", "f16", "f32", grid=Warpgroups(1, 2))
     blocks = TileLayout.parse("S[(3, 8, 8, 2, 8) : (1536, 128, 8, 64, 1)]")
-    with pytest.raises(LegalityError, match="B: expected the same steps through shared memory in all warpgroups"):
+    with pytest.raises(
+        LegalityError,
+        match=(
+            r"^B: expected the same steps through shared memory in all warpgroups, found offsets \(1024, "
+            r"6144\) where they start at \(0, 4096\)$"
+        ),
+    ):
         match(replace(p, b=replace(p.b, layout=blocks)))
     p = _product(64, 80, 32, "s8", "s8", "s32")
     blocks = TileLayout.parse("S[(2, 5, 8, 2, 16) : (1536, 256, 16, 128, 1)]")

@@ -374,10 +374,25 @@ def test_warp_axes() -> None:
             r"powers of two only, found 224 in dimension 1 of shape \(128, 224\)",
         ),
         ("S[(8, 8) : (8, 1)] + 8", (8, 8), "element 0 in place 0, .* has an offset"),
-        ("S[8 : 3]", (8,), r"not linear over GF\(2\): the place of element \(3,\)"),
-        ("S[(4, 2) : (1, -4)]", (4, 2), "no negative coordinates, found -4 of offset"),
+        (
+            "S[8 : 3]",
+            (8,),
+            (
+                r"^not linear over GF\(2\): the place of element \(3,\) is not the XOR of the places of its "
+                r"bits in S\[8 : 3\]; strides must be powers of two whose bits do not overlap$"
+            ),
+        ),
+        (
+            "S[(4, 2) : (1, -4)]",
+            (4, 2),
+            (r"^a linear layout has no negative coordinates, found -4 of offset in S\[\(4, 2\) : \(1, " r"-4\)\]$"),
+        ),
         ("S[(8, 8) : (16, 1)]", (8, 8), "an element in each of the 128 places, .* in 64 of them only"),
-        ("S[(8, 8) : (0, 1)]", (8, 8), "one element in a place, .* has several"),
+        (
+            "S[(8, 8) : (0, 1)]",
+            (8, 8),
+            r"^a linear layout has one element in a place, S\[\(8, 8\) : \(0, 1\)\] has several$",
+        ),
         ("S[8 : 1@laneid] + R[3 : 8@laneid]", (8,), r"not linear over GF\(2\): the copies of an element are no XOR"),
         ("S[8 : 1@laneid] + R[2 : 1@laneid]", (8,), r"not linear over GF\(2\): the copies of an element are no XOR"),
         ("S[64 : 1@laneid]", (64,), r"axis 'laneid' must stay in 0\.\.31, .* reaches 0\.\.63"),
@@ -402,8 +417,14 @@ def test_layouts_that_are_not_linear(text: str, shape: tuple[int, ...], message:
     ("text", "message"),
     [
         ("{register = [[2]], lane = [[4]]}", r"no place holds element \(1,\) of the tensor"),
-        ("{register = [[1]], lane = [[1]]}", "its copies are no replicas along one axis each"),
-        ("{register = [[1], [2]], lane = [[3], [4]]}", "its copies are no replicas along one axis each"),
+        (
+            "{register = [[1]], lane = [[1]]}",
+            "^linear, but neither strided nor a swizzle: its copies are no replicas along one axis each$",
+        ),
+        (
+            "{register = [[1], [2]], lane = [[3], [4]]}",
+            "^linear, but neither strided nor a swizzle: its copies are no replicas along one axis each$",
+        ),
         ("{register = [[1, 1]], lane = [[0, 1]]}", r"element \(1, 0\) lies at no power-of-two step"),
         (
             "{thread = [[1]]}",
@@ -422,7 +443,13 @@ def test_linear_layouts_that_are_no_layout(text: str, message: str) -> None:
 def test_a_large_layout_that_is_no_swizzle_is_refused_quickly(copies: int) -> None:
     """14 bits, each but the first also in the next one, with and without a copy of everything."""
     chain = [(0,)] * copies + [(1,), *((1 << i | 1 << (i - 1),) for i in range(1, 14))]
-    with pytest.raises(LayoutError, match="neither strided nor a swizzle"):
+    with pytest.raises(
+        LayoutError,
+        match=(
+            r"^linear, but neither strided nor a swizzle of a strided layout: element \(2,\) lies at no "
+            "power-of-two step on one axis that is free of other elements$"
+        ),
+    ):
         from_linear(LinearLayout({"offset": chain}))
 
 

@@ -1,7 +1,7 @@
 """Closed forms of PTX instructions: the modifiers and operands that each may have, as rows.
 
 `ptxas` takes most modifiers in any order, so a row says which there are, not where. Relations between them that are no
-choice of one out of several are rows of `tirx.hw.instruction_features.REFUSED`. Source: the syntax of each instruction
+choice of one out of several are rows of `instruction_features.REFUSED`. Source: the syntax of each instruction
 in the PTX ISA 9.4, and `ptxas` 13.5 where it takes more.
 """
 
@@ -333,7 +333,7 @@ FORMS: tuple[Form, ...] = (
     Form("tensormap.replace", "tile swizzle_mode global|shared::cta b1024 b32", "[rd] m"),
     Form("trace.mark", "", "i"),
 )
-"""Every instruction that `tirx.hw.instruction_features` knows."""
+"""Every instruction that `instruction_features.py` knows."""
 
 
 def canonical(instruction: str) -> str | None:

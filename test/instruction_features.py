@@ -1,6 +1,6 @@
 """Features that one PTX instruction needs, read off its text, and forms that no target has.
 
-Each row is a rule about modifiers and operands of the forms that `tirx.hw.instruction_forms` lists: an instruction that
+Each row is a rule about modifiers and operands of the forms that `instruction_forms.py` lists: an instruction that
 has none of them is refused. Source: `ptxas` 13.5 (V13.5.37), which accepts some forms that the PTX ISA does not
 describe; what it refuses everywhere is a row of `REFUSED`.
 """
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
+from instruction_forms import canonical
+
 from tirx.hw.errors import LegalityError
-from tirx.hw.instruction_forms import canonical
 
 _NARROW = "(?:e4m3|e5m2|e2m3|e3m2|e2m1|ue8m0|ue5m3|s2f6)x[24]"
 _MASK = r"\{(?:%r\d+,? ?){4,8}\}"
@@ -160,7 +161,7 @@ def instruction_features(ptx: str) -> tuple[str, ...]:
     `%r`: 32 bits, `%rd`: 64, `%rs`: 16, `%p`: predicates. Raises LegalityError, with the reason, for a form that no
     target has.
 
-    >>> from tirx.hw.instruction_features import instruction_features
+    >>> from instruction_features import instruction_features
     >>> instruction_features("tcgen05.mma.cta_group::1.kind::ti16.collector::b::fill [%r0], %rd1, %rd2, %r3, %p1;")
     ('tcgen05', 'tcgen05.kind::ti16', 'tcgen05.collector::b')
     """
