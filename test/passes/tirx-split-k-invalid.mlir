@@ -277,3 +277,47 @@ tirx.kernel @product(%a: memref<64x512xf16>, %b: memref<64x512xf16>, %d: memref<
   tirx.store %new, %ge : !r, !f
   tirx.return
 }
+
+// -----
+
+// The layout of a tile behind the loop would be that of a tile with more columns.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!acc = !tirx.tile<64x64xf32, accumulator>
+!o = !tirx.tile<64x64xf32, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+tirx.kernel @product(%a: memref<64x512xf16>, %b: memref<64x512xf16>) target("sm_90a") grid(1) threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  %o = tirx.alloc : !o
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %c512 step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x512xf16> -> !g
+    %gb = tirx.view %b[%c0, %k] : memref<64x512xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    tirx.copy %gb, %sb : !g, !s
+    tirx.mma %sa, %sb, %acc : !s, !s, !acc
+  }
+  // expected-error@+1 {{expected tiles of 64 columns, without layouts, behind the loop for parts=4, found 'tirx.copy'}}
+  tirx.copy %acc, %o : !acc, !o
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared>
+!acc = !tirx.tile<64x64xf32, accumulator>
+// expected-error@+1 {{expected one loop that adds products to one tile of sums for parts=4, found @product}}
+tirx.kernel @product() target("sm_90a") grid(1) threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  tirx.mma %sa, %sa, %acc : !s, !s, !acc
+  tirx.return
+}

@@ -275,9 +275,9 @@ def _bound(op: Operation, dtype: np.dtype[Any]) -> Bound | None:
     approximate = isinstance(flags, arith.FastMathFlagsAttr) and FastMathFlag.APPROX_FUNC in flags.data
     name = op.name.partition(".")[2]
     if isinstance(op, arith.DivfOp):
-        return Bound("div.full.f32", relative=-22.0) if approximate else None
+        return Bound(-22.0) if approximate else None
     if isinstance(op, math.FmaOp):
-        return Bound("fma.rn.f64", relative=-51.0) if dtype == WORKING else None
+        return Bound(-51.0) if dtype == WORKING else None
     if isinstance(op, math.SqrtOp) and not approximate:
         return None
     if type(op) not in _APPROXIMATE and not isinstance(op, math.SqrtOp):
@@ -288,7 +288,7 @@ def _bound(op: Operation, dtype: np.dtype[Any]) -> Bound | None:
     of_instruction = INSTRUCTIONS.get((_INSTRUCTION.get(name, name), kind)) or INSTRUCTIONS.get(
         (_INSTRUCTION.get(name, name), "f32")
     )
-    return of_instruction if of_instruction is not None and name != "exp" else Bound("ex2 of x log2(e)", -14.0)
+    return of_instruction if of_instruction is not None and name != "exp" else Bound(-14.0)
 
 
 _LOG2_E, _LOG_2 = np.float32(1.4426950408889634), np.float32(0.6931471805599453)

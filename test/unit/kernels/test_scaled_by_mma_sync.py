@@ -130,5 +130,12 @@ def test_scale_factors_elsewhere():
     shapes = (32, 64), (16, 64), (32, 16), ("e4m3", "e4m3"), "f32", 32, (variant,)
     steps = plan_mma(a, b, c, *shapes, ((sfa, (32, 2)), (sfb, (16, 2))))
     assert [step.scales for step in steps][:4] == [(0, 0), (0, 2), (2, 0), (2, 2)]
-    with pytest.raises(FragmentError, match="expected SFB in the lanes of its fragment"):
+    with pytest.raises(
+        FragmentError,
+        match=(
+            "^expected SFB in the lanes of its fragment, as tirx-pick-layouts has it, found no register "
+            r"with element \(8, 0\) and those of its instruction in S\[\(2, 2, 8, 2\) : \(2, 1@laneid, "
+            r"4@laneid, 1\)\] \+ R\[2 : 2@laneid\]$"
+        ),
+    ):
         plan_mma(a, b, c, *shapes, ((sfa, (32, 2)), (sfa, (32, 2))))

@@ -273,13 +273,28 @@ tirx.kernel @k(%a: memref<64x256xf32>, %d: memref<64x32xf32>) target("sm_80") gr
     [
         (
             f'"their.op"(%x) : ({_R}) -> ()',
-            "expected 'their.op' not to write .*: register tiles are values; let it return a new one",
+            (
+                r"^toy\.mlir:9:3: error: expected 'their\.op' not to write !tirx\.tile<64x32xf32, register>: "
+                "register tiles are values; let it return a new one and be Pure, give it a TileOpInterface, "
+                r"or lower it before tirx-mem2reg \[foreign-operation\]$"
+            ),
         ),
         (
             f'%y = "their.op"() : () -> {_S}',
-            "expected tiles in memory of tirx.alloc, .* of 'their.op'; give it the tile as an operand",
+            (
+                r"^toy\.mlir:9:8: error: expected tiles in memory of tirx\.alloc, tirx\.view and views of "
+                r"these, found !tirx\.tile<64x32xf32, shared> of 'their\.op'; give it the tile as an operand "
+                r"\[foreign-operation\]$"
+            ),
         ),
-        (f'"their.op"(%ga) : ({_G}) -> ()', "expected no tiles after lowering, .* on 'their.op'; lower it before"),
+        (
+            f'"their.op"(%ga) : ({_G}) -> ()',
+            (
+                r"^toy\.mlir:9:3: error: expected no tiles after lowering, found !tirx\.tile<64x32xf32, "
+                r"global, #tirx\.tile_layout<S\[\(64, 32\) : \(32, 1\)\]>> on 'their\.op'; lower it before "
+                r"convert-tirx-to-ptx, or give it a TileOpInterface \[stage-skipped\]$"
+            ),
+        ),
         (
             '"their.op"(%a) : (memref<64x32xf32>) -> ()',
             "expected only 'tirx.view', 'memref.load' and 'memref.store' on a memref argument, found 'their.op'",

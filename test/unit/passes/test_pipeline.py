@@ -83,7 +83,14 @@ def test_linalg_takes_parts_that_are_written():
         ("pipeline=maybe", "expected pipeline=on or pipeline=off, found 'pipeline=maybe'"),
         ("pipeline=on slots=3", "found 'slots=3'"),
         ("pipeline=on pipeline=on", "at most once"),
-        ("pipeline=on stages=", "found 'stages='"),
+        (
+            "pipeline=on stages=",
+            (
+                "^expected each of pipeline, choose, strides, lines, split, parts, epilogue, order, stages, "
+                "roles, cluster, multiprocessors and of parameters at most once, as name=value, found "
+                "'stages='$"
+            ),
+        ),
     ],
 )
 def test_unknown_options_are_errors(options: str, message: str):

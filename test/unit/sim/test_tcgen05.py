@@ -279,6 +279,23 @@ def test_shapes(kind: str, codes: int, m: int, n: tuple[int, ...], missing: tupl
             assert decode_instruction_descriptor(word, kind, False, False, False).n == found
 
 
+@pytest.mark.parametrize(
+    ("kind", "codes", "problem"),
+    [
+        ("f16", 1 << 7 | 1 << 10, "D is f16, but A and B are bf16"),
+        (
+            "ti16",
+            2 << 4 | 3 << 7 | 3 << 10 | 1 << 15,
+            r"transposes of kind::ti16 \(bits 15, 16\), about which two tables of the ISA contradict each other",
+        ),
+        ("f8f6f4", 1 << 4 | 3 << 10 | 1 << 29, "K = 64 of e4m3 and e2m3, expected e4m3 or e5m2"),
+    ],
+)
+def test_fields_that_exclude_each_other(kind: str, codes: int, problem: str):
+    with pytest.raises(SimError, match=f"for kind::{kind}: {problem}$"):
+        decode_instruction_descriptor(codes | 64 >> 3 << 17 | 128 >> 4 << 24, kind, False, False, False, "sm_107a")
+
+
 def _with(product: _Product, **changes: Any) -> _Product:
     return replace(product, **changes)
 
