@@ -110,3 +110,41 @@ tirx.kernel @rows() target("sm_100a") threads(128) {
   tirx.mma %a, %b, %acc : !a, !b, !acc
   tirx.return
 }
+
+// -----
+
+!r = !tirx.tile<128x64xf16, register>
+!s = !tirx.tile<256x64xf16, shared>
+!c = !tirx.tile<128x64xf16, shared>
+!acc = !tirx.tile<128x256xf32, accumulator>
+
+tirx.kernel @columns(%a: !r) target("sm_100a") threads(128) {
+  %b = tirx.alloc : !s
+  %c = tirx.alloc : !c
+  // expected-remark@+1 {{accumulator in tensor memory, for tcgen05.mma of kind f16}}
+  %other = tirx.alloc : !acc
+  tirx.mma %c, %b, %other : !c, !s, !acc
+  // expected-remark@+1 {{not in tensor memory: expected A in shared memory, or tiles of at most 512 columns of tensor memory with it, found A in registers and 544 columns}}
+  %acc = tirx.alloc : !acc
+  tirx.mma %a, %b, %acc : !r, !s, !acc
+  tirx.return
+}
+
+// -----
+
+!f = !tirx.tile<128x4xf8E8M0FNU, accumulator>
+!s = !tirx.tile<128x128xf8E4M3FN, shared>
+!acc = !tirx.tile<128x128xf32, accumulator>
+
+tirx.kernel @factors() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !s
+  // expected-error@+1 {{expected scale factors of products that all accumulate in one memory, found some in registers and some in tensor memory}}
+  %f = tirx.alloc : !f
+  // expected-remark@+1 {{accumulator in tensor memory, for tcgen05.mma of kind mxf8f6f4}}
+  %t = tirx.alloc : !acc
+  tirx.mma %a, %a, %t scales(%f, %f) : !s, !s, !acc, !f, !f
+  // expected-remark@+1 {{accumulator in registers, for mma.sync, not in tensor memory: expected no instruction of mma.sync, found "m16n8k32"}}
+  %r = tirx.alloc : !acc
+  tirx.mma %a, %a, %r scales(%f, %f) instruction("m16n8k32") : !s, !s, !acc, !f, !f
+  tirx.return
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,3 +118,21 @@ def test_errors_say(tmp_path: Path) -> None:
         with pytest.raises(tx.BuildError) as caught:
             _ = kernel.module
         assert str(caught.value).partition("error: ")[2].splitlines()[0] == said, statement
+
+
+def _a_row(a: Any, b: Any) -> None:
+    b[:, :] = a[63, :].load()[None, :].broadcast(64, 64)
+
+
+def _all_rows(a: Any, b: Any) -> None:
+    b[:, :] = a[:, :]
+
+
+def test_extents_that_the_launch_knows() -> None:
+    row, rows = (
+        tx.jit(f32[None, 64], f32[64, 64], threads=128, target="sm_80", grid=[1])(each) for each in (_a_row, _all_rows)
+    )
+    assert "tirx.view %a[%1, %0] : memref<?x64xf32> -> !tirx.tile<64xf32, global>" in str(row.module)
+    said = "expected an extent that is a number, found `:` of one that the launch knows; use tx.tile\n"
+    with pytest.raises(tx.BuildError, match=said):
+        _ = rows.module

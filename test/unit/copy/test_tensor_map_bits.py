@@ -101,6 +101,16 @@ def test_limits(changes: dict[str, object], message: str) -> None:
         TensorMapBits(**(fields | changes)).encode()  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.parametrize(
+    ("element", "elements", "expected"),
+    [("u8", 128, 128), ("f16", 64, 128), ("f64", 16, 128), ("tf32", 32, 128), ("b4x16", 256, 128),
+     ("b4x16_p64", 128, 128), ("b6x16_p32", 128, 128)],
+)  # fmt: skip
+def test_bytes_of_a_row_of_a_box(element: str, elements: int, expected: int) -> None:
+    """Elements of 4 and 6 bits with padding take a byte each."""
+    assert TensorMapBits(0, element, (1024,), (), (elements,)).box_row_bytes == expected
+
+
 def test_names_have_codes() -> None:
     assert len(ELEMENTS) <= 16 and len(set(SWIZZLES.values())) == len(SWIZZLES)
     with pytest.raises(LegalityError, match="rank: expected 1 to 5"):

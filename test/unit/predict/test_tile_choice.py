@@ -104,6 +104,11 @@ def test_tiles_without_room_are_none() -> None:
         (2, None): "352.9", (2, "a"): "347.4", (2, "b"): "347.4",
         (3, None): "255.5", (3, "a"): "251.7", (3, "b"): "251.7",
     }  # fmt: skip
+    few = Operands((16, 4096, 4096), f16, f16, f32, f16).exchange()  # half of the sums move once more, to D
+    assert [rated_tile(few, target, (256, 16, 64), 512, asked, None, 2) is not None for asked in (5, 6)] == [
+        True,
+        False,
+    ]
     on_blackwell = rated_tile(operands, Target.parse("sm_100a"), (128, 256, 64), 128)
     assert on_blackwell is not None and on_blackwell.family == "tcgen05", "sums are no registers there"
 
