@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import product, takewhile
 
 from tirx.values import dataclass
 
@@ -26,6 +26,7 @@ _OPERANDS = {
     "s": (r"\d|1[0-5]", "5"),
     "n": (r"24|[3-9][26048]|1\d[26048]|2[0-5][26048]", "96"),
     "m": (r"[0-4]", "4"),
+    "phase": (r"[01]", "1"),
     "z": (r"[0-3]", "0"),
     "_": ("_", "_"),
     "domain": (r"%locality_domain_(?:id|supplemental_sm)", "%locality_domain_id"),
@@ -33,8 +34,10 @@ _OPERANDS = {
 """Kinds of operands, registers by their width or type: the regular expression of each, and one of them."""
 
 _COUNTS = re.compile(r"x(\d+)|(\d)d|cta_group::(\d)")
-_ORDERED = re.compile(r"(?:ue|e|s)\d[mf]\d\w*|b?f\d+(?:x2)?|tf32|[us]\d+\w*|global|shared::\w+")
-"""Modifiers of which the order matters: types and state spaces."""
+_ORDERED = re.compile(r"(?:ue|e|s)\d[mf]\d\w*|b?f\d+(?:x2)?|tf32|[bus]\d+\w*|row|col|global|shared::\w+")
+"""Modifiers of which the order matters: types, state spaces and major-ness."""
+_LEADING = re.compile(r"ws|sp|tensor|red|spcompress|parity|proxy|lo|hi|inc|dec|\dd")
+"""Modifiers that precede all others, in this order."""
 
 
 def _count(text: str, counts: dict[str, int]) -> int:
@@ -45,7 +48,7 @@ def _count(text: str, counts: dict[str, int]) -> int:
 
 
 def _operand(token: str, counts: dict[str, int], sample: bool) -> str:
-    """The regular expression of an operand, or one of them: `[a+b]` an address, `{a*4}` a vector, `a/b` one of two."""
+    """The regular expression of an operand, or one of them: `[a+b]` an address, `{a*4}` a vector."""
     if token.startswith("["):
         inside = (", " if sample else r",\s*").join(_operand(each, counts, sample) for each in token[1:-1].split("+"))
         return f"[{inside}]" if sample else rf"\[{inside}\]"
@@ -55,9 +58,6 @@ def _operand(token: str, counts: dict[str, int], sample: bool) -> str:
         if sample:
             return "{" + ", ".join(re.sub(r"(?<=[a-z])\d+$", str(index), each) for index in range(number)) + "}"
         return rf"\{{{each}(?:,\s*{each}){{{number - 1}}}\}}"
-    if "/" in token:
-        each = [_operand(one, counts, sample) for one in token.split("/")]
-        return each[0] if sample else f"(?:{'|'.join(each)})"
     return _OPERANDS[token][sample]
 
 
@@ -66,8 +66,8 @@ class Form:
     """Forms of one instruction: a name, groups of modifiers and operands.
 
     `modifiers`: groups apart by spaces, in the order of the PTX ISA; of a group, alternatives by `|`, one is there, or
-    none if it ends in `?`. `operands`: lists apart by `;`, each of kinds of operands. Vectors have as many registers as
-    the modifiers `.xN`, `.Nd` and `.cta_group::N` say (`x`, `d`, `g`).
+    none if it ends in `?`. `operands`: lists apart by `;`, each of kinds of operands, `a/b` for one of two. Vectors
+    have as many registers as the modifiers `.xN`, `.Nd` and `.cta_group::N` say (`x`, `d`, `g`).
     """
 
     name: str
@@ -90,16 +90,18 @@ class Form:
             elif is_required:
                 return None
         ordered = [[each for each in names if _ORDERED.fullmatch(each)] for names in (chosen, modifiers)]
+        leading = list(takewhile(_LEADING.fullmatch, chosen))
         if (
             left
             or ordered[0] != ordered[1]
+            or leading != list(modifiers[: len(leading)])
             or not any(re.fullmatch(each, operands) for each in self._lists(chosen, False))
         ):
             return None
         return ".".join((self.name, *chosen)) + f" {operands}".rstrip()
 
     def closed(self) -> Iterator[str]:
-        """Yields every instruction of the row, with modifiers in the order of the groups."""
+        """Yields every instruction of the row, with modifiers in the order of the groups and each kind of operand."""
         for each in product(*(names if required else ("", *names) for names, required in self.groups)):
             chosen = [name for name in each if name]
             for operands in self._lists(chosen, True):
@@ -111,8 +113,14 @@ class Form:
         for name in chosen:
             if (found := _COUNTS.fullmatch(name)) is not None:
                 counts |= {key: int(value) for key, value in zip("xdg", found.groups(), strict=True) if value}
-        for tokens in self.operands.split(";"):
-            yield (", " if sample else r",\s*").join(_operand(token, counts, sample) for token in tokens.split())
+        for text in self.operands.split(";"):
+            kinds = [[token] if token[0] in "[{" else token.split("/") for token in text.split()]
+            if sample:
+                for at in range(max(map(len, kinds), default=1)):
+                    yield ", ".join(_operand(each[min(at, len(each) - 1)], counts, True) for each in kinds)
+            else:
+                each = (f"(?:{'|'.join(_operand(one, counts, False) for one in kind)})" for kind in kinds)
+                yield r",\s*".join(each)
 
 
 _F8 = "e4m3x2|e5m2x2|e2m3x2|e3m2x2"
@@ -147,6 +155,9 @@ _MULTICAST = "cluster shared::cluster multicast::cluster::32b b64"
 _PRODUCT = "{f*4} {r*4} {r*2} {f*4}"
 _SCALED = f"{_LD} m16n8k{{k}} row col kind::{{kind}} block_scale scale_vec::{{scale}}"
 _SCALED_PRODUCT = f"{_PRODUCT} r {{h*2}} r {{h*2}};{_PRODUCT} r {{z*2}} r {{z*2}}"
+_PARITY_WAIT = "p [r] r/phase;p [rd] r/phase"
+_WIDER = "f32x2 f16x2|bf16x2 f32x2"
+_NARROWER = ("rz ftz f16x2 f32x2 f32x2 -> r rd rd", "rz bf16x2 f32x2 f32x2 -> r rd rd")
 _RED = "x2|x4|x8|x16|x32|x64|x128 min|max"
 _SP = "32x32b x4|x8|x16|x32|x64|x128 min|max sp::2:4 abs? f32 b2"
 
@@ -280,7 +291,7 @@ FORMS: tuple[Form, ...] = (
             ("arrive arrive_drop", f"release|relaxed {_MULTICAST} -> _ [r] r;_ [r] r r"),
             ("expect_tx complete_tx", f"relaxed? {_SCOPE} shared::cta|shared::cluster|shared? b64 -> [r] r/i;[rd] r/i"),
             ("expect_tx complete_tx", f"relaxed {_MULTICAST} -> [r] r r"),
-            ("test_wait try_wait", f"parity acquire|relaxed? {_SCOPE} shared::cta|shared? b64 -> p [r] r/i;p [rd] r/i"),
+            ("test_wait try_wait", f"parity acquire|relaxed? {_SCOPE} shared::cta|shared? b64 -> {_PARITY_WAIT}"),
             ("test_wait try_wait", f"acquire|relaxed? {_SCOPE} shared::cta|shared? b64 -> p [r] rd;p [rd] rd"),
         )
         for name in rows[0].split()
@@ -290,7 +301,7 @@ FORMS: tuple[Form, ...] = (
         "mbarrier.try_wait",
         *(
             f"parity phase_type::{phase} acquire|relaxed? {_SCOPE} shared::cta|shared? b64 "
-            f"-> {result} [r] r/i;{result} [rd] r/i"
+            f"-> {result} [r] r/phase;{result} [rd] r/phase"
             for phase, result in (("primary", "p/pp"), ("conditional", "p"))
         ),
     ),
@@ -319,8 +330,14 @@ FORMS: tuple[Form, ...] = (
             if kept * bits <= 32 and (index == 4 or of <= 4)
         ),
     ),
-    *(Form(name, "u8x4|s8x4", "r r/i r/i") for name in ("add", "sub", "min", "max")),
-    Form("add", "sat u32|u16x2|s16x2", "r r/i r/i"),
+    *(Form(name, "sat? u8x4|s8x4", "r r r") for name in ("add", "sub")),
+    *(form for name in ("min", "max") for form in _forms(name, "u8x4|s8x4 -> r r r", "relu s8x4 -> r r r")),
+    Form("neg", "s8x4", "r r"),
+    *_forms("add", "sat u32 -> r r/i r/i", "sat u16x2|s16x2 -> r r r"),
+    Form("set", "eq|ne|lt|le|gt|ge u8x4|s8x4|u16x2|s16x2", "r r r"),
+    *(form for name in ("add", "sub") for form in _forms(name, f"rn|rz|rm|rp? {_WIDER} -> rd r rd", *_NARROWER)),
+    *_forms("mul", *_NARROWER, "bf16x2 bf16x2 f16x2 -> r r r", "f16x2 f16x2 bf16x2 -> r r r"),
+    Form("fma", f"rn|rz|rm|rp {_WIDER} f32x2", "rd r rd rd"),
     Form("clmad", "lo|hi u64", "rd rd rd rd"),
     Form("redux", "sync min|max abs? NaN? f32", "f f r/i"),
     Form("fence", "proxy alias", ""),
@@ -328,8 +345,8 @@ FORMS: tuple[Form, ...] = (
     Form("griddepcontrol", "wait|launch_dependents", ""),
     Form("setmaxnreg", "inc|dec sync aligned u32", "n"),
     Form("mov", "u32|b32|s32", "r domain/r/i"),
-    Form("st", "mmio release sys global? u32|b32|s32|f32", "[rd] r/f"),
-    Form("ld", "mmio acquire sys global? u32|b32|s32|f32", "r/f [rd]"),
+    *_forms("st", "mmio release sys global? u32|s32 -> [rd] r", "mmio release sys global? b32|f32 -> [rd] f"),
+    *_forms("ld", "mmio acquire sys global? u32|s32 -> r [rd]", "mmio acquire sys global? b32|f32 -> f [rd]"),
     Form("tensormap.replace", "tile swizzle_mode global|shared::cta b1024 b32", "[rd] m"),
     Form("trace.mark", "", "i"),
 )

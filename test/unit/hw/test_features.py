@@ -152,6 +152,8 @@ PROBES = {
     "narrow.cvt.rz": "cvt.rz.satfinite.e4m3x2.f32 %h0, %f0, %f1",
     "narrow.cvt.scaled::n1": "cvt.rn.satfinite.scaled::n1::ue8m0.e4m3x2.f32 %h0, %f0, %f1, %b0",
     "narrow.cvt.to_bf16x2": "cvt.rn.bf16x2.e4m3x2 %r0, %h0",
+    "packed.mixed": "add.rn.f32x2.bf16x2.f32x2 %rd0, %r0, %rd1",
+    "set.packed": "set.lt.u8x4 %r0, %r1, %r2",
     "packed_integers": "max.s8x4 %r0, %r1, %r2",
     "spcompress": "spcompress.b16.b4.sp::2:4.x1 {%r0}, {%r1}, {%r2, %r3}, %r4",
     "tcgen05.alloc.exclusive": "tcgen05.alloc.exclusive.cta_group::1.sync.aligned.shared::cta.b32 [%r0], 64",
