@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from xdsl.passes import PassPipeline
-from xdsl.transforms import get_all_passes as get_xdsl_passes
+from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from tirx.dialects.tirx.sizes import NAME
 from tirx.hw.targets import Target
+from tirx.passes.deferred import deferred
 from tirx.passes.registry import get_all_passes
 
 _SCHEDULE = (
@@ -155,8 +156,9 @@ def _parsed(options: str) -> dict[str, str]:
 @lru_cache
 def lower_to_ptx_passes(target: str | None = None, options: str = "") -> PassPipeline:
     """The same pipeline, ready to `apply(ctx, module)` inside another compiler. Raises OptionError for other words."""
-    spec = ",".join(lower_to_ptx_pipeline(target, options))
+    classes = get_all_passes()
     try:
-        return PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), spec)
+        steps = [parse_spec(step) for step in lower_to_ptx_pipeline(target, options)]
+        return PassPipeline(tuple(deferred(step) or classes[step.name]().from_spec(step) for step in steps))
     except ArgSpecParseError as error:  # is no Exception
         raise OptionError(f"expected each of the options as name=value, found '{options[:80]}'") from error

@@ -86,6 +86,29 @@ _PASSES = {
 }
 """Names of passes, in pipeline order -> the room (folder) of the pass, and what it does."""
 
+ACTS_ON: dict[str, tuple[str, ...]] = {
+    "tirx-tile-linalg{marked=true}": ("func.func",),
+    "tirx-fold-subviews": ("tirx.view", "tirx.subview"),
+    "tirx-check-sizes": ("tirx.view", "tirx.mma"),
+    "tirx-resolve-accumulators": ("tirx.alloc", "tirx.mma"),
+    "tirx-load-operands": ("tirx.copy", "tirx.mma"),
+    "tirx-fold-zero-fill": ("tirx.fill", "tirx.mma", "tirx.async_mma"),
+    "tirx-select-instructions": ("tirx.mma", "tirx.async_mma"),
+    "tirx-fit-index-tiles": ("tirx.copy",),
+    "tirx-release-early": ("tirx.release",),
+    "tirx-prefetch-fragments": ("tirx.mma",),
+    "tirx-expand-async-copies": ("tirx.copy",),
+    "convert-tirx-to-wgmma": ("tirx.await", "tirx.mma", "tirx.async_mma"),
+    "convert-tirx-to-mma": ("tirx.mma",),
+    "tirx-materialize-descriptors": ("tcgen05.", "wgmma."),
+    "convert-tcgen05-to-ptx": ("tcgen05.", "tirx.subview", "tirx.reshape"),
+    "convert-wgmma-to-ptx": ("wgmma.",),
+    "convert-math-to-ptx": ("math.",),
+    "tirx-hoist-addresses": ("scf.for",),
+    "convert-scf-to-ptx": ("scf.",),
+}
+"""Steps of the pipeline -> operations, or dialects with a point, without which the pass does nothing."""
+
 PASS_SUMMARIES = {name: summary for name, (_, summary) in _PASSES.items()}
 """What every pass does, in one line each and in pipeline order."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -14,6 +14,9 @@ from xdsl.traits import SymbolTable
 from tirx.dialects.tirx import FoldOp, KernelOp, MapOp, kernels
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.rules import InlineError
+
+if TYPE_CHECKING:
+    from xdsl.dialects import func
 
 UNROLL = "tirx.unroll"
 """The attribute of a loop that becomes its iterations."""
@@ -36,6 +39,8 @@ def _place(before: Operation, block: Block, values: dict[SSAValue, SSAValue]) ->
 
 
 def _inline(module: ModuleOp, call: func.CallOp) -> None:
+    from xdsl.dialects import func  # few kernels have calls
+
     callee = SymbolTable.lookup_symbol(module, call.callee)
     if not isinstance(callee, func.FuncOp) or len(callee.body.blocks) != 1:
         raise InlineError(call, f"expected a function of one block in this module, found {call.callee}")
@@ -92,11 +97,11 @@ class TirxInlinePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             for _ in range(_DEEPEST):
-                calls = [each for each in kernel.walk() if isinstance(each, func.CallOp)]
+                calls = [each for each in kernel.walk() if each.name == "func.call"]
                 if not calls:
                     break
                 for call in calls:
-                    _inline(op, call)
+                    _inline(op, cast("func.CallOp", call))
             else:
                 raise InlineError(kernel, f"expected calls of at most {_DEEPEST} functions within another, found more")
             for each in reversed(list(kernel.walk())):  # inner loops first

@@ -16,28 +16,11 @@ from tirx.hw.targets import Target
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.passes.match.families import MMA_SYNC, WGMMA, family_of
 from tirx.passes.match.product import ILLEGAL, Product
+from tirx.passes.match.slots import BARRIER_BYTES, FEWEST_SLOTS, MOST_SLOTS, shares_of
 from tirx.passes.match.tcgen05_product import product_shape
 from tirx.predict import Prediction, Work, gpu_of, predict
 from tirx.rules import InvalidOperation
 from tirx.values import dataclass, replace
-
-STAGES = "tirx.stages"
-"""The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
-
-MOST_STAGES = "tirx.most_stages"
-"""The attribute of an `scf.for` that says how many slots its rings get at most, where there is room for them."""
-
-PARTS = "tirx.parts"
-"""The attribute of a kernel that says how many parts of K the blocks of a cluster multiply."""
-
-MOST_SLOTS = 6
-"""More slots than these hide nothing: memory answers within the time of four to six steps of large tiles."""
-
-FEWEST_SLOTS = 3
-"""With two slots a loop loses 20 to 25 % to one with three, so that a plain loop is the better use of the memory."""
-
-BARRIER_BYTES = 1024
-"""Bytes of shared memory that are left for the mbarriers of all rings and for the alignment of slots."""
 
 _STEP = 128
 """Bytes of K of a step: a row of the widest swizzle pattern."""
@@ -150,11 +133,6 @@ def _best(
     """A tile with those parts of K and slots that take the least time."""
     rated = (rated_tile(operands, target, tile, threads, None, None, n, most) for n in parts for most in slots)
     return min((each for each in rated if each is not None), key=lambda each: each.score, default=None)
-
-
-def shares_of(columns: int, parts: int) -> int:
-    """The shares of eight columns or more that `parts` blocks of a cluster get, a power of two; 0 for none."""
-    return next((n for n in (8, 4, 2, 1) if n <= parts and columns % (8 * n) == 0), 0)
 
 
 def _fitted(operands: Operands, tiles: Sequence[_Shape]) -> Sequence[_Shape]:

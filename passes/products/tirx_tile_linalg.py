@@ -22,7 +22,8 @@ from tirx.dialects.tirx.maps import scalar_type
 from tirx.dialects.tirx.places import memory_problem
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
-from tirx.passes.match.tile_choice import MOST_SLOTS, MOST_STAGES, PARTS, Operands, choose_tiles
+from tirx.passes.match.slots import MOST_SLOTS, MOST_STAGES, PARTS
+from tirx.passes.match.tile_choice import Operands, choose_tiles
 from tirx.passes.products.linalg_steps import (
     ceildiv,
     factors_of,

@@ -33,7 +33,7 @@ from tirx.passes.match.pipelining import (
     top_of,
     writes_to,
 )
-from tirx.passes.match.tile_choice import BARRIER_BYTES, MOST_STAGES, STAGES
+from tirx.passes.match.slots import BARRIER_BYTES, MOST_STAGES, STAGES
 from tirx.passes.rings.delayed_products import can_delay
 from tirx.passes.rings.exchanges import exchange_bytes
 from tirx.passes.rings.proof.extraction import reads_as_a

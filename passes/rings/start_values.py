@@ -13,7 +13,7 @@ from tirx.dialects.tirx import KernelOp, MemorySpace, TileOrder
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
-from tirx.passes.match.tile_choice import FEWEST_SLOTS, MOST_SLOTS
+from tirx.passes.match.slots import FEWEST_SLOTS, MOST_SLOTS
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 

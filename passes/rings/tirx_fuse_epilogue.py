@@ -23,7 +23,7 @@ from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, async_engine
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
-from tirx.passes.match.tile_choice import BARRIER_BYTES
+from tirx.passes.match.slots import BARRIER_BYTES
 from tirx.passes.rings.start_values import chosen_word, fewest_slots, start_values
 from tirx.remarks import StoredDirectly, StoredThroughShared
 from tirx.values import dataclass

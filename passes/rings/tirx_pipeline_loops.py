@@ -20,7 +20,7 @@ from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.ir.views import copied_view
 from tirx.passes.match.pipelining import accesses, slice_of, tile_name
-from tirx.passes.match.tile_choice import MOST_STAGES, STAGES
+from tirx.passes.match.slots import MOST_STAGES, STAGES
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.delayed_parts import delayed_parts, early_parts
 from tirx.passes.rings.start_values import FILL, USE

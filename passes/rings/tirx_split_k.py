@@ -21,7 +21,7 @@ from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, is_zero
 from tirx.passes.ir.launch_values import launched
 from tirx.passes.match.global_accesses import accesses_of
-from tirx.passes.match.tile_choice import PARTS, shares_of
+from tirx.passes.match.slots import PARTS, shares_of
 from tirx.passes.rings.start_values import chosen_word
 from tirx.passes.rings.tirx_split_last_round import only_sums, share_iterations
 from tirx.remarks import SplitAlongK

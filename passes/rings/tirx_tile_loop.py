@@ -29,7 +29,7 @@ from tirx.passes.match.pipelining import (
     is_fill,
     require_no_ordering,
 )
-from tirx.passes.match.tile_choice import BARRIER_BYTES
+from tirx.passes.match.slots import BARRIER_BYTES
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, fewest_slots, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, counted_tiles, require_countable
 from tirx.remarks import GridKept, TileLoopMade, TilesTakenOver

@@ -21,6 +21,7 @@ from tirx.diagnostics import WARNINGS
 from tirx.dialects.tirx.sizes import NAME
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_pipeline
+from tirx.passes.deferred import deferred
 from tirx.predict import GPUS
 from tirx.text.suggestions import did_you_mean
 from tirx.tools.files import write_output
@@ -337,7 +338,7 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
     return OptFlags(
         input_path=args.input_path,
         output_path=args.output_path,
-        passes=tuple(_find("pass", spec, passes) for spec in specs),
+        passes=tuple(deferred(spec) or _find("pass", spec, passes) for spec in specs),
         target=target,
         allow_unregistered_dialect=args.allow_unregistered_dialect,
         print_between_passes=args.print_between_passes or bool(args.print_after),

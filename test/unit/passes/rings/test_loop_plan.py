@@ -8,7 +8,7 @@ from xdsl.dialects import scf
 
 from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp, Queue
 from tirx.hw.targets import Target
-from tirx.passes.match.tile_choice import BARRIER_BYTES
+from tirx.passes.match.slots import BARRIER_BYTES
 from tirx.passes.rings.loop_plan import (
     _metadata,  # pyright: ignore[reportPrivateUsage]
     plan_loops,

@@ -1,0 +1,39 @@
+"""Steps of the pipeline that are imported when a kernel needs them."""
+
+from __future__ import annotations
+
+from pkgutil import resolve_name
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec
+
+from tirx.dialects.nesting import walk
+from tirx.passes.registry import ACTS_ON, pass_path
+from tirx.values import dataclass
+
+
+@dataclass(frozen=True)
+class DeferredPass(ModulePass):
+    """A step of the pipeline that is imported and run if the module has an operation on which it acts."""
+
+    step: ArgSpec
+
+    def __post_init__(self):
+        object.__setattr__(self, "name", self.step.name)
+
+    def spec(self, *, include_default: bool = False) -> ArgSpec:
+        """Returns the name and the options of the pass."""
+        return self.step
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = ACTS_ON[str(self.step)]
+        if any(inner.name.startswith(names) for inner in walk(op)):
+            kind: type[ModulePass] = resolve_name(pass_path(self.name))
+            kind.from_spec(self.step).apply(ctx, op)
+
+
+def deferred(step: ArgSpec) -> ModulePass | None:
+    """Returns the pass of a step of the pipeline, to be imported later; None where any module may need it."""
+    return DeferredPass(step) if str(step) in ACTS_ON else None

@@ -1,0 +1,26 @@
+"""Slots of rings and parts of K: the attributes that ask for some, and how many there may be."""
+
+from __future__ import annotations
+
+STAGES = "tirx.stages"
+"""The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
+
+MOST_STAGES = "tirx.most_stages"
+"""The attribute of an `scf.for` that says how many slots its rings get at most, where there is room for them."""
+
+PARTS = "tirx.parts"
+"""The attribute of a kernel that says how many parts of K the blocks of a cluster multiply."""
+
+MOST_SLOTS = 6
+"""More slots than these hide nothing: memory answers within the time of four to six steps of large tiles."""
+
+FEWEST_SLOTS = 3
+"""With two slots a loop loses 20 to 25 % to one with three, so that a plain loop is the better use of the memory."""
+
+BARRIER_BYTES = 1024
+"""Bytes of shared memory that are left for the mbarriers of all rings and for the alignment of slots."""
+
+
+def shares_of(columns: int, parts: int) -> int:
+    """The shares of eight columns or more that `parts` blocks of a cluster get, a power of two; 0 for none."""
+    return next((n for n in (8, 4, 2, 1) if n <= parts and columns % (8 * n) == 0), 0)
