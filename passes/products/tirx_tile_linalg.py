@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -16,19 +16,17 @@ from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.structured import Form, Structured, is_structured, memref_type, reduced, structured
+from tirx.dialects.structured import Structured, is_structured, memref_type, reduced
 from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
-from tirx.dialects.tirx.places import memory_problem
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
 from tirx.passes.match.slots import MOST_SLOTS, MOST_STAGES, PARTS
 from tirx.passes.match.tile_choice import Operands, choose_tiles
+from tirx.passes.products.linalg_reading import Reading
 from tirx.passes.products.linalg_steps import (
     ceildiv,
     factors_of,
-    needs_nothing,
-    needs_value,
     require_computable,
     require_type,
     used_inputs,
@@ -119,13 +117,6 @@ class TirxTileLinalgPass(ModulePass):
                 raise LocatedError(function, str(error)) from error
 
 
-def argument_forms(function: func.FuncOp) -> list[Form | None]:
-    """Returns the form in which a kernel has each argument of the function that becomes it; None: as it is."""
-    tiling = _Tiling(function, TirxTileLinalgPass())
-    tiling.read()
-    return [tiling.forms.get(each) for each in function.body.block.args]
-
-
 def _has_linalg(function: func.FuncOp) -> bool:
     """Returns True if a function holds a structured operation that is no copy."""
     return any(is_structured(inner) and not isinstance(inner, memref.CopyOp) for inner in function.body.walk())
@@ -140,26 +131,13 @@ class _Held:
 
 
 @dataclass
-class _Tiling:
+class _Tiling(Reading):
     """Tiles one function."""
 
-    function: func.FuncOp
     options: TirxTileLinalgPass
     held: dict[SSAValue, _Held] = field(default_factory=dict[SSAValue, _Held])
     starts: list[SSAValue] = field(default_factory=list[SSAValue])
     """Where the tiles of the block start along the parallel dimensions."""
-
-    def read(self) -> list[Structured]:
-        """Returns the operations; `forms` then has the form in which the kernel has each argument."""
-        steps = [structured(op) for op in self._operations()]
-        parallel = len(steps[0].parallel)
-        reduces = any(step.reduction and factors_of(step) is None for step in steps)
-        self.rank = min(parallel, 1 if reduces and not any(map(factors_of, steps)) else 2)
-        self.batch = parallel - self.rank
-        self.has_reduction = any(step.reduction for step in steps)
-        self._check(steps)
-        self.forms = self._forms(steps)
-        return steps
 
     def run(self) -> None:
         """Puts a kernel in the place of the function."""
@@ -249,87 +227,6 @@ class _Tiling:
         written = all(comes for output, comes in shared.items() if isinstance(output, BlockArgument))
         return alone and written and bool(before) and before[-1].is_fill and is_zero(before[-1].inputs[0])
 
-    def _operations(self) -> list[Operation]:
-        blocks = self.function.body.blocks
-        if len(blocks) != 1:
-            raise LinalgError(self.function, f"expected a function of one block, found {len(blocks)}")
-        found: list[Operation] = []
-        for op in self.function.body.block.ops:
-            if is_structured(op):
-                found.append(op)
-            elif not needs_nothing(op):
-                raise LinalgError(
-                    op,
-                    "expected operations of linalg, memref.copy, constants and memref.alloc in a function that becomes "
-                    f"a kernel, found '{op.name}'{' with operands' if op.name == 'func.return' else ''}",
-                )
-        return found
-
-    def _check(self, steps: Sequence[Structured]) -> None:
-        """Raises LocatedError for operations that blocks cannot do one after the other, each on its own tile."""
-        written = {output: step.op for step in steps for output in step.outputs}
-        known = set[SSAValue](self.function.body.block.args)
-        for step in steps:
-            count, first = len(step.parallel), len(steps[0].parallel)
-            if count not in (1, 2, 3) or count != first:
-                wanted = "one to three" if count == first else str(first)
-                like = "" if count == first else ", as the first operation of the function has"
-                raise LinalgError(step.op, f"expected {wanted} parallel dimensions{like}, found {count}")
-            if len(step.reduction) > 1:
-                raise LinalgError(step.op, f"expected at most one reduction dimension, found {len(step.reduction)}")
-            for number, (operand, dims) in enumerate(zip(step.operands, step.dims, strict=True)):
-                if not isinstance(operand.type, MemRefType):
-                    continue
-                if 0 in memref_type(operand).get_shape():
-                    raise LinalgError(step.op, f"expected extents of 1 or more, found {memref_type(operand)}")
-                if operand not in known and needs_value(step, number):
-                    raise LinalgError(
-                        step.op, "expected a memref.alloc that is written before it is read, found one without values"
-                    )
-                if number >= len(step.inputs) and dims != step.parallel:
-                    raise LinalgError(
-                        step.op, f"expected outputs indexed by the parallel dimensions in order, found {dims}"
-                    )
-                if operand in written and dims != step.parallel:
-                    raise LinalgError(
-                        step.op,
-                        f"expected what this function writes to be read where it is written, found it read by {dims}; "
-                        "blocks do not wait for each other: make two functions of it",
-                    )
-            known.update(step.outputs)
-
-    def _forms(self, steps: Sequence[Structured]) -> dict[SSAValue, Form]:
-        """Returns the form in which the kernel has each argument."""
-        found: dict[SSAValue, Form] = {}
-        tile_rank = 2 if self.has_reduction else self.rank
-        for step in steps:
-            for operand, dims in zip(step.operands, step.dims, strict=True):
-                if not isinstance(operand.type, MemRefType) or not isinstance(operand, BlockArgument):
-                    continue
-                order = self._order(step, dims)
-                inside = self._inside(step, dims)
-                units: tuple[int, ...] = ()
-                if len(inside) < tile_rank:
-                    before = len(order) - len(inside)
-                    is_column = inside == (step.parallel[self.batch],)
-                    units = (before + 1,) if is_column else (before,) * (tile_rank - len(inside))
-                form = Form(tuple(dims.index(d) for d in order), units)
-                if (problem := memory_problem(memref_type(operand))) is not None:
-                    raise LinalgError(step.op, problem)
-                if found.setdefault(operand, form) != form:
-                    ways = f"as {found[operand]} and as {form}"
-                    raise LinalgError(step.op, f"expected an argument to be indexed in one way, found it {ways}")
-        return found
-
-    @staticmethod
-    def _order(step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
-        """The dimensions in the order of tiles: parallel ones, then that of the reduction."""
-        return tuple(d for d in (*step.parallel, *step.reduction) if d in dims)
-
-    def _inside(self, step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
-        """The dimensions that a tile has, in order: those that count no batch."""
-        return tuple(d for d in self._order(step, dims) if d not in step.parallel[: self.batch])
-
     def _kernel(self, steps: Sequence[Structured]) -> tirx.KernelOp:
         types: list[Attribute] = []
         for argument in self.function.body.block.args:
@@ -361,12 +258,12 @@ class _Tiling:
     def _shape(self, step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
         """The extents of a tile that has these dimensions, without those that count a batch."""
         order = (*step.parallel[self.batch :], *step.reduction)
-        return tuple(self.tile[order.index(d)] for d in self._inside(step, dims))
+        return tuple(self.tile[order.index(d)] for d in self.inside(step, dims))
 
     def _view(self, step: Structured, operand: SSAValue, dims: Sequence[int], at: SSAValue | None = None) -> SSAValue:
         """The part of an argument that the block, in an iteration of the reduction, works on."""
         value, form = self.arguments[operand], self.forms[operand]
-        order, inside = self._order(step, dims), self._shape(step, dims)
+        order, inside = self.order(step, dims), self._shape(step, dims)
         places = [self.starts[step.parallel.index(d)] if d in step.parallel else at for d in order]
         extents = form.inserted((*(1,) * (len(order) - len(inside)), *inside), 1)
         shape = extents[len(order) - len(inside) :]
@@ -382,7 +279,7 @@ class _Tiling:
 
     def _full_shape(self, step: Structured, dims: Sequence[int], loops: Sequence[int]) -> tuple[int, ...]:
         """The extents of a tile with an extent of 1 for each dimension of `loops` that it lacks."""
-        shape = dict(zip(self._inside(step, dims), self._shape(step, dims), strict=True))
+        shape = dict(zip(self.inside(step, dims), self._shape(step, dims), strict=True))
         return tuple(shape.get(d, 1) for d in loops)
 
     def _alloc(self, shape: Sequence[int], element: Attribute, memory: tirx.MemorySpace) -> SSAValue:
@@ -445,7 +342,7 @@ class _Tiling:
             if size is None and d in dims:
                 index = list(self.arguments).index(operand)
                 form = self.forms[operand]
-                position = form.inserted(self._order(step, dims), -1).index(d)
+                position = form.inserted(self.order(step, dims), -1).index(d)
                 size = self._size(self.arguments[operand], index, position)
         assert size is not None
         high = (

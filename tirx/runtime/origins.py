@@ -13,7 +13,7 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.structured import Form, is_structured
 from tirx.interp import Ran, can_run, run_function
 from tirx.interp.formats import Array
-from tirx.passes.products.tirx_tile_linalg import argument_forms
+from tirx.passes.products.linalg_reading import argument_forms
 from tirx.values import dataclass
 
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from xdsl.utils.arg_spec import parse_spec
 
 from tirx import passes
-from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_passes, lower_to_ptx_pipeline
+from tirx.passes import PASS_SUMMARIES, OptionError, get_all_passes, lower_to_ptx_passes, lower_to_ptx_pipeline
+from tirx.passes.deferred import DeferredPass
+from tirx.passes.registry import ACTS_ON
+from tirx.rules import LinalgError
+from tirx.text.parsing import parse_located
+from tirx.universe import new_context
+
+_EXAMPLES = Path(__file__).parents[3] / "examples"
 
 _SCHEDULE = (
     "tirx-split-last-round",
@@ -101,3 +113,41 @@ def test_unknown_options_are_errors(options: str, message: str):
 def test_options_that_are_no_options():
     with pytest.raises(OptionError, match="expected each of the options as name=value, found 'stages=roles=load'"):
         lower_to_ptx_passes(None, "stages=roles=load")
+
+
+@pytest.mark.parametrize("name", ["softmax", "tcgen05_gemm", "wgmma_gemm", "mma_m16n8k16_f16_gemm"])
+def test_deferred_steps_do_nothing_without_the_operations_on_which_they_act(name: str):
+    context, classes = new_context(), get_all_passes()
+    module = parse_located(context, (_EXAMPLES / f"{name}.mlir").read_text())
+    steps = lower_to_ptx_pipeline()
+    assert ACTS_ON.keys() <= set(steps)
+    for step in map(parse_spec, steps):
+        eager = classes[step.name]().from_spec(step)
+        names = ACTS_ON.get(str(step))
+        is_idle = names is not None and not any(op.name.startswith(names) for op in module.walk())
+        before = str(module) if is_idle else ""
+        eager.apply(context, module)
+        assert not is_idle or str(module) == before, step
+
+
+def test_deferred_steps_run_where_there_is_such_an_operation():
+    context = new_context()
+    module = parse_located(context, "func.func @f() attributes {tirx.kernel} {\n  func.return\n}")
+    front, *_ = lower_to_ptx_passes().passes
+    assert isinstance(front, DeferredPass) and str(front.spec()) == "tirx-tile-linalg{marked=true}"
+    with pytest.raises(LinalgError, match="expected operations of linalg or memref.copy in a kernel, found none"):
+        front.apply(context, module)
+
+
+def test_what_a_kernel_does_not_need_is_not_imported():
+    code = """
+import sys, tirx
+tirx.compile('tirx.kernel @nothing() target("sm_90") threads(32) { tirx.return }')
+loaded = [name for name in sys.modules if name.startswith("tirx") or name in ("numpy", "json", "xdsl.dialects.linalg")]
+print(*loaded)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    unneeded = {f"tirx.passes.products.{name}" for name in ("tirx_tile_linalg", "convert_tirx_to_mma")}
+    assert "tirx.compiler" in loaded
+    assert not loaded & {*unneeded, "numpy", "json", "tirx.predict", "tirx.dialects.structured", "xdsl.dialects.linalg"}
