@@ -126,6 +126,11 @@ def _is_aligned(opcode: str) -> bool:
     return ".aligned" in opcode or opcode.startswith("bar.")
 
 
+def may_need_converged(op: Op) -> bool:
+    """Returns True if an instruction waits for the lanes of a warp, or has to be executed by all of them together."""
+    return ".aligned" in op.opcode or op.opcode.startswith(_MEETINGS)
+
+
 def check_converged(group: ThreadGroup, program: Program, op: Op, mask: Mask) -> None:
     """
     Lanes that went different ways execute an .aligned instruction together behind something that makes them meet.

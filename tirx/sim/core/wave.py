@@ -68,7 +68,7 @@ def _whole(cta: Cta) -> ThreadGroup | None:
 class WideGroup(ThreadGroup):
     """The threads of several CTAs of a wave, each with all of its threads in one of `parts`."""
 
-    __slots__ = ("parts", "_existing")
+    __slots__ = ("parts", "lanes_of_cta", "_existing")
 
     def __init__(self, wave: Wave, parts: list[ThreadGroup]):
         cta, place = parts[0].cta, wave.place
@@ -79,19 +79,16 @@ class WideGroup(ThreadGroup):
         self.banks = place.registers.views(self.first, self.last)
         self.states, self.fenced = place.states[:, self.first : self.last], place.fenced[:, self.first : self.last]
         self.lanes: Array = np.tile(cta.lanes, len(parts))
-        self.parts = parts
+        self.parts, self.lanes_of_cta = parts, wave.lanes
         bases = np.repeat(np.arange(number, number + len(parts)) * wave.bytes, wave.lanes)
         own = slice(self.first, self.last)
         copies = place.copies.part(own)
         self.sides = Sides(parts, Segment(place.shared), bases, copies, place.updates[own], place.spinning[own])
 
     def poll(self, addresses: Array, lanes: Array) -> Outcome | None:
-        sides, again = self.sides, False
-        assert sides is not None
-        for part, own in sides.split(lanes):
-            polled = part.has_polled(self.pc, addresses[own])
-            part.cta.spinning[part.mask] = polled
-            again = again or polled
+        assert self.sides is not None
+        again = self.has_polled(self.pc, addresses)
+        self.sides.spinning[self.mask] = again
         return Outcome.YIELD if again else None
 
     def note_changes(self, lanes: Array) -> None:
@@ -101,8 +98,7 @@ class WideGroup(ThreadGroup):
 
     def of_part(self, index: int) -> slice:
         """The lanes of a part."""
-        count = len(self.mask) // len(self.parts)
-        return slice(count * index, count * (index + 1))
+        return slice(self.lanes_of_cta * index, self.lanes_of_cta * (index + 1))
 
     @property
     def alive(self) -> Mask:

@@ -23,6 +23,7 @@ _RANK_SHIFT = np.uint64(RANK_SHIFT)
 _SHARED_OFFSET_MASK = np.uint64(SHARED_OFFSET_MASK)
 # Spaces whose generic addresses are their own addresses.
 _FLAT = ("global", "const")
+_PADDED = 1 << 12  # updates of one instruction, repeated ones included, that are cheaper at once
 
 
 def load(
@@ -336,7 +337,7 @@ def _turns(offsets: Array) -> Iterator[tuple[Array, Mask]]:
     Yields indices of `offsets` (places, updates of each): all offsets of a row are equal, those of rows are not, and
     equal ones come in their order. Behind its updates a row repeats its last one: the mask is False there.
 
-    Rows come with those that are at most twice as long: few steps for many places, and little that is repeated.
+    Rows come together, or with those that are at most twice as long: few steps for many places, and little is repeated.
     """
     order = np.argsort(offsets, kind="stable")
     ordered = offsets[order]
@@ -344,7 +345,7 @@ def _turns(offsets: Array) -> Iterator[tuple[Array, Mask]]:
     counts: Array = np.diff(starts, append=len(offsets))
     most = int(counts.max(initial=0))
     while most:
-        least = most // 2
+        least = most // 2 if most * len(counts) > _PADDED + 2 * len(offsets) else 0
         rows: Mask = (counts > least) & (counts <= most)
         if rows.any():
             of_rows = counts[rows, None]

@@ -107,11 +107,14 @@ def compare_and_swap(old: Array, compared: Array, replacement: Array) -> Array:
     Returns old values (places, 1, 1) and the values behind each of some atom.cas of a place (places, updates, 1), one
     after another: the replacement if the value is the one that it is compared with.
     """
-    rows: list[list[object]] = []
-    operands = (each[:, :, 0].tolist() for each in (compared, replacement))
-    for start, own, new in zip(old[:, 0, 0].tolist(), *operands, strict=True):
-        row = [start]
-        for expected, value in zip(own, new, strict=True):
-            row.append(value if row[-1] == expected else row[-1])
-        rows.append(row)
-    return np.array(rows, old.dtype)[:, :, None]
+    values: Array = np.repeat(old, compared.shape[1] + 1, axis=1)
+    rows, columns = np.arange(len(old)), np.arange(compared.shape[1])
+    now, behind = old[:, :, 0], np.zeros((len(old), 1), np.int64)
+    while len(rows):
+        own, new = compared[rows, :, 0], replacement[rows, :, 0]
+        swaps = (own == now) & (new != now) & (columns >= behind)
+        which, first = np.flatnonzero(swaps.any(axis=1)), swaps.argmax(axis=1)
+        rows, first = rows[which], first[which, None]
+        now, behind = np.take_along_axis(new[which], first, 1), first + 1
+        values[rows, 1:, 0] = np.where(columns >= first, now, values[rows, 1:, 0])
+    return values
