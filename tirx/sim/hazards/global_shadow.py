@@ -257,7 +257,8 @@ class GlobalShadow:
     def later_clusters(self, places: Array, tokens: Array) -> Mask:
         """Returns which accesses of one instruction are to granules that a cluster before theirs accesses, too."""
         before = self.writes[places]
-        self.writes[places[::-1]] = tokens[::-1]  # of several to one granule the last assignment stays
+        # Of several to one granule the last assignment stays; of views numpy may take them in another order.
+        self.writes[places[::-1].copy()] = tokens[::-1].copy()
         first = self.writes[places]
         self.writes[places] = before
         return first >> CLUSTER_SHIFT != tokens >> CLUSTER_SHIFT
