@@ -112,15 +112,16 @@ _COUNT = "membar.gl; @%first atom.global.inc.u32 %old, [%state], %y;"
 _LOOK_BACK = """
   @!%first bra KNOWN;
   mul.wide.u32 %at, %b, 16; add.u64 %word, %words, %at; add.u64 %flag, {sums}, %at;
-  st.global.u32 [%word+4], %sum; {release} [%word], 1; setp.eq.u32 %last, %b, 0; @%last bra FOUND;
+  st.global.u32 [%word+4], %sum; st.global.u32 [%word+8], %sum;
+  setp.eq.u32 %last, %b, 0; selp.u32 %y, 2, 1, %last; {release} [%word], %y; @%last bra TOLD;
 LOOK:
   sub.u64 %flag, %flag, 16;
 POLL:
   {acquire} %y, [%flag]; setp.eq.u32 %again, %y, 0; @%again bra POLL;
   setp.eq.u32 %more, %y, 1; @%more ld.global.u32 %x, [%flag+4]; @!%more ld.global.u32 %x, [%flag+8];
   add.u32 %before, %before, %x; @%more bra LOOK;
-FOUND:
   add.u32 %x, %before, %sum; st.global.u32 [%word+8], %x; {release} [%word], 2;
+TOLD:
   st.shared.u32 [told], %before;
 KNOWN:
   bar.sync 0; ld.shared.u32 %before, [told];

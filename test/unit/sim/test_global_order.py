@@ -70,7 +70,7 @@ class _Machine:
         users, offsets = self._users(cluster, [thread], pc), np.array([at])
         data = np.full((1, width), value, np.uint8)
         if how.strong:
-            self.order.strong_write(users, self.segment, offsets, width, how, width)
+            self.order.write(users, self.segment, offsets, width, how, width, None)
             self.order.publish(users, self.segment, offsets, width, how)
         elif how.kind in (Kind.BULK, Kind.REDUCE):
             known, element = (data, 0) if how.kind is Kind.BULK else (None, width)

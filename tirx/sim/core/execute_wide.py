@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tirx.sim.core.execute import check_converged, execute, goes_on, may_need_converged
-from tirx.sim.core.types import WARP, Mask
+from tirx.sim.core.types import Mask
 from tirx.sim.core.wait import Outcome
 from tirx.sim.core.wave import WideGroup
 from tirx.sim.core.ways import Ways

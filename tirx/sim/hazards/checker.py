@@ -11,7 +11,7 @@ import numpy as np
 
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError
-from tirx.sim.hazards.clocks import Clocks, Row
+from tirx.sim.hazards.clocks import Clocks, Row, places_of
 from tirx.sim.hazards.global_access import Access, Fence, Kind, Scope
 from tirx.sim.hazards.lifetimes import Lifetimes
 from tirx.sim.hazards.monitor import (
@@ -69,6 +69,7 @@ class Checker(Monitor):
         self._fenced: Array = np.zeros(threads, np.int64)  # last fence of each thread that covers mbarrier.init
         self._inits_fenced: Array = np.zeros(threads, np.int64)  # last fence.mbarrier_init of each thread
         self._fences: _Fences | None = None
+        self._has_received = False
         # What each thread knew of global memory at its last fence of each scope: FLAG_ROWS, threads, threads.
         self._fenced_at: dict[Scope, Array] = {}
         # What accesses to a place release; as long as one thread has made all of them, that and the last one's instant.
@@ -124,20 +125,19 @@ class Checker(Monitor):
         for row in _RELAXED:
             known = self._clocks.known[row]
             known[threads] = np.maximum(known[threads], snapshot[row])
-        fences = self._fence_state()
+        fences, self._has_received = self._fence_state(), True
         fences.received[:, threads] = np.maximum(fences.received[:, threads], snapshot[:, None])
 
     def fence(self, threads: Array, fence: Fence) -> None:
         # What relaxed operations received before the fence is acquired, and what the threads know then is released by
         # relaxed operations behind it (section 8.8).
         self.loads_returned(threads)
-        fences = self._fence_state()
-        own = self._clocks.everything(threads)
-        if fence.acquires:
-            np.maximum(own, fences.received[:, threads], out=own)
-            self._clocks.learn(threads, own)
+        self._clocks.acted(threads)
+        fences, known, places = self._fence_state(), self._clocks.known, places_of(threads)
+        if fence.acquires and self._has_received:
+            known[:, places] = np.maximum(known[:, places], fences.received[:, places])
         if fence.releases:
-            fences.released[:, threads] = own
+            fences.released[:, places] = known[:, places]
         if self._rows > Row.PUBLISHED:
             self._publish(threads, fence)
 
@@ -147,14 +147,14 @@ class Checker(Monitor):
         known, scope = self._clocks.known, min(fence.scope, Scope.GPU)
         if scope not in self._fenced_at:
             self._fenced_at[scope] = np.zeros((len(FLAG_ROWS), self._threads, self._threads), np.int32)
+        places = places_of(threads)
         for index, row in enumerate(FLAG_ROWS):
-            self._fenced_at[scope][index, threads] = known[row, threads]
+            self._fenced_at[scope][index, places] = known[row, places]
         if scope < Scope.GPU:
             return
-        for row, source in ((Row.PUBLISHED, Row.VISIBLE), (Row.PUBLISHED_BULK, Row.BULK_STORED)):
-            known[row, threads] = np.maximum(known[row, threads], known[source, threads])
-        if fence.sc:
-            known[Row.PUBLISHED_SC, threads] = np.maximum(known[Row.PUBLISHED_SC, threads], known[Row.VISIBLE, threads])
+        published = [(Row.PUBLISHED, Row.VISIBLE), (Row.PUBLISHED_BULK, Row.BULK_STORED)]
+        for row, source in (*published, *([(Row.PUBLISHED_SC, Row.VISIBLE)] if fence.sc else [])):
+            known[row, places] = np.maximum(known[row, places], known[source, places])
 
     def flags(self, threads: Array, scope: Scope | None) -> Sequence[Flag]:
         known = self._clocks.known
@@ -248,7 +248,7 @@ class Checker(Monitor):
 
     def global_proxy_fence(self, threads: Array) -> None:
         known = self._clocks.known
-        self._clocks.everything(threads)
+        self._clocks.acted(threads)
         known[Row.GLOBAL_PROXY, threads] = np.maximum(known[Row.GLOBAL_PROXY, threads], known[Row.VISIBLE, threads])
 
     def release_far(self, threads: Array, scope: Scope) -> Snapshot:

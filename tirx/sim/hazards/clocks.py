@@ -64,7 +64,7 @@ def _index(span: Span) -> slice | list[int]:
     return list(span[1:]) if span[0] < 0 else slice(span[0], span[1] + 1)
 
 
-def _places(threads: Array) -> Array | slice | list[int]:
+def places_of(threads: Array) -> Array | slice | list[int]:
     """The threads as an index: a slice, which needs no copy, if they follow each other."""
     return _index(span_of(threads)) if len(threads) else threads
 
@@ -99,7 +99,7 @@ class Clocks:
     def release(self, threads: Array) -> Array:
         """All that `threads` (at least one) know: (rows, threads)."""
         self.acted(threads)
-        return self.known[:, _places(threads)].max(axis=1)
+        return self.known[:, places_of(threads)].max(axis=1)
 
     def acted(self, threads: Array) -> None:
         """Lets each of `threads` rely on what it has done itself, until now."""
@@ -117,14 +117,14 @@ class Clocks:
 
     def acquire(self, threads: Array, snapshot: Array) -> None:
         known = self.known
-        places = _places(threads)
+        places = places_of(threads)
         if isinstance(places, slice):
             np.maximum(known[:, places], snapshot[:, None], out=known[:, places])
         else:
             known[:, places] = np.maximum(known[:, places], snapshot[:, None])
 
     def knows(self, threads: Array, snapshot: Array) -> bool:
-        return bool((self.known[:, _places(threads)] >= snapshot[:, None]).all())
+        return bool((self.known[:, places_of(threads)] >= snapshot[:, None]).all())
 
     def own(self, row: Row, threads: Array, instants: Array | int | None = None) -> None:
         """Lets each of `threads` rely on its own effects until now (or until `instants`)."""
@@ -134,15 +134,6 @@ class Clocks:
     def own_all(self, row: Row, threads: Array) -> None:
         """Lets each of `threads` rely on the effects of all of them until now."""
         self.known[row, threads[:, None], threads[None, :]] = self.now
-
-    def everything(self, threads: Array) -> Array:
-        """Returns the events known to each of `threads`, its own included: (rows, threads, all threads)."""
-        self.acted(threads)
-        return self.known[:, threads]
-
-    def learn(self, threads: Array, knowledge: Array) -> None:
-        """Adds a snapshot of `everything` to the events known to each of `threads`."""
-        self.known[:, threads] = knowledge
 
     def nothing_of_all(self) -> Array:
         return np.zeros_like(self.known)

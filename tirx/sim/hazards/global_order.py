@@ -213,35 +213,35 @@ class GlobalOrder:
         else:
             self._set(users, shadow, places, units, tokens, np.zeros(places.shape, np.bool_), made)
 
-    def has_flags(self, access: Access) -> bool:
-        """Returns True if strong writes like `access` may release, or continue, what others acquire."""
-        return access.releases or self._fenced or self._flags.any
-
-    def strong_write(
-        self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, element: int
+    def publish(
+        self, users: Users, segment: Segment, offsets: Array, width: int, access: Access, done: Mask | None = None
     ) -> None:
-        """Checks and notes strong writes as `write`, and what updates acquire of flags."""
-        self.write(users, segment, offsets, width, access, element, None)
-        shadow = self._buffer(segment).shadow
-        if access.kind is Kind.UPDATE and access.reads and shadow is not None:
-            self._receive(users, shadow, shadow.places(shadow.units(offsets, width)), access)
-
-    def publish(self, users: Users, segment: Segment, offsets: Array, width: int, access: Access) -> None:
-        """Notes what strong writes, which `strong_write` has checked, release as flags."""
-        if not self.has_flags(access):
+        """
+        Notes what strong writes, which `write` has checked, acquire of flags if they are updates that read, and release
+        as flags where they are `done` (None: all): of one cluster after another.
+        """
+        if not (access.releases or self._fenced or self._flags.any):
             return
         shadow = self._buffer(segment).shadow
         assert shadow is not None, "it was written"
         places = shadow.places(shadow.units(offsets, width))
+        reads = access.kind is Kind.UPDATE and access.reads
         for side in users.sides:
-            own, threads, found = side.own, users.threads[side.own], shadow.records
-            old = np.zeros(len(threads), np.int32) if found is None else found[places[own, 0]]
+            own, threads, found = places[side.own], users.threads[side.own], shadow.records
+            old = np.zeros(len(threads), np.int32) if found is None else found[own[:, 0]]
+            if reads:
+                self._flags.receive(side, threads, old, access)
+            if done is not None and not done[side.own].all():
+                which = done[side.own]
+                own, threads, old = own[which], threads[which], old[which]
+            if not len(threads):
+                continue
             before, loose = self._continued(side, threads, old, access)
             records = self._flags.release(side, threads, access, before, loose)
             if records is not None:
-                shadow.ensure("records")[places[own]] = records[:, None]
+                shadow.ensure("records")[own] = records[:, None]
             elif found is not None:
-                found[places[own]] = 0
+                found[own] = 0
 
     def _continued(self, side: Side, threads: Array, old: Array, access: Access) -> tuple[Array, Mask]:
         """Returns the records that strong writes go on with, and where only hardware has it so."""

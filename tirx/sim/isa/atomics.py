@@ -72,18 +72,15 @@ def _atom(decoder: Decoder) -> Step:
     dtype = value_type.dtype
 
     def step(group: ThreadGroup, mask: Mask) -> Outcome | None:
-        launch = group.cta.launch
-        in_turn = group.sides is not None and place == "global" and returns
-        if in_turn and launch.order is not None and launch.order.has_flags(how):
-            return Outcome.RETRY  # in one CTA after another: what one releases, the next one may acquire
         lanes = np.flatnonzero(mask)
         at = addresses(group, mask)[lanes]
         order(group, lanes, place, at, how)
         values = np.stack([operand(group, mask)[lanes] for operand in operands], axis=1)
         new, fold = _update(group, mask, lanes, values, other, combine, running)
         old = spaces.update(group, lanes, place, at, dtype, count, new, how, fold)
-        done = slice(None) if name != "cas" else (old == values).all(axis=1)  # one that fails writes nothing
-        spaces.publish(group, lanes[done], place, at[done], dtype.itemsize * count, how)
+        fails = name == "cas"  # then it writes nothing
+        done = (old == values).all(axis=1) if fails else np.ones(len(lanes), np.bool_)
+        spaces.publish(group, lanes, place, at, dtype.itemsize * count, how, done)
         for index, put in enumerate(puts):
             result = np.zeros(len(mask), dtype)
             result[lanes] = old[:, index]

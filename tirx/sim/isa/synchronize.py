@@ -222,8 +222,11 @@ def _scope_of(modifiers: Sequence[str]) -> Scope:
 
 def _thread_fence(fence: Fence) -> Step:
     def step(group: ThreadGroup, mask: Mask) -> None:
-        group.cta.monitor.fence(group.cta.threads(group, mask), fence)
-        global_accesses.fence(group, np.flatnonzero(mask), fence)
+        lanes = np.flatnonzero(mask)
+        parts = [(group, slice(None))] if group.sides is None else group.sides.split(lanes)
+        for part, own in parts:
+            part.cta.monitor.fence(group.lanes[lanes[own]] + part.cta.first_thread, fence)
+        global_accesses.fence(group, lanes, fence)
 
     return step
 

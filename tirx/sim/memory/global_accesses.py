@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.types import WARP, Array
+from tirx.sim.core.types import WARP, Array, Mask
 from tirx.sim.hazards.global_access import BULK, MAP, WEAK, Access, Fence, Kind
 from tirx.sim.hazards.global_pairs import Side, Users
 from tirx.sim.memory.flat import Places
@@ -48,7 +48,7 @@ def write(group: ThreadGroup, lanes: Array, places: Places, values: Array, how: 
     for segment, which, offsets in places:
         users = users_of(group, lanes[which], how)
         if how.strong:
-            launch.order.strong_write(users, segment, offsets, element * count, how, element)
+            launch.order.write(users, segment, offsets, element * count, how, element, None)
             launch.order.publish(users, segment, offsets, element * count, how)
         else:
             bits = np.ascontiguousarray(values[which]).view(_BITS.get(element, np.uint8))
@@ -60,15 +60,18 @@ def update(group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[An
     launch, width = group.cta.launch, unit.itemsize * count
     assert launch.order is not None
     for segment, which, offsets in launch.global_memory.locate(addresses, width, "atomic"):
-        launch.order.strong_write(users_of(group, lanes[which]), segment, offsets, width, how, unit.itemsize)
+        launch.order.write(users_of(group, lanes[which]), segment, offsets, width, how, unit.itemsize, None)
 
 
-def publish(group: ThreadGroup, lanes: Array, addresses: Array, width: int, how: Access) -> None:
-    """Updates of `width` bytes by `lanes` at their places of `addresses`, which took place, release what they do."""
+def publish(group: ThreadGroup, lanes: Array, addresses: Array, width: int, how: Access, done: Mask) -> None:
+    """
+    Updates of `width` bytes by `lanes` at their places of `addresses` acquire what is released there; those `done`
+    release what they do.
+    """
     launch = group.cta.launch
     assert launch.order is not None
     for segment, which, offsets in launch.global_memory.locate(addresses, width, "atomic"):
-        launch.order.publish(users_of(group, lanes[which]), segment, offsets, width, how)
+        launch.order.publish(users_of(group, lanes[which]), segment, offsets, width, how, done[which])
 
 
 def bulk(group: ThreadGroup, lane: int, memory: Array, runs: Runs, how: Access, element: int = 0) -> None:

@@ -284,15 +284,17 @@ def update(
     return result
 
 
-def publish(group: ThreadGroup, lanes: Array, space: str, addresses: Array, width: int, how: Access) -> None:
-    """Notes what atomic updates of `width` bytes by `lanes`, which took place, release to other threads."""
-    if group.cta.launch.order is None or not len(lanes):
+def publish(
+    group: ThreadGroup, lanes: Array, space: str, addresses: Array, width: int, how: Access, done: Mask
+) -> None:
+    """Notes what atomic updates of `width` bytes by `lanes` acquire, and release to other threads where `done`."""
+    if group.cta.launch.order is None:
         return
     if space == "global":
-        global_accesses.publish(group, lanes, addresses, width, how)
+        global_accesses.publish(group, lanes, addresses, width, how, done)
     elif space == "generic":
         for own_space, which, own in split_generic(addresses):
-            publish(group, lanes[which], own_space, own, width, how)
+            publish(group, lanes[which], own_space, own, width, how, done[which])
 
 
 def _segments(

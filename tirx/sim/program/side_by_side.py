@@ -31,6 +31,7 @@ _OTHERS = (
 # the CTAs one after another.
 _ORDERED = frozenset(("clusterlaunchcontrol", "griddepcontrol", "tensormap"))
 _ATOMIC = ("atom", "red")
+_FENCES = ("fence", "membar")
 _CLOCKS = ("%clock", "%globaltimer")
 
 
@@ -45,8 +46,9 @@ def is_wide(decoder: Decoder, instruction: Instruction) -> bool:
     if instruction.root in _ATOMIC:
         return "async" not in modifiers and not _SPACES.isdisjoint(modifiers)
     if instruction.root in _ACCESSES:
-        plain = STRONG.isdisjoint(modifiers) and not {"async", "bulk"} & set(modifiers)
-        return plain and not _SPACES.isdisjoint(modifiers)
+        return {"async", "bulk"}.isdisjoint(modifiers) and not _SPACES.isdisjoint(modifiers)
+    if instruction.root in _FENCES:
+        return {"proxy", "mbarrier_init"}.isdisjoint(modifiers)
     registers_only = all(name == "_" or isinstance(_type(decoder, name), PtxType) for name in names)
     return instruction.root in _LANEWISE and _CARRY not in modifiers and registers_only
 
