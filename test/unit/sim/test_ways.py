@@ -1,4 +1,4 @@
-"""Lanes of blocks side by side that branch differently compute, and report, what those of one block after another do."""
+"""Lanes of blocks side by side that branch differently compute, and report, what one block after another does."""
 
 from __future__ import annotations
 
