@@ -86,7 +86,7 @@ class Ways:
         for number, cta in enumerate(ctas):
             cta.groups = []
             first, end = (lanes // WARP * each for each in (number, number + 1))
-            whole = np.where(lowest[first:end] == highest[first:end], highest[first:end], -1).tolist()
+            whole: list[int] = np.where(lowest == highest, highest, -1)[first:end].tolist()
             begin = 0
             for warp in range(1, len(whole) + 1):
                 if warp < len(whole) and whole[warp] == whole[begin] >= 0:

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from tirx.sim.core.types import TYPES, Array, Binary, PtxType
+from tirx.sim.core.types import TYPES, Array, Binary, Mask, PtxType
 from tirx.sim.numerics.modular import FUNCTIONS
 from tirx.sim.numerics.rounding import canonical, extremum_of, flush, odd_sum, propagated, round_to
 
@@ -108,13 +108,15 @@ def compare_and_swap(old: Array, compared: Array, replacement: Array) -> Array:
     after another: the replacement if the value is the one that it is compared with.
     """
     values: Array = np.repeat(old, compared.shape[1] + 1, axis=1)
-    rows, columns = np.arange(len(old)), np.arange(compared.shape[1])
-    now, behind = old[:, :, 0], np.zeros((len(old), 1), np.int64)
-    while len(rows):
-        own, new = compared[rows, :, 0], replacement[rows, :, 0]
-        swaps = (own == now) & (new != now) & (columns >= behind)
-        which, first = np.flatnonzero(swaps.any(axis=1)), swaps.argmax(axis=1)
-        rows, first = rows[which], first[which, None]
-        now, behind = np.take_along_axis(new[which], first, 1), first + 1
-        values[rows, 1:, 0] = np.where(columns >= first, now, values[rows, 1:, 0])
+    expected, new = compared[:, :, 0], replacement[:, :, 0]
+    columns: Array = np.arange(int(compared.shape[1]))
+    rows: Array = np.arange(len(old))
+    now: Array = old[:, 0]
+    behind: Array = np.zeros((len(old), 1), np.int64)
+    while len(rows):  # the next swap of each row that changes the value
+        swaps: Mask = (expected[rows] == now) & (new[rows] != now) & (columns >= behind)
+        which = np.flatnonzero(swaps.any(axis=1))
+        rows, first = rows[which], swaps[which].argmax(axis=1)
+        now, behind = new[rows, first, None], first[:, None] + 1
+        values[rows, 1:, 0] = np.where(columns >= behind - 1, now, values[rows, 1:, 0])
     return values
