@@ -1,0 +1,228 @@
+"""Expressions and statements of kernels, as the tile level runs them, beside numpy and Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tirx as tx
+from tirx import bf16, f16, f32, i8, i32, index
+from tirx.dialects.tirx import kernels
+from tirx.interp import run_kernel
+
+_RNG = np.random.default_rng(0)
+_X = _RNG.integers(-8, 9, (4, 8)).astype(np.float32) / 4
+_I = _RNG.integers(-9, 10, (4, 8)).astype(np.int32)
+_U = _RNG.integers(0, 1 << 32, (4, 8), dtype=np.uint32)
+_J = np.arange(8, dtype=np.int32)[None, :].repeat(4, 0)
+
+
+def _run(function: Callable[..., None], n: int = 4) -> Any:
+    kernel = tx.jit(f32[4, 8], i32[4, 8], tx.u32[4, 8], f32[4, 8], i32, threads=32, target="sm_80", grid=[1])(function)
+    kernel.module.verify()
+    found = np.zeros((4, 8), np.float32)
+    run_kernel(next(iter(kernels(kernel.module))), [_X.copy(), _I.copy(), _U.copy(), found, n])
+    return found
+
+
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    name: getattr(np, name)
+    for name in (
+        "exp exp2 expm1 cbrt sin cos tan sinh cosh tanh floor ceil trunc log log2 log10 log1p sqrt".split()
+        + "arcsinh arccosh arctanh arcsin arccos arctan".split()
+    )
+}
+_OF_POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt", "arccosh")
+
+
+@pytest.mark.parametrize("name", [*_FUNCTIONS, "rsqrt", "erf", "round", "roundeven"])
+def test_functions(name: str) -> None:
+    own = getattr(tx, name.replace("arc", "a"))
+    of = {"rsqrt": lambda x: 1 / np.sqrt(x), "erf": np.vectorize(math.erf), "roundeven": np.round,
+          "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x)}.get(name) or _FUNCTIONS[name]  # fmt: skip
+    low, scale = (1.0, 1.0) if name in _OF_POSITIVE else (0.0, 0.25 if name in ("arctanh", "arcsin", "arccos") else 1.0)
+
+    def kernel(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+        x = a[:, :].load() * scale
+        o[:, :] = own(tx.abs(x) + low if low else x)
+
+    x = _X * scale
+    with np.errstate(all="ignore"):
+        expected = of((np.abs(x) + low if low else x).astype(np.float64))
+    assert np.allclose(_run(kernel), expected, rtol=2e-5, atol=1e-6, equal_nan=True)
+
+
+_EXPRESSIONS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "sub": (lambda x, i, u, n: 2.0 - x, 2 - _X),
+    "div": (lambda x, i, u, n: (x / 2.0) / 0.5, _X),
+    "pow": (lambda x, i, u, n: tx.pow(tx.abs(x) + 1.0, 2.0), (np.abs(_X) + 1) ** 2),
+    "atan2": (lambda x, i, u, n: tx.atan2(x, 0.5), np.arctan2(_X, 0.5)),
+    "copysign": (lambda x, i, u, n: tx.copysign(x, -1.0), -np.abs(_X)),
+    "fma": (lambda x, i, u, n: tx.fma(x, x, 3.0), _X * _X + 3),
+    "neg": (lambda x, i, u, n: -x - (-i).to(f32), -_X + _I),
+    "negative integers": (lambda x, i, u, n: tx.maximum(i, -i), np.abs(_I)),
+    "maximum": (lambda x, i, u, n: tx.maximum(i, 2) + tx.maxnum(i, -2), np.maximum(_I, 2) + np.maximum(_I, -2)),
+    "minimum": (lambda x, i, u, n: tx.minimum(x, 0.5) + tx.minnum(x, 0.0), np.minimum(_X, 0.5) + np.minimum(_X, 0)),
+    "unsigned minimum": (lambda x, i, u, n: tx.minimum(u, 1 << 31) >> 16, np.minimum(_U, 1 << 31) >> 16),
+    "floordiv": (lambda x, i, u, n: i // 3 + 100 * (i % 3), _I // 3 + 100 * (_I % 3)),
+    "ceildiv": (lambda x, i, u, n: tx.ceildiv(i, 3), -(-_I // 3)),
+    "unsigned": (lambda x, i, u, n: (u // 3 % 1000).to(i32) + (u % 7).to(i32), _U // 3 % 1000 + _U % 7),
+    "bits": (lambda x, i, u, n: (i & 6 | 1) ^ 5, (_I & 6 | 1) ^ 5),
+    "shifts": (lambda x, i, u, n: (i << 3) + (i >> 1) + (u >> 20).to(i32), (_I << 3) + (_I >> 1) + (_U >> 20)),
+    "not": (lambda x, i, u, n: ~i, ~_I),
+    "popcount": (lambda x, i, u, n: tx.popcount(u), np.bitwise_count(_U) if hasattr(np, "bitwise_count") else None),
+    "mulhi": (
+        lambda x, i, u, n: tx.mulhi(i, 1 << 30) + (tx.mulhi(u, u) >> 12).to(i32),
+        (_I.astype(np.int64) << 30 >> 32) + (_U.astype(np.uint64) * _U >> np.uint64(44)).astype(np.int64),
+    ),
+    "comparisons": (
+        lambda x, i, u, n: (i < 0).to(i32) + 2 * (u >= 1 << 31).to(i32) + 4 * (x <= 0.25).to(i32) + 8 * (i == 1).to(i32),
+        (_I < 0) + 2 * (_U >= 1 << 31) + 4 * (_X <= 0.25) + 8 * (_I == 1),
+    ),
+    "unequal": (lambda x, i, u, n: (i != 1) & (x > 0.0) | (u > 1 << 30), (_I != 1) & (_X > 0) | (_U > 1 << 30)),
+    "where": (lambda x, i, u, n: tx.where(~(i > 0), x, 7.0), np.where(_I > 0, 7, _X)),
+    "integers of floats": (lambda x, i, u, n: x.to(i32) + tx.abs(x).to(tx.u32).to(i32), np.trunc(_X) + np.trunc(abs(_X))),
+    "truths": (lambda x, i, u, n: (x.to(tx.i1).to(f32) + i.to(tx.i1).to(f32)) * 2.0, 2.0 * (_X != 0) + 2.0 * (_I != 0)),
+    "formats": (lambda x, i, u, n: (x / 3.0).to(bf16).to(f16).to(f32), None),
+    "narrow": (lambda x, i, u, n: (i * 30).to(i8).to(i32), (_I * 30).astype(np.int8)),
+    "wide": (lambda x, i, u, n: (i.to(tx.i64) * (1 << 33) >> 33) + (u.to(tx.i64) >> 20), _I + (_U >> 20)),
+    "index": (lambda x, i, u, n: (i.to(index) * 2).to(i32) + (u >> 20).to(index).to(f32).to(i32), _I * 2 + (_U >> 20)),
+    "bitcast": (lambda x, i, u, n: x.bitcast(i32) >> 20, _X.view(np.int32) >> 20),
+    "bitcast of a sign": (lambda x, i, u, n: (u.bitcast(i32) >> 24) + (i.bitcast(tx.u32) >> 24).bitcast(i32),
+                          (_U.view(np.int32) >> 24) + (_I.view(np.uint32) >> 24)),
+    "natural": (lambda x, i, u, n: (tx.indices(1, 4, 8) % 3 - tx.indices(1, 4, 8) // 2).to(i32), _J % 3 - _J // 2),
+    "negative": (lambda x, i, u, n: ((tx.indices(1, 4, 8) - 5) % 3 + (tx.indices(1, 4, 8) - 5) // 2).to(i32),
+                 (_J - 5) % 3 + (_J - 5) // 2),
+    "scalars": (lambda x, i, u, n: x * 0.0 + ((n % 3 << 4) + (n // 3 | 8) + -n).to(f32), 0 * _X + (16 + 9 - 4)),
+    "scalar of a type": (lambda x, i, u, n: x + n.to(f16).to(f32) + (n > 3).to(f32) + n.to(index).to(f32), _X + 9),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _EXPRESSIONS)
+def test_expressions(name: str) -> None:
+    expression, expected = _EXPRESSIONS[name]
+
+    def kernel(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+        o[:, :] = expression(a[:, :].load(), i[:, :].load(), u[:, :].load(), n).to(f32)
+
+    if name == "formats":
+        import ml_dtypes
+
+        expected = (_X / 3).astype(ml_dtypes.bfloat16).astype(np.float16)
+    if expected is not None:
+        assert np.allclose(_run(kernel), np.asarray(expected).astype(np.float32), rtol=1e-6)
+
+
+# Control flow: every function leaves in `o` what Python computes with the numbers of numpy.
+
+
+def _unrolled(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    total = tx.zeros(f32, 4, 8)
+    for k in tx.range(1, 8, 3, unroll=True):
+        total = total + a[:, k : k + 1].load().broadcast(4, 8)
+    o[:, :] = total
+
+
+def _steps(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    total, last = tx.zeros(f32, 4, 8), n * 0
+    for k in tx.range(1, n + 1, 2):
+        total = total + a[:, k : k + 1].load().broadcast(4, 8)
+        last = k.to(i32)
+    o[:, :] = total + last.to(f32)
+
+
+def _spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    for k in tx.tiles(n, 8, 2):
+        o[:, k] = a[:, k] + 1.0
+    for k in tx.tiles(n, 2):
+        o[:, k] = a[:, k] - 1.0
+
+
+def _structures(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    state = {"sum": tx.zeros(f32, 4, 8), "counts": [n * 0, 5]}
+    for _ in tx.range(n):
+        state = {"sum": state["sum"] + a[:, :].load(), "counts": [state["counts"][0] + 2, 5]}
+    first, second = state["counts"]
+    o[:, :] = state["sum"] + (first + second).to(f32)
+
+
+def _carried_numbers(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    scale, found, small, count = f32(0.0), n * 0, False, 0
+    for k in tx.range(3):
+        scale = 1.5
+        found = i[0, k]
+        small = found < 3
+        count += 2
+    o[:, :] = tx.where(small, a[:, :].load() * scale, 0.0) + found.to(f32) + count
+
+
+def _known_conditions(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    x, k, wide = a[:, :].load(), 0, True
+    while k < 3:
+        x = x + 1.0
+        k += 1
+    if wide and k == 3:
+        x = x * 2.0
+    else:
+        x = x * 5.0
+    assert wide, "wide"
+    o[:, :] = x if not wide or k < 3 else x - 1.0
+
+
+def _elements(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    x = a[:, :].load()
+    if i[0, 0]:
+        x = x + 1.0
+    if not n:
+        x = x + 2.0
+    if n > 3 and not (n > 4) and i[1, 1] < 100:
+        x = x + 4.0
+    if n > 30 or n == 4:
+        x = x + 8.0
+    y = x * 2.0 if n > 3 else x
+    o[:, :] = tx.where(not (x > 5.0), y, -1.0)
+
+
+def _results_of_branches(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    pair, same, number = {"x": a[:, :].load(), "k": 3}, 7, 1
+    if n > 3:
+        pair = {"x": pair["x"] + 1.0, "k": 3}
+        number = 5
+    else:
+        pair = {"x": pair["x"] - 1.0, "k": 3}
+        number = n
+    o[:, :] = pair["x"] + (number + pair["k"] + same).to(f32)
+
+
+def _least(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    low, high = min(n, 3, 9), max(n, i[0, 0], 2)
+    o[:, :] = a[:, :].load() + (low * 100 + high + min(3, 4)).to(f32)
+
+
+def _chained(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    x = i[:, :].load()
+    o[:, :] = ((-3 < x) & (x <= 4)).to(f32) + (1 < n < 5).to(f32) + (n + 3).to(f32)
+
+
+_TOTAL = np.zeros((4, 8), np.float32)
+_STATEMENTS: list[tuple[Callable[..., None], Any]] = [
+    (_unrolled, _TOTAL + (_X[:, 1] + _X[:, 4] + _X[:, 7])[:, None]),
+    (_steps, _TOTAL + (_X[:, 1] + _X[:, 3])[:, None] + 3),
+    (_spans, np.concatenate([_X[:, :4] - 1, _X[:, 4:] + 1], 1)),
+    (_structures, 4 * _X + 8 + 5),
+    (_carried_numbers, (1.5 * _X if _I[0, 2] < 3 else _TOTAL) + _I[0, 2] + 6),
+    (_known_conditions, (_X + 3) * 2 - 1),
+    (_elements, np.where((y := _X + (_I[0, 0] != 0) + 12) <= 5, 2 * y, -1)),
+    (_results_of_branches, _X + 1 + 5 + 3 + 7),
+    (_least, _X + 300 + max(4, _I[0, 0], 2) + 3),
+    (_chained, ((_I > -3) & (_I <= 4)) + 1.0 + 7),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), _STATEMENTS, ids=lambda each: getattr(each, "__name__", "")[1:])
+def test_control_flow(function: Callable[..., None], expected: Any) -> None:
+    assert np.array_equal(_run(function), expected.astype(np.float32))
