@@ -134,7 +134,7 @@ class Tile(Elements):
         try:
             if self.is_constant:
                 number = self._node.operands[0]
-                op = ZeroOp(self.type) if number == 0 and not isinstance(number, Scalar) else None
+                op = ZeroOp(self.type) if not isinstance(number, Scalar) and number == 0 else None
                 op = SplatOp(self.constant.value, self.type) if op is None else op
                 value: SSAValue = self.trace(op).results[0]
             else:

@@ -226,3 +226,137 @@ _STATEMENTS: list[tuple[Callable[..., None], Any]] = [
 @pytest.mark.parametrize(("function", "expected"), _STATEMENTS, ids=lambda each: getattr(each, "__name__", "")[1:])
 def test_control_flow(function: Callable[..., None], expected: Any) -> None:
     assert np.array_equal(_run(function), expected.astype(np.float32))
+
+
+# Places, tiles and memory
+
+
+def _ellipsis(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    o[..., 0:4] = a[..., 4:8]
+    o[1:4, 4:8] = a[1:4, ...].load()[..., 0:4]
+    o[0, ...] = a[0, :].load() * 2.0
+
+
+def _steps_of_slices(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    x = a[:, 1:8:2].load()
+    o[:, 0:4], o[:, 4:8] = x, a[:, :].load()[:, ::2]
+    o[0:1, 0:4] = x[3:4, :] + x[1, :][None, :]
+
+
+def _rows_by_number(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    k = n.to(index)
+    o[n - 1, :], o[0, :], o[1:3, :] = a[0, :], a[n - 2, :].load() + a[1, n].load(), a[k - 3 : k - 1, :]
+
+
+def _gathers(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    back = (3 - tx.indices(0, 4)).to(i32)
+    o[:, :] = a[back, :]
+    o[:, 0:4] = a[back[:, None] // 2, tx.tile(1, 4)]
+
+
+def _scatters(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    o[:, 7 - tx.indices(0, 8)] = a[:, :].load()
+
+
+def _moved_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    s = tx.tile(n, 4)
+    o[:, s] = a[:, s - 4]
+    o[:, s - 4] = a[:, s - 2 + 4 - 2].load() + (s.end - s.start).to(f32)
+    half = s // 2
+    o[0, half] = half.index.to(f32)
+    every_other = tx.tile(0, 3) * 2
+    o[1, every_other] = every_other.index.to(f32)
+
+
+def _open_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    s = tx.tile(n, 4, end=n + 3)
+    x = a[:, s].load(pad=50.0)
+    o[:, 4:8] = x
+    o[:, 0:4] = tx.where(s.inside[None, :], x, -1.0)
+    o[0, 0:1] = tx.full(f32, s.end.to(f32), 1)
+
+
+def _shapes(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    x = a[:, :].load().reshape(8, 4).T + a[:, :].transpose(1, 0).load().reshape(4, 8)
+    o[:, :] = x + x[:, None, :].sum(1).reshape(4, 8) + x.max(0) + x.min(1) + x[0:1, :].broadcast(4, 8)
+
+
+def _folds(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    x = a[:, :].load()
+    o[:, 0:4] = tx.concat((x[:, 0:2], x[:, 6:8]), 1)
+    o[:, 4:8] = tx.scan(x, -1)[0][:, 0:4] + x.argmax(1).to(f32)
+
+
+def _shared(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    x = tx.shared(a[:, :])
+    x[1:3, :] = x[0:2, :].load() + 1.0
+    x[:, 0:4] += 2.0
+    x += a[:, :]
+    y = tx.shared(f32, 8, 4)
+    y[:, :] = x.T
+    o[:, :] = y.T.load() - (tx.indices(0, 4, 8) > 2).to(f32)
+
+
+def _reduced_into_memory(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    o[:, :] = 1.0
+    tx.store(a[:, :].load(), o[:, :], reduce="add")
+    o[0, 0] = n.to(f32)
+    o[0, 1:3] = 3
+    o[1, 0:2] = float("inf")
+    o[3, n] = o[0, 0] + i[0, 0].load().to(f32)
+
+
+def _combined(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    before = tx.atomic(i[:, 0:4], "add", 2)
+    element = tx.atomic(i[0, 4], "max", 100)
+    tx.atomic(i[1, 4], "exch", i[1, 5], order="acquire", scope="cta")
+    swapped = tx.atomic(i[2, 4], "cas", 7, expected=i[2, 4])
+    o[:, :] = i[:, :].load().to(f32)
+    o[:, 0:4] += before.to(f32) + element.to(f32) + swapped.to(f32)
+
+
+def _shared_then() -> Any:
+    x = _X.copy()
+    x[1:3] = x[0:2] + 1
+    x[:, :4] += 2
+    return x + _X - (np.arange(4) > 2)[:, None]
+
+
+def _shapes_then() -> Any:
+    x = _X.reshape(8, 4).T + _X.T.reshape(4, 8)
+    return x + x + x.max(0) + x.min(1)[:, None] + x[:1]
+
+
+def _changed(*changes: tuple[Any, Any]) -> Any:
+    found = _X.copy()
+    for place, value in changes:
+        found[place] = value
+    return found
+
+
+_combined_then = _I.copy()
+_combined_then[:, :4] += 2
+_combined_then[0, 4], _combined_then[1, 4], _combined_then[2, 4] = max(100, _I[0, 4]), _I[1, 5], 7
+_combined_then[:, :4] += _I[:, :4] + _I[0, 4] + _I[2, 4]
+_MEMORY: list[tuple[Callable[..., None], Any]] = [
+    (_ellipsis, _changed((np.s_[:, :4], _X[:, 4:]), (np.s_[1:, 4:], _X[1:, :4]), (0, 2 * _X[0]))),
+    (_steps_of_slices, _changed((np.s_[:, :4], _X[:, 1::2]), (np.s_[:, 4:], _X[:, ::2]),
+                                (np.s_[0, :4], _X[3, 1::2] + _X[1, 1::2]))),
+    (_rows_by_number, np.stack([_X[2] + _X[1, 4], _X[1], _X[2], _X[0]])),
+    (_gathers, _changed((np.s_[:], _X[::-1]), (np.s_[:, :4], _X[[1, 1, 0, 0], 1:5]))),
+    (_scatters, _X[:, ::-1]),
+    (_moved_spans, _changed((np.s_[:, 4:], _X[:, :4]), (np.s_[:, :4], _X[:, 4:] + 4), (np.s_[0, 2:4], (2, 3)),
+                            (np.s_[1, 0:5:2], (0, 2, 4)))),
+    (_open_spans, _changed((np.s_[:, 7], 50), (np.s_[:, 0:3], _X[:, 4:7]), (np.s_[:, 3], -1), (np.s_[0, 0], 7))),
+    (_shapes, _shapes_then()),
+    (_folds, np.concatenate([_X[:, :2], _X[:, 6:], np.cumsum(_X, 1)[:, :4] + _X.argmax(1)[:, None]], 1)),
+    (_shared, _shared_then()),
+    (_reduced_into_memory, _changed((np.s_[:], _X + 1), ((0, 0), 4), (np.s_[0, 1:3], 3), (np.s_[1, 0:2], np.inf),
+                                    ((3, 4), 4 + _I[0, 0]))),
+    (_combined, _combined_then),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "expected"), _MEMORY, ids=lambda each: getattr(each, "__name__", "")[1:])
+def test_places_and_memory(function: Callable[..., None], expected: Any) -> None:
+    assert np.allclose(_run(function), expected.astype(np.float32), rtol=1e-6, atol=1e-6)
