@@ -191,8 +191,7 @@ def _wrapped(trace: Trace, value: SSAValue, like: Any) -> Any:
     if isinstance(value.type, TileType):
         return Tile.of(value)
     dtype = like.dtype if isinstance(like, Scalar) else dtype_of(value.type)
-    natural = like.natural if isinstance(like, Scalar) else False
-    return Scalar(trace, value, dtype, natural=natural and False)
+    return Scalar(trace, value, dtype)
 
 
 def pack(names: tuple[str, ...], values: dict[str, Any]) -> tuple[Any, ...]:

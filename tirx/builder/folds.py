@@ -51,7 +51,7 @@ def map_tiles(function: Callable[..., Any], *tiles: Tile, shape: Sequence[int] |
     >>> [op.name for op in axpy.module.walk() if op.name == "tirx.map"]
     ['tirx.map']
     """
-    trace, given = current(), [tile.read() for tile in tiles]
+    trace, given = current(), _read(tiles)
     extents = common_shape("map", given) if given else tuple(shape or ())
     values = [tile.ssa() for tile in given]
     dtypes = [dtype_of(TileType.of(value).element_type) for value in values]
@@ -61,8 +61,15 @@ def map_tiles(function: Callable[..., Any], *tiles: Tile, shape: Sequence[int] |
     return made[0] if len(made) == 1 else tuple(made)
 
 
+def _read(tiles: Sequence[Any]) -> list[Tile]:
+    """The tiles in registers. Raises BuildError for anything else."""
+    if (other := next((each for each in tiles if not isinstance(each, Tile)), None)) is not None:
+        raise BuildError(f"expected a tile, found {other!r}")
+    return [tile.read() for tile in tiles]
+
+
 def _folded(tiles: Tile | tuple[Tile, ...]) -> tuple[list[Tile], list[SSAValue], list[DType]]:
-    given = [tile.read() for tile in (tiles if isinstance(tiles, tuple) else (tiles,))]
+    given = _read(tiles if isinstance(tiles, tuple) else (tiles,))
     return given, [tile.ssa() for tile in given], [dtype_of(TileType.of(tile.ssa()).element_type) for tile in given]
 
 
@@ -152,7 +159,7 @@ def concat(tiles: Sequence[Tile], dim: int) -> Tile:
     >>> _ = kernel.module
     a tile f32[4, 32]
     """
-    trace, values = current(), [tile.read().ssa() for tile in tiles]
+    trace, values = current(), [tile.ssa() for tile in _read(tiles)]
     types_ = [TileType.of(value) for value in values]
     shape = list(types_[0].dims)
     shape[dim] = sum(type_.dims[dim] for type_ in types_)

@@ -310,6 +310,8 @@ def _turned(tile: Memory) -> SSAValue:
 
 
 def _matmul(x: Tile, y: Any) -> Product:
+    if isinstance(y, Tile) and not len(x.shape) == len(y.shape) > 1:
+        raise BuildError(f"expected matrices as operands of a product, found {x!r} and {y!r}")
     if isinstance(y, Transposed):
         second = y.memory_tile.op_value
     elif isinstance(y, View):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 import tirx as tx
@@ -71,6 +74,58 @@ _SAID = [
     ("f32[-1, 2]", "expected positive extents, or None, found f32[-1, 2]"),
     ('f32[None].tile("register")', "expected the extents of a tile as integers, found f32[None]"),
     ('f32[4].tile("cache")', "expected a memory of global, shared, tensor, register, accumulator, found 'cache'"),
+    (
+        "for k in tx.range(3):\n    if n > k:\n        break",
+        "expected a loop of the kernel without break, found one with it; carry a condition in a while",
+    ),
+    (
+        "for k in [1, 2]:\n    if n > k:\n        break",
+        "expected a condition of Python around break, found one that the kernel computes",
+    ),
+    ("tx.full(f32, 1.0, 0)", "expected positive extents of a tile, found 0"),
+    ("tx.indices(2, 4, 4)", "expected a dimension of 2, found 2"),
+    ("a[0, 0, 0]", "expected at most 2 places, found 3"),
+    ("a[:, :].load()[0, 0, 0]", "expected at most 2 slices of a tile f32[64, 64], found 3"),
+    ("tx.tile(1.5, 4)", "expected an integer, found 1.5"),
+    ("a[:, :].load().sum(2)", "expected a dimension of 2, found 2"),
+    (
+        "np.exp(n)",
+        "expected a function of tirx on a scalar i32, found numpy's exp; tx.exp or an operator computes in the kernel",
+    ),
+    ("a[5:3, :]", "expected a slice within 64 elements, found 5:3"),
+    (
+        "a[:, 0:n]",
+        "expected a slice whose extent is a number, such as i : i + 64, found one that the kernel computes; "
+        "tx.tile(start, 64, end=stop) has the elements up to an end",
+    ),
+    ("tx.map(lambda p: p, 3)", "expected a tile, found 3"),
+    (
+        "a[:, :].load() @ b[:, :].load()[0, :]",
+        "expected matrices as operands of a product, found a tile f32[64, 64] and a tile f32[64]",
+    ),
+    (
+        "tx.exp(a[:, :]) if a[:, :].load() > 0.0 else b",
+        "expected a condition that is one truth, found a tile i1[64, 64]: use tx.where(condition, x, y) for each "
+        "element, or a reduction for all",
+    ),
+    (
+        "x = tx.zeros(f32, 4)\nfor _ in tx.range(n):\n    x = tx.zeros(f32, 5)",
+        "expected `x` to keep its type in a loop, found 4xf32 and 5xf32",
+    ),
+    (
+        "x = 1\nif n > 3:\n    x = 1.5",
+        "expected `x` with a type behind an if, found a number of Python; f32(1.5) gives it one",
+    ),
+    (
+        "x = tx.tile(0, 4)\nif n > 3:\n    x = tx.tile(4, 4)",
+        "expected tiles and scalars as results of an if, found a span in `x`; carry its start",
+    ),
+    ("x = 1\nif n > 3:\n    x = (1, 2)", "expected `x` to have one structure behind an if, found two"),
+    (
+        "x = 1\nfor _ in tx.range(n):\n    x = 0.5",
+        "expected `x` with a type in a loop, found a number of Python; f32(0.5) gives it one",
+    ),
+    ("if n > 3:\n    y = 1\ny + n", "expected `y` to be bound in front of the if, found it bound inside only"),
     ("assert n > 3", "expected a condition that Python knows for assert, found one of the kernel"),
     ('assert not a, "of an array"', "expected what `assert` says: of an array"),
     (
@@ -108,7 +163,8 @@ def test_errors_say(tmp_path: Path) -> None:
         f"def k{i}(a, b, n):\n    " + statement.replace("\n", "\n    ") for i, (statement, _) in enumerate(_SAID)
     ]
     path = tmp_path / "said_by_the_builder.py"
-    path.write_text("\n".join(["import tirx as tx", "from tirx import f16, f32, i32", *functions, ""]))
+    imports = ["import numpy as np", "import tirx as tx", "from tirx import f16, f32, i32"]
+    path.write_text("\n".join([*imports, *functions, ""]))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -136,3 +192,33 @@ def test_extents_that_the_launch_knows() -> None:
     said = "expected an extent that is a number, found `:` of one that the launch knows; use tx.tile\n"
     with pytest.raises(tx.BuildError, match=said):
         _ = rows.module
+
+
+def _one(a: Any) -> None:
+    a[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: tx.zeros(f32, 4), "expected a function that @tx.jit traces around, found none"),
+        (lambda: iter(tx.range(3)), "expected a loop of a function below @tx.jit or @tx.fn, without break, continue or "
+         "return, found another one; range() counts while the kernel is written"),
+        (lambda: tx.jit(cast(Any, "x"), threads=32)(_one).module,
+         "expected types of arguments such as f16[256, 64] or f32, found 'x'"),
+        (lambda: tx.jit(f32[4], f32, threads=32)(_one).module,
+         "expected types of the arguments a, found 2: f32[4], f32"),
+        (lambda: tx.jit(threads=32)(_one).ir(f32[4], f32[4]),
+         "expected types of the arguments a, found 2: f32[4], f32[4]"),
+        (lambda: tx.jit(f32[4], threads=32)(_one).ir(K=3), "expected a constant of none, found K"),
+        (lambda: tx.jit(f32[4], threads=cast(Any, "many"))(_one).module, "expected a number of threads, found 'many'"),
+        (lambda: tx.jit(threads=32)(_one).ir("x"), "expected an array or a number as an argument, found str"),
+        (lambda: tx.jit(threads=32)(_one).ir(np.zeros(4, np.complex64)),
+         "expected an element type of kernels, found complex64"),
+        (lambda: tx.jit(f32[4], threads=32)(eval("lambda a: None")).module,
+         "expected the source of <lambda> in a file, found none: its control flow is rewritten"),
+    ],
+)  # fmt: skip
+def test_errors_around_kernels_say(make: Callable[[], object], said: str) -> None:
+    with pytest.raises(tx.BuildError, match=f"(^|error: ){re.escape(said)}($|\n)"):
+        make()

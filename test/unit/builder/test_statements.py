@@ -1,5 +1,8 @@
 """Expressions and statements of kernels, as the tile level runs them, beside numpy and Python."""
 
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false
+# Kernels are Python in which numbers become scalars and tiles of the kernel.
+
 from __future__ import annotations
 
 import math
@@ -80,12 +83,15 @@ _EXPRESSIONS: dict[str, tuple[Callable[..., Any], Any]] = {
         (_I.astype(np.int64) << 30 >> 32) + (_U.astype(np.uint64) * _U >> np.uint64(44)).astype(np.int64),
     ),
     "comparisons": (
-        lambda x, i, u, n: (i < 0).to(i32) + 2 * (u >= 1 << 31).to(i32) + 4 * (x <= 0.25).to(i32) + 8 * (i == 1).to(i32),
+        lambda x, i, u, n: (
+            (i < 0).to(i32) + 2 * (u >= 1 << 31).to(i32) + 4 * (x <= 0.25).to(i32) + 8 * (i == 1).to(i32)
+        ),
         (_I < 0) + 2 * (_U >= 1 << 31) + 4 * (_X <= 0.25) + 8 * (_I == 1),
     ),
     "unequal": (lambda x, i, u, n: (i != 1) & (x > 0.0) | (u > 1 << 30), (_I != 1) & (_X > 0) | (_U > 1 << 30)),
     "where": (lambda x, i, u, n: tx.where(~(i > 0), x, 7.0), np.where(_I > 0, 7, _X)),
-    "integers of floats": (lambda x, i, u, n: x.to(i32) + tx.abs(x).to(tx.u32).to(i32), np.trunc(_X) + np.trunc(abs(_X))),
+    "integers of floats": (lambda x, i, u, n: x.to(i32) + tx.abs(x).to(tx.u32).to(i32),
+                           np.trunc(_X) + np.trunc(np.abs(_X))),
     "truths": (lambda x, i, u, n: (x.to(tx.i1).to(f32) + i.to(tx.i1).to(f32)) * 2.0, 2.0 * (_X != 0) + 2.0 * (_I != 0)),
     "formats": (lambda x, i, u, n: (x / 3.0).to(bf16).to(f16).to(f32), None),
     "narrow": (lambda x, i, u, n: (i * 30).to(i8).to(i32), (_I * 30).astype(np.int8)),
