@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, IntegerAttr, UnitAttr, i1, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
+from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, address
@@ -50,6 +50,20 @@ def _check_bytes(count: int) -> None:
 def _check_parity(parity: SSAValue) -> None:
     if (number := integer_of(parity)) not in (None, 0, 1):
         raise InstructionFormError(f"expected a parity of 0 or 1, found {number}")
+
+
+MULTICAST = "mbarrier.multicast::cluster::32b"
+"""What the target must have for operations on the mbarriers of several CTAs."""
+
+
+def _check_mask(mask: SSAValue | None, cluster: UnitAttr | None) -> None:
+    if mask is not None and cluster is None:
+        raise InstructionFormError("expected multicast_32b with cluster, found it without")
+
+
+def _multicast(reg: Names, mask: SSAValue | None) -> tuple[str, str]:
+    """The modifier and the operand of a mask of CTAs."""
+    return ("", "") if mask is None else (".multicast::cluster::32b", f", {reg(mask)}")
 
 
 def _space(cluster: UnitAttr | None) -> str:
@@ -109,7 +123,8 @@ class MbarrierArriveOp(PTXInstruction):
 
     `cluster`: the mbarrier may be that of another CTA, and what this thread did before is visible in the whole cluster.
     `remote`: the mbarrier may be that of another CTA, without this order; on an H200 it costs much less. `relaxed`: it
-    orders nothing.
+    orders nothing. `multicast_32b` (i32), with `cluster`: the mbarriers at the same place of the CTAs whose bits are
+    set.
 
     ```mlir
     ptx.mbarrier.arrive %bar, 2
@@ -127,12 +142,15 @@ class MbarrierArriveOp(PTXInstruction):
     cluster = opt_prop_def(UnitAttr)
     remote = opt_prop_def(UnitAttr)
     relaxed = opt_prop_def(UnitAttr)
+    multicast_32b = opt_operand_def(i32)
 
-    assembly_format = (
-        "$barrier (`,` $count^)? (`cluster` $cluster^)? (`remote` $remote^)? (`relaxed` $relaxed^)? attr-dict"
-    )
+    assembly_format = """
+    $barrier (`,` $count^)? (`cluster` $cluster^)? (`remote` $remote^)? (`relaxed` $relaxed^)?
+    (`multicast_32b` $multicast_32b^)? attr-dict
+    """
 
     def verify_(self) -> None:
+        _check_mask(self.multicast_32b, self.cluster)
         if self.remote is not None and (self.cluster is not None or self.relaxed is not None):
             raise InstructionFormError("expected remote without cluster and relaxed, found one of them")
         if self.count is not None:
@@ -141,10 +159,11 @@ class MbarrierArriveOp(PTXInstruction):
     def effects(self) -> Effects:
         return Effects(synchronization=MbarrierArrive(self.barrier, relaxed=self.relaxed is not None))
 
-    FORMS_NEED: ClassVar = ("mbarrier", "mbarrier.arrive.count", "mbarrier.cluster", "mbarrier.relaxed")
+    FORMS_NEED: ClassVar = ("mbarrier", "mbarrier.arrive.count", "mbarrier.cluster", "mbarrier.relaxed", MULTICAST)
 
     def features(self) -> tuple[str, ...]:
         return (
+            *(() if self.multicast_32b is None else (MULTICAST,)),
             "mbarrier" if self.count is None else "mbarrier.arrive.count",
             *(() if self.cluster is None and self.remote is None else ("mbarrier.cluster",)),
             *(() if self.relaxed is None else ("mbarrier.relaxed",)),
@@ -154,7 +173,8 @@ class MbarrierArriveOp(PTXInstruction):
         count = "" if self.count is None else f", {self.count.value.data}"
         order = _order(self.cluster, self.relaxed, "release")
         space = _space(self.cluster or self.remote)
-        return f"mbarrier.arrive{order}.{space}.b64 _, {address(reg, self.barrier)}{count}"
+        form, mask = _multicast(reg, self.multicast_32b)
+        return f"mbarrier.arrive{order}.{space}{form}.b64 _, {address(reg, self.barrier)}{count}{mask}"
 
 
 def _order(cluster: UnitAttr | None, relaxed: UnitAttr | None, default: str) -> str:
@@ -197,24 +217,31 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
 
 
 class _TxOp(PTXInstruction, abc.ABC):
-    """Changes the pending bytes of an mbarrier, without an arrival."""
+    """Changes the pending bytes of an mbarrier, without an arrival; `multicast_32b` as for `ptx.mbarrier.arrive`."""
 
     ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("mbarrier.expect_tx",)
+    FORMS_NEED: ClassVar = (MULTICAST,)
 
     barrier = operand_def(i32)
     bytes = prop_def(IntegerAttr[I32])
     cluster = opt_prop_def(UnitAttr)
+    multicast_32b = opt_operand_def(i32)
 
-    assembly_format = "$barrier `,` $bytes (`cluster` $cluster^)? attr-dict"
+    assembly_format = "$barrier `,` $bytes (`cluster` $cluster^)? (`multicast_32b` $multicast_32b^)? attr-dict"
+
+    def features(self) -> tuple[str, ...]:
+        return self.NEEDS if self.multicast_32b is None else (*self.NEEDS, MULTICAST)
 
     def verify_(self) -> None:
+        _check_mask(self.multicast_32b, self.cluster)
         _check_bytes(self.bytes.value.data)
 
     def emit(self, reg: Names) -> str:
         scope = "cta" if self.cluster is None else "cluster"
-        form = f"{self.name.removeprefix('ptx.')}.relaxed.{scope}.{_space(self.cluster)}.b64"
-        return f"{form} {address(reg, self.barrier)}, {self.bytes.value.data}"
+        form, mask = _multicast(reg, self.multicast_32b)
+        form = f"{self.name.removeprefix('ptx.')}.relaxed.{scope}.{_space(self.cluster)}{form}.b64"
+        return f"{form} {address(reg, self.barrier)}, {self.bytes.value.data}{mask}"
 
 
 @irdl_op_definition

@@ -60,8 +60,28 @@ def _check_coordinates(coordinates: Sequence[SSAValue], rows: UnitAttr | None, w
         raise InstructionFormError(f"expected 1 to {MAX_RANK} coordinates, found {len(coordinates)}")
 
 
-def _tensor(reg: Names, map_: SSAValue, coordinates: Sequence[SSAValue]) -> str:
-    return f"[{reg(map_)}, {vector(reg, coordinates)}]"
+def _tensor(reg: Names, map_: SSAValue, coordinates: Sequence[SSAValue], address: SSAValue | None) -> str:
+    return f"[{', '.join(map(reg, (map_, *(() if address is None else (address,)))))}, {vector(reg, coordinates)}]"
+
+
+def _overridden(address: SSAValue | None) -> str:
+    return "" if address is None else ".override::global_address"
+
+
+OVERRIDE = "cp.async.bulk.tensor.override"
+"""What the target must have for an address in place of that of the tensor map."""
+
+
+def _check_override(address: SSAValue | None, rows: UnitAttr | None) -> None:
+    if address is not None and rows is not None:
+        raise InstructionFormError("expected an address for a box, found it with four rows")
+
+
+def _boxes(
+    map_: SSAValue, coordinates: Sequence[SSAValue], rows: UnitAttr | None, address: SSAValue | None
+) -> tuple[TensorBox, ...]:
+    """Returns the box that is accessed; nothing where it is not one box of the tensor of the map."""
+    return (TensorBox(map_, tuple(coordinates)),) if rows is None and address is None else ()
 
 
 def _rank(coordinates: Sequence[SSAValue], rows: UnitAttr | None) -> int:
@@ -73,12 +93,14 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
     """Starts to copy a box of a tensor to shared memory; its bytes count on the mbarrier when they have arrived.
 
     `multicast` (i16) is the mask of the CTAs of the cluster that get the box, at the same offset, with the mbarrier at
-    the same offset. `cta_group` 2 lets the mbarrier be that of the other CTA of the pair. `gather4` reads four rows of
-    a matrix: the coordinates are the column and the rows.
+    the same offset; `multicast_32b` has a mask of 32 bits (i32). `at` is a global address (i64) for this copy in place
+    of that of the tensor map, so that one map serves tensors of one shape. `cta_group` 2 lets the mbarrier be that of
+    the other CTA of the pair. `gather4` reads four rows of a matrix: the coordinates are the column and the rows.
 
     ```mlir
     ptx.cp.async.bulk.tensor.load "shared::cta" %dst, %map[%x, %y], %bar
     ptx.cp.async.bulk.tensor.load "shared::cluster" %dst, %map[%x, %y], %bar multicast %mask cta_group 2 cache %policy
+    ptx.cp.async.bulk.tensor.load "shared::cta" %dst, %map[%x, %y] at %tensor, %bar
     ```
     See PTX ISA, "cp.async.bulk.tensor".
     """
@@ -91,6 +113,8 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
     coordinates = var_operand_def(i32)
     barrier = operand_def(i32)
     multicast = opt_operand_def(i16)
+    multicast_32b = opt_operand_def(i32)
+    address = opt_operand_def(i64)
     cache_policy = opt_operand_def(i64)
     space = prop_def(StringAttr)
     gather4 = opt_prop_def(UnitAttr)
@@ -98,8 +122,9 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = """
-    $space (`gather4` $gather4^)? $dst `,` $map `[` $coordinates `]` `,` $barrier (`multicast` $multicast^)?
-    (`cta_group` $cta_group^)? (`cache` $cache_policy^)? attr-dict
+    $space (`gather4` $gather4^)? $dst `,` $map `[` $coordinates `]` (`at` $address^)? `,` $barrier
+    (`multicast` $multicast^)? (`multicast_32b` $multicast_32b^)? (`cta_group` $cta_group^)? (`cache` $cache_policy^)?
+    attr-dict
     """
 
     def verify_(self) -> None:
@@ -107,11 +132,15 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
         _check_coordinates(self.coordinates, self.gather4, "gather")
         if self.cta_group is not None:
             expect_choice("cta_group", self.cta_group.value.data, CTA_GROUPS)
-        if self.multicast is not None and self.space.data != "shared::cluster":
+        masks = [mask for mask in (self.multicast, self.multicast_32b) if mask is not None]
+        if len(masks) > 1:
+            raise InstructionFormError("expected one mask of CTAs, of 16 or of 32 bits, found both")
+        _check_override(self.address, self.gather4)
+        if masks and self.space.data != "shared::cluster":
             raise InstructionFormError(f"expected space to be shared::cluster with multicast, found {self.space.data}")
 
     def effects(self) -> Effects:
-        box = () if self.gather4 is not None else (TensorBox(self.map, tuple(self.coordinates)),)
+        box = _boxes(self.map, self.coordinates, self.gather4, self.address)
         written = (Bytes(self.dst, LEAST_BYTES),)
         return Effects(MemoryAccess(AccessKind.BULK_LOAD, reads=box, writes=written, barrier=self.barrier))
 
@@ -119,6 +148,8 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
         *(need for needs in DESTINATIONS.values() for need in needs),
         *(f"cp.async.bulk.tensor.{space}.gather4" for space in DESTINATIONS),
         "cp.async.bulk.tensor.cta_group",
+        "cp.async.bulk.multicast::cluster::32b",
+        OVERRIDE,
     )
 
     def features(self) -> tuple[str, ...]:
@@ -127,7 +158,9 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
             features = (f"cp.async.bulk.tensor.{self.space.data}.gather4",)
         if self.cta_group is not None:
             features = (*features, "cp.async.bulk.tensor.cta_group")
-        return features
+        if self.multicast_32b is not None:
+            features = (*features, "cp.async.bulk.multicast::cluster::32b")
+        return features if self.address is None else (*features, OVERRIDE)
 
     def emit(self, reg: Names) -> str:
         mode = "tile" if self.gather4 is None else "tile::gather4"
@@ -135,18 +168,19 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
         modifiers.append("mbarrier::complete_tx::bytes")
         operands = [
             address(reg, self.dst),
-            _tensor(reg, self.map, self.coordinates),
+            _tensor(reg, self.map, self.coordinates, self.address),
             address(reg, self.barrier),
         ]
-        if self.multicast is not None:
-            modifiers.append("multicast::cluster")
-            operands.append(reg(self.multicast))
+        for mask, modifier in ((self.multicast, "multicast::cluster"), (self.multicast_32b, "multicast::cluster::32b")):
+            if mask is not None:
+                modifiers.append(modifier)
+                operands.append(reg(mask))
         if self.cta_group is not None:
             modifiers.append(f"cta_group::{self.cta_group.value.data}")
         if self.cache_policy is not None:
             modifiers.append("L2::cache_hint")
             operands.append(reg(self.cache_policy))
-        return f"cp.async.bulk.tensor.{'.'.join(modifiers)} {', '.join(operands)}"
+        return f"cp.async.bulk.tensor.{'.'.join(modifiers)}{_overridden(self.address)} {', '.join(operands)}"
 
 
 @irdl_op_definition
@@ -154,7 +188,7 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
     """Starts to copy a box from shared memory to a tensor, or to combine it with what is there (`reduce`).
 
     Complete after `ptx.cp.async.bulk.commit_group` and `wait_group`. `scatter4` writes four rows of a matrix: the
-    coordinates are the column and the rows.
+    coordinates are the column and the rows. `at` as for loads.
 
     ```mlir
     ptx.cp.async.bulk.tensor.store %map[%x, %y], %src
@@ -169,33 +203,37 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
     map = operand_def(i64)
     coordinates = var_operand_def(i32)
     src = operand_def(i32)
+    address = opt_operand_def(i64)
     cache_policy = opt_operand_def(i64)
     reduce = opt_prop_def(StringAttr)
     scatter4 = opt_prop_def(UnitAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = """
-    (`reduce` $reduce^)? (`scatter4` $scatter4^)? $map `[` $coordinates `]` `,` $src (`cache` $cache_policy^)? attr-dict
+    (`reduce` $reduce^)? (`scatter4` $scatter4^)? $map `[` $coordinates `]` (`at` $address^)? `,` $src
+    (`cache` $cache_policy^)? attr-dict
     """
 
     def verify_(self) -> None:
         _check_coordinates(self.coordinates, self.scatter4, "scatter")
+        _check_override(self.address, self.scatter4)
         if self.reduce is not None:
             expect_choice("reduce", self.reduce.data, REDUCTIONS)
             if self.scatter4 is not None:
                 raise InstructionFormError(f"expected reduce or scatter4, found both ({self.reduce.data})")
 
     def effects(self) -> Effects:
-        box = () if self.scatter4 is not None else (TensorBox(self.map, tuple(self.coordinates)),)
+        box = _boxes(self.map, self.coordinates, self.scatter4, self.address)
         return Effects(
             MemoryAccess(AccessKind.BULK_STORE, reads=(Bytes(self.src, LEAST_BYTES),)),
             outside=MemoryAccess(AccessKind.BULK_WRITE, reads=() if self.reduce is None else box, writes=box),
         )
 
-    FORMS_NEED: ClassVar = ("cp.async.bulk.tensor", "cp.async.bulk.tensor.scatter4")
+    FORMS_NEED: ClassVar = ("cp.async.bulk.tensor", "cp.async.bulk.tensor.scatter4", OVERRIDE)
 
     def features(self) -> tuple[str, ...]:
-        return ("cp.async.bulk.tensor" if self.scatter4 is None else "cp.async.bulk.tensor.scatter4",)
+        features = ("cp.async.bulk.tensor" if self.scatter4 is None else "cp.async.bulk.tensor.scatter4",)
+        return features if self.address is None else (*features, OVERRIDE)
 
     def emit(self, reg: Names) -> str:
         verb = "cp.async" if self.reduce is None else "cp.reduce.async"
@@ -204,30 +242,40 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
         cache = "" if self.cache_policy is None else ".L2::cache_hint"
         policy = "" if self.cache_policy is None else f", {reg(self.cache_policy)}"
         form = f"{_rank(self.coordinates, self.scatter4)}d.global.shared::cta{operation}.{mode}.bulk_group{cache}"
-        where = _tensor(reg, self.map, self.coordinates)
+        form += _overridden(self.address)
+        where = _tensor(reg, self.map, self.coordinates, self.address)
         return f"{verb}.bulk.tensor.{form} {where}, {address(reg, self.src)}{policy}"
 
 
 @irdl_op_definition
 class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
-    """Starts to bring a box of a tensor into the L2 cache. See PTX ISA, "cp.async.bulk.prefetch.tensor"."""
+    """Starts to bring a box of a tensor into the L2 cache; `at` as for loads.
+
+    See PTX ISA, "cp.async.bulk.prefetch.tensor".
+    """
 
     name = "ptx.cp.async.bulk.prefetch.tensor"
     ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("cp.async.bulk.tensor",)
+    FORMS_NEED: ClassVar = (OVERRIDE,)
 
     map = operand_def(i64)
     coordinates = var_operand_def(i32)
+    address = opt_operand_def(i64)
 
-    assembly_format = "$map `[` $coordinates `]` attr-dict"
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = "$map `[` $coordinates `]` (`at` $address^)? attr-dict"
+
+    def features(self) -> tuple[str, ...]:
+        return self.NEEDS if self.address is None else (*self.NEEDS, OVERRIDE)
 
     def verify_(self) -> None:
         _check_coordinates(self.coordinates, None, "prefetch")
 
     def emit(self, reg: Names) -> str:
-        form = f"{len(self.coordinates)}d.L2.global.tile"
-        return f"cp.async.bulk.prefetch.tensor.{form} {_tensor(reg, self.map, self.coordinates)}"
+        form = f"{len(self.coordinates)}d.L2.global.tile{_overridden(self.address)}"
+        return f"cp.async.bulk.prefetch.tensor.{form} {_tensor(reg, self.map, self.coordinates, self.address)}"
 
 
 @irdl_op_definition

@@ -62,6 +62,13 @@ ptx.entry @k2(d : u32, a : u64) target("sm_100a") {
 ptx.entry @k(d : u32, a : u64) target("sm_100a") {
   %d = ptx.ld.param @d : i32
   %a = ptx.ld.param @a : i64
+  %m = ptx.constant 3 : i16
+  // load masks: expected-error@+1 {{expected one mask of CTAs, of 16 or of 32 bits, found both}}
+  ptx.cp.async.bulk.tensor.load "shared::cluster" %d, %a[%d], %d multicast %m multicast_32b %d
+  // load elsewhere: expected-error@+1 {{expected an address for a box, found it with four rows}}
+  ptx.cp.async.bulk.tensor.load "shared::cta" gather4 %d, %a[%d, %d, %d, %d, %d] at %a, %d
+  // mask: expected-error@+1 {{expected multicast_32b with cluster, found it without}}
+  ptx.mbarrier.complete_tx %d, 16 multicast_32b %d
   // store rank: expected-error@+1 {{expected 1 to 5 coordinates, found 6}}
   ptx.cp.async.bulk.tensor.store %a[%d, %d, %d, %d, %d, %d], %d
   // store reduction: expected-error@+1 {{expected reduce to be one of add, min, max, inc, dec, and, or, xor, found mul}}

@@ -104,6 +104,11 @@ ptx.entry @relaxed() target("sm_90a") {
 // CHECK-NEXT:   ptx.cp.async.bulk.tensor.load "shared::cluster" %box, %map[%x, %x, %x, %x, %x], %bar cta_group 1
 // CHECK-NEXT:   ptx.cp.async.bulk.tensor.load "shared::cta" gather4 %box, %map[%x, %x, %x, %x, %x], %bar
 // CHECK-NEXT:   ptx.cp.async.bulk.prefetch.tensor %map[%x, %x]
+// CHECK-NEXT:   ptx.cp.async.bulk.tensor.load "shared::cluster" %box, %map[%x, %x] at %policy, %bar multicast_32b %x
+// CHECK-NEXT:   ptx.cp.async.bulk.prefetch.tensor %map[%x] at %policy
+// CHECK-NEXT:   ptx.cp.async.bulk.tensor.store %map[%x, %x] at %policy, %box
+// CHECK-NEXT:   ptx.mbarrier.arrive %bar, 2 cluster multicast_32b %x
+// CHECK-NEXT:   ptx.mbarrier.expect_tx %bar, 16 cluster multicast_32b %x
 // CHECK-NEXT:   ptx.cp.async.bulk.tensor.store %map[%x, %x], %box
 // CHECK-NEXT:   ptx.cp.async.bulk.tensor.store reduce "add" %map[%x, %x, %x], %box cache %policy
 // CHECK-NEXT:   ptx.cp.async.bulk.tensor.store scatter4 %map[%x, %x, %x, %x, %x], %box
@@ -128,6 +133,11 @@ ptx.entry @tma(map : b8[128] align 64, x : s32, policy : u64) target("sm_100a") 
   ptx.cp.async.bulk.tensor.load "shared::cluster" %box, %map[%x, %x, %x, %x, %x], %bar cta_group 1
   ptx.cp.async.bulk.tensor.load "shared::cta" gather4 %box, %map[%x, %x, %x, %x, %x], %bar
   ptx.cp.async.bulk.prefetch.tensor %map[%x, %x]
+  ptx.cp.async.bulk.tensor.load "shared::cluster" %box, %map[%x, %x] at %policy, %bar multicast_32b %x
+  ptx.cp.async.bulk.prefetch.tensor %map[%x] at %policy
+  ptx.cp.async.bulk.tensor.store %map[%x, %x] at %policy, %box
+  ptx.mbarrier.arrive %bar, 2 cluster multicast_32b %x
+  ptx.mbarrier.expect_tx %bar, 16 cluster multicast_32b %x
   ptx.cp.async.bulk.tensor.store %map[%x, %x], %box
   ptx.cp.async.bulk.tensor.store reduce "add" %map[%x, %x, %x], %box cache %policy
   ptx.cp.async.bulk.tensor.store scatter4 %map[%x, %x, %x, %x, %x], %box

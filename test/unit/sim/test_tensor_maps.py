@@ -191,6 +191,62 @@ def test_multicast(group: str, pair: bool, seed: int | None):
     assert np.array_equal(out, np.stack([tensor[1:5, :16]] * 2))
 
 
+def _rubin(text: str) -> str:
+    return text.replace(".version 9.0", ".version 9.4").replace("sm_100a", "sm_107a")
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_masks_of_32_ctas(seed: int | None):
+    """A copy for both CTAs, whose mbarriers rank 0 tells of the bytes, with an arrival each."""
+    expect = "mbarrier.expect_tx.relaxed.cluster.shared::cluster.multicast::cluster::32b.b64 [%r2], 256, %r9;"
+    arrive = "mbarrier.arrive.release.cluster.shared::cluster.multicast::cluster::32b.b64 _, [%r2], 1, %r9;"
+    text = _cluster_kernel("", pair=False).replace("multicast::cluster\n", "multicast::cluster::32b\n")
+    text = text.replace("[%r2], %h0;", f"[%r2], %r9;\n  @%p1 {arrive}").replace("@%p1 cp", f"@%p1 {expect}\n  @%p1 cp")
+    told = "mov.pred %p3, %p0; @%p3 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 256;"
+    text = _rubin(text.replace(told, "mov.b32 %r9, 3;"))
+    tensor = np.arange(16 * 32, dtype=np.int32).reshape(16, 32)
+    out = np.zeros((2, 4, 16), np.int32)
+    run(assembled(text), "k", 2, 32, [TensorMap(tensor, (16, 4)), out], cluster=2, seed=seed)
+    assert np.array_equal(out, np.stack([tensor[1:5, :16]] * 2))
+    with pytest.raises(SimError, match="expected .multicast::cluster::32b of mbarriers"):
+        run(text.replace("::32b.b64 _", "::16b.b64 _"), "k", 2, 32, [TensorMap(tensor, (16, 4)), out], cluster=2)
+    with pytest.raises(SimError, match="multicast::cluster::32b does not exist on sm_103a"):
+        run(text.replace("sm_107a", "sm_103a"), "k", 2, 32, [TensorMap(tensor, (16, 4)), out], cluster=2)
+
+
+_MOVED = (
+    """
+  ld.param.u64 %d5, [map]; ld.param.u64 %d8, [other];
+  fence.proxy.async.shared::cta; bar.sync 0;"""
+    + _LOAD.replace("bytes [", "bytes.override::global_address [").replace("[%d5, {", "[%d5, %d8, {")
+    + """
+  bar.sync 0; ld.param.u64 %d9, [moved];
+  @%p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.override::global_address [%d5, %d9, {0, 1}], [%r1];
+  @%p0 cp.async.bulk.prefetch.tensor.2d.L2.global.override::global_address [%d5, %d9, {0, 1}];
+  @%p0 cp.async.bulk.commit_group; @%p0 cp.async.bulk.wait_group 0;
+"""
+)
+
+
+def test_address_in_place_of_that_of_the_map():
+    """One map for tensors of one shape: a box comes from one of them, and goes to another."""
+    tensors = np.arange(3 * 8 * 32, dtype=np.int32).reshape(3, 8, 32)
+    out, other, moved = np.zeros((4, 16), np.int32), tensors[1].copy(), np.zeros((8, 32), np.int32)
+    text = assembled(_rubin(_kernel(_MOVED, ("map", "other", "moved", "out"))))
+    arguments = [TensorMap(tensors[0], (16, 4)), other, moved, out]
+    run(text, "k", 1, 32, arguments)
+    assert np.array_equal(out, tensors[1, 1:5, :16])
+    assert np.array_equal(moved[1:5, :16], tensors[1, 1:5, :16]) and moved.sum() == out.sum()
+    for old, new, message in (
+        ("global.mbarrier", "global.tile::gather4.mbarrier", "expected .tile with .override::global_address, found"),
+        ("sm_107a", "sm_103a", "override::global_address does not exist on sm_103a"),
+        ("[%d5, %d8, {", "[%d5, {", r"expected \[tensor map, address, {coordinates}\]"),
+        (".override::global_address [%r1]", " [%r1]", r"expected \[tensor map, {coordinates}\]"),
+    ):
+        with pytest.raises(SimError, match=message):
+            run(text.replace(old, new), "k", 1, 32, arguments)
+
+
 @pytest.mark.parametrize("seed", [None, 1])
 def test_mbarrier_of_the_peer(seed: int | None):
     """Each CTA loads for itself; the mbarrier of the even one hears of both."""

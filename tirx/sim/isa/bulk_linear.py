@@ -11,9 +11,9 @@ from tirx.sim.core.types import B64, U16, U32, Array, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.global_access import BULK
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.mbarriers import locate, use
+from tirx.sim.isa.mbarriers import locate, multicast, multicast_address, ranks_of, use
 from tirx.sim.memory import global_accesses
-from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_OFFSET_MASK
+from tirx.sim.memory.addresses import RANK_SHIFT
 from tirx.sim.memory.region import Region
 from tirx.sim.memory.tensor_copy import Runs
 from tirx.sim.program.code import Step
@@ -107,12 +107,12 @@ def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
     decoder.modifiers = decoder.modifiers[2:]
     decoder.need(_COMPLETE)
     ignores = 2 * (own and decoder.flag("ignore_oob"))
-    multicast = from_global and decoder.flag("multicast::cluster")
+    mask_type = multicast(decoder) if from_global else None
     hint = from_global and decoder.flag("L2::cache_hint")
-    decoder.finish(4 + ignores + multicast + hint)
+    decoder.finish(4 + ignores + (mask_type is not None) + hint)
     targets, sources = decoder.address(0).values, decoder.address(1, bits=64 if from_global else None).values
     sizes, barriers = decoder.source(2, U32), decoder.window_address(3 + ignores, True)
-    masks = decoder.source(4, U16) if multicast else None
+    masks = None if mask_type is None else decoder.source(4, mask_type)
     left_and_right = [decoder.source(3 + index, U32) for index in range(ignores)]
 
     def step(group: ThreadGroup, mask: Mask) -> None:
@@ -139,19 +139,6 @@ def _to_shared(decoder: Decoder, *, from_global: bool) -> Step:
         cta.launch.made_progress()
 
     return step
-
-
-def ranks_of(cta: Cta, chosen: int) -> list[int]:
-    """Returns the ranks of a multicast mask. Raises SimError for ranks that the cluster does not have."""
-    count = len(cta.cluster.ctas)
-    if chosen >> count or not chosen:
-        raise SimError(f"expected a mask of the {count} CTAs of the cluster, found {chosen:#x}")
-    return [rank for rank in range(count) if chosen >> rank & 1]
-
-
-def multicast_address(address: int, rank: int) -> int:
-    """The same offset in the shared memory of another CTA."""
-    return address & SHARED_OFFSET_MASK | rank << RANK_SHIFT
 
 
 def _targets(group: ThreadGroup, address: int, ranks: list[int]) -> list[tuple[Cta, int]]:

@@ -11,9 +11,10 @@ from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.types import B64, S32, TYPES, U16, Array, Binary, Mask
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.global_access import BULK, REDUCE
-from tirx.sim.isa.bulk_linear import copy_to_shared, issued, multicast_address, ranks_of, read_places
+from tirx.sim.isa.bulk_linear import copy_to_shared, issued, read_places
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.mbarriers import locate
+from tirx.sim.isa.mbarriers import locate, multicast, multicast_address, ranks_of
+from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.isa.tensor_maps import map_at
 from tirx.sim.memory import global_accesses
 from tirx.sim.memory.addresses import RANK_SHIFT
@@ -56,17 +57,21 @@ _OPERATIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """Operands that name a box: a tensor map, coordinates, and the offsets of im2col modes."""
+    """Operands that name a box: a tensor map, coordinates, the offsets of im2col modes, and an address of the tensor in
+    place of that of the map.
+    """
 
     rank: int
     mode: str
     maps: Source
     coordinates: Sequence[Source]
     info: Sequence[Source]
+    address: Source | None = None
     stores: bool = False
 
     def find(self, group: ThreadGroup, mask: Mask, lane: int) -> _Part:
-        tensor_map = map_at(group, lane, int(self.maps(group, mask)[lane]), self.rank, stores=self.stores)
+        moved = None if self.address is None else int(self.address(group, mask)[lane])
+        tensor_map = map_at(group, lane, int(self.maps(group, mask)[lane]), self.rank, moved, stores=self.stores)
         at, info = ([int(each(group, mask)[lane]) for each in values] for values in (self.coordinates, self.info))
         if self.mode in _ROWS:
             check_rows(tensor_map)
@@ -141,22 +146,35 @@ class _Part:
             store_box(self.tensor_map, self.at, data, combine)
 
 
-def _box(decoder: Decoder, rank: int, mode: str, which: int, info: int | None) -> _Box:
-    """`[tensor map, {coordinates}]`, and with `info` the operand that has the offsets of an im2col mode."""
+def _overrides(decoder: Decoder) -> bool:
+    """Takes the modifier of a copy with an address in place of that of the tensor map."""
+    if taken := decoder.flag("override::global_address"):
+        need_feature(decoder, "override::global_address")
+    return taken
+
+
+def _box(decoder: Decoder, rank: int, mode: str, which: int, info: int | None, overrides: bool) -> _Box:
+    """`[tensor map, {coordinates}]`, `[tensor map, address, {coordinates}]` for one that `overrides` the address of the
+    map, and with `info` the operand that has the offsets of an im2col mode.
+    """
     operand = decoder.operand(which)
-    if not isinstance(operand, Address) or len(operand.rest) != 1 or not isinstance(operand.rest[0], Vector):
-        raise decoder.error("expected [tensor map, {coordinates}]")
+    count = 1 + overrides
+    if not isinstance(operand, Address) or len(operand.rest) != count or not isinstance(operand.rest[-1], Vector):
+        raise decoder.error(f"expected [tensor map, {'address, ' * overrides}{{coordinates}}]")
+    if overrides and mode != "tile":
+        raise decoder.error(f"expected .tile with .override::global_address, found .{mode}")
     if mode in _ROWS and rank != 2:
         raise decoder.error(f"expected .2d with .{mode}, found .{rank}d")
     if mode.startswith("im2col") and rank < 3:
         raise decoder.error(f"expected .3d, .4d or .5d with .{mode}, found .{rank}d")
     maps = decoder.address(Address(operand.base, operand.offset), bits=64).values
     count = 5 if mode in _ROWS else rank
-    coordinates = [decoder.source(item, S32) for item in decoder.items(operand.rest[0], count)]
+    coordinates = [decoder.source(item, S32) for item in decoder.items(operand.rest[-1], count)]
+    address = decoder.source(operand.rest[0], B64) if overrides else None
     offsets: tuple[Operand, ...] = ()
     if info is not None:
         offsets = decoder.vector(info, rank - 2 if mode == "im2col" else 2)
-    return _Box(rank, mode, maps, coordinates, [decoder.source(item, U16) for item in offsets])
+    return _Box(rank, mode, maps, coordinates, [decoder.source(item, U16) for item in offsets], address)
 
 
 def _has_info(mode: str) -> bool:
@@ -169,9 +187,9 @@ def prefetch(decoder: Decoder) -> Step:
     decoder.need("L2")
     decoder.need("global")
     mode = decoder.take(*_LOAD_MODES) or "tile"
-    hint, has_info = decoder.flag("L2::cache_hint"), _has_info(mode)
+    hint, has_info, overrides = decoder.flag("L2::cache_hint"), _has_info(mode), _overrides(decoder)
     decoder.finish(1 + has_info + hint)
-    box = _box(decoder, rank, mode, 0, 1 if has_info else None)
+    box = _box(decoder, rank, mode, 0, 1 if has_info else None, overrides)
     _policy(decoder, 1 + has_info, hint)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
@@ -204,14 +222,15 @@ def _load(decoder: Decoder, rank: int, space: str) -> Step:
     decoder.need("global")
     mode = decoder.take(*_LOAD_MODES) or "tile"
     decoder.need(_COMPLETE)
-    multicast = space == "shared::cluster" and decoder.flag("multicast::cluster")
+    mask_type = multicast(decoder) if space == "shared::cluster" else None
     cta_group = decoder.take("cta_group::1", "cta_group::2")
-    hint, has_info = decoder.flag("L2::cache_hint"), _has_info(mode)
-    decoder.finish(3 + has_info + multicast + hint)
+    hint, has_info, is_masked = decoder.flag("L2::cache_hint"), _has_info(mode), mask_type is not None
+    overrides = _overrides(decoder)
+    decoder.finish(3 + has_info + is_masked + hint)
     targets, barriers = decoder.address(0).values, decoder.window_address(2, True)
-    box = _box(decoder, rank, mode, 1, 3 if has_info else None)
-    chosen = decoder.source(3 + has_info, U16) if multicast else None
-    _policy(decoder, 3 + has_info + multicast, hint)
+    box = _box(decoder, rank, mode, 1, 3 if has_info else None, overrides)
+    chosen = None if mask_type is None else decoder.source(3 + has_info, mask_type)
+    _policy(decoder, 3 + has_info + is_masked, hint)
     in_pair, is_own = cta_group == "cta_group::2", space == "shared::cta"
 
     def step(group: ThreadGroup, mask: Mask) -> None:
@@ -287,9 +306,9 @@ def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str |
     decoder.need("shared::cta")
     mode = decoder.take(*modes) or "tile"
     decoder.need("bulk_group")
-    hint = decoder.flag("L2::cache_hint")
+    hint, overrides = decoder.flag("L2::cache_hint"), _overrides(decoder)
     decoder.finish(2 + hint)
-    box = replace(_box(decoder, rank, mode, 0, None), stores=True)
+    box = replace(_box(decoder, rank, mode, 0, None, overrides), stores=True)
     sources = decoder.address(1).values
     _policy(decoder, 2, hint)
 

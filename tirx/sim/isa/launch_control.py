@@ -12,9 +12,9 @@ import numpy as np
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B128, PRED, U32, Array, Mask
 from tirx.sim.errors import SimError
-from tirx.sim.isa.bulk_linear import copy_to_shared, multicast_address
+from tirx.sim.isa.bulk_linear import copy_to_shared
 from tirx.sim.isa.decoder import Decoder
-from tirx.sim.isa.mbarriers import locate
+from tirx.sim.isa.mbarriers import locate, multicast_address
 from tirx.sim.isa.registry import instruction
 from tirx.sim.memory.addresses import RANK_SHIFT
 from tirx.sim.program.code import Step

@@ -8,14 +8,15 @@ import numpy as np
 
 from tirx.sim.core.cta import Cta, ThreadGroup
 from tirx.sim.core.mbarrier import Mbarrier
-from tirx.sim.core.types import B64, PRED, U32, Array, Mask
+from tirx.sim.core.types import B64, PRED, U16, U32, Array, Mask, PtxType
 from tirx.sim.core.wait import Outcome, Wait
 from tirx.sim.errors import SimError
 from tirx.sim.hazards.global_access import Scope
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
+from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_OFFSET_MASK
-from tirx.sim.program.code import Step
+from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address
 
 _SHARED = ("shared", "shared::cta", "shared::cluster")
@@ -36,6 +37,28 @@ def locate(group: ThreadGroup, address: int) -> tuple[Cta, int]:
     if rank >= len(ctas):
         raise SimError(f"shared address {address:#x} is of CTA {rank}, but the cluster has {len(ctas)} CTAs")
     return ctas[rank], offset
+
+
+def multicast(decoder: Decoder) -> PtxType | None:
+    """Takes the modifier of a multicast to CTAs of the cluster. Returns the type of its mask, None without one."""
+    taken = decoder.take("multicast::cluster", "multicast::cluster::16b", "multicast::cluster::32b")
+    if taken == "multicast::cluster::32b":
+        need_feature(decoder, taken)
+        return U32
+    return U16 if taken else None
+
+
+def ranks_of(cta: Cta, chosen: int) -> list[int]:
+    """Returns the ranks of a multicast mask. Raises SimError for ranks that the cluster does not have."""
+    count = len(cta.cluster.ctas)
+    if chosen >> count or not chosen:
+        raise SimError(f"expected a mask of the {count} CTAs of the cluster, found {chosen:#x}")
+    return [rank for rank in range(count) if chosen >> rank & 1]
+
+
+def multicast_address(address: int, rank: int) -> int:
+    """The same offset in the shared memory of another CTA."""
+    return address & SHARED_OFFSET_MASK | rank << RANK_SHIFT
 
 
 def use(group: ThreadGroup, address: int, thread: int, *, asynchronous: bool = False) -> Mbarrier:
@@ -87,16 +110,33 @@ def _inval(decoder: Decoder, operation: str) -> Step:
     return step
 
 
+def _takes_mask(decoder: Decoder) -> bool:
+    """Returns True for an operation on the mbarriers of several CTAs, whose modifier it takes."""
+    if (taken := multicast(decoder)) not in (None, U32):
+        raise decoder.error("expected .multicast::cluster::32b of mbarriers")
+    return taken is not None
+
+
+def _everywhere(group: ThreadGroup, address: int, ctas: Source | None, mask: Mask, lane: int) -> list[int]:
+    """The address, or those at the same place of the CTAs that the mask of a lane names."""
+    if ctas is None:
+        return [address]
+    return [multicast_address(address, rank) for rank in ranks_of(group.cta, int(ctas(group, mask)[lane]))]
+
+
 def _transactions(decoder: Decoder, operation: str) -> Step:
     decoder.drop(_ORDERS | frozenset(("relaxed",)))
-    explicit = _end(decoder, 2)
+    is_of_many = _takes_mask(decoder)
+    explicit = _end(decoder, 2 + is_of_many)
     addresses, sizes = decoder.window_address(0, explicit), decoder.source(1, U32)
+    ctas = decoder.source(2, U32) if is_of_many else None
     sign = 1 if operation == "expect_tx" else -1
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         where, size = addresses(group, mask), sizes(group, mask)
         for lane in np.flatnonzero(mask).tolist():
-            use(group, int(where[lane]), group.thread(lane)).expect(sign * int(size[lane]))
+            for address in _everywhere(group, int(where[lane]), ctas, mask, lane):
+                use(group, address, group.thread(lane)).expect(sign * int(size[lane]))
         group.cta.launch.made_progress()
 
     return step
@@ -109,13 +149,16 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
     relaxed = decoder.flag("relaxed")
     scope = Scope.CLUSTER if "cluster" in decoder.modifiers else Scope.CTA
     decoder.drop(_ORDERS)
+    is_of_many = _takes_mask(decoder)
     has_state = not (decoder.operands and isinstance(decoder.operands[0], Address))
     first = 1 if has_state else 0
     counts = (first + 2,) if expects or no_complete else (first + 1, first + 2)
-    explicit = _end(decoder, *counts)
+    explicit = _end(decoder, *(count + is_of_many for count in counts))
     put = decoder.destination(0, B64) if has_state else None
     addresses = decoder.window_address(first, explicit)
-    amounts = decoder.source(first + 1, U32) if len(decoder.operands) > first + 1 else None
+    last = len(decoder.operands) - is_of_many
+    amounts = decoder.source(first + 1, U32) if last > first + 1 else None
+    ctas = decoder.source(last, U32) if is_of_many else None
     drops = operation == "arrive_drop"
 
     def step(group: ThreadGroup, mask: Mask) -> None:
@@ -124,22 +167,22 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
         states = np.zeros(len(mask), np.uint64)
         monitor = group.cta.monitor
         for lane in np.flatnonzero(mask).tolist():
-            thread = group.thread(lane)
-            barrier = use(group, int(where[lane]), thread)
-            states[lane] = barrier.phase | barrier.pending << _PENDING_SHIFT
+            thread, count = group.thread(lane), 1 if expects else int(amount[lane])
             threads = np.array([thread])
-            if relaxed:
-                snapshot = monitor.relaxed(threads)
-            elif locate(group, int(where[lane]))[0] is not group.cta:
-                snapshot = monitor.release_far(threads, scope)
-            else:
-                snapshot = monitor.release(threads)
-            if expects:
-                barrier.transactions += int(amount[lane])
-            count = 1 if expects else int(amount[lane])
-            if no_complete and count >= barrier.pending:
-                raise SimError(f"mbarrier.arrive.noComplete of {count} completes the phase: {barrier.describe()}")
-            (barrier.drop if drops else barrier.arrive)(count, snapshot)
+            for address in _everywhere(group, int(where[lane]), ctas, mask, lane):
+                barrier = use(group, address, thread)
+                states[lane] = barrier.phase | barrier.pending << _PENDING_SHIFT
+                if relaxed:
+                    snapshot = monitor.relaxed(threads)
+                elif locate(group, address)[0] is not group.cta:
+                    snapshot = monitor.release_far(threads, scope)
+                else:
+                    snapshot = monitor.release(threads)
+                if expects:
+                    barrier.transactions += int(amount[lane])
+                if no_complete and count >= barrier.pending:
+                    raise SimError(f"mbarrier.arrive.noComplete of {count} completes the phase: {barrier.describe()}")
+                (barrier.drop if drops else barrier.arrive)(count, snapshot)
         group.cta.launch.made_progress()
         if put is not None:
             put(group, mask, states)

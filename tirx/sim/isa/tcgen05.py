@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.types import B32, B64, U16, U32, Mask
+from tirx.sim.core.types import B32, B64, U32, Mask
 from tirx.sim.core.wait import Outcome, Wait
-from tirx.sim.isa.bulk_linear import multicast_address, ranks_of
 from tirx.sim.isa.decoder import Decoder, single, uniform
-from tirx.sim.isa.mbarriers import use
+from tirx.sim.isa.mbarriers import multicast, multicast_address, ranks_of, use
 from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.tcgen05_common import cta_group, value_of, warp_wide
 from tirx.sim.isa.tcgen05_mma import decode_mma
@@ -115,14 +114,11 @@ def _commit(decoder: Decoder, operation: str) -> Step:
     if reads_a:
         need_feature(decoder, "tcgen05.commit.sync_restrict")
     explicit = decoder.flag("shared::cluster")
-    multicast = decoder.take("multicast::cluster", "multicast::cluster::16b", "multicast::cluster::32b")
-    is_of_many = multicast == "multicast::cluster::32b"
-    if is_of_many:
-        need_feature(decoder, "tcgen05.commit.multicast::cluster::32b")
+    mask_type = multicast(decoder)
     decoder.type(B64)
-    decoder.finish(2 if multicast else 1)
+    decoder.finish(1 if mask_type is None else 2)
     addresses = decoder.window_address(0, explicit)
-    ctas = decoder.source(1, U32 if is_of_many else U16, wide=True) if multicast else None
+    ctas = None if mask_type is None else decoder.source(1, mask_type, wide=True)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, "tcgen05.commit")

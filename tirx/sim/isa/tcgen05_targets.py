@@ -1,4 +1,4 @@
-"""Targets of tcgen05 and of its forms ("Target ISA Notes" of the instructions in section 9.7.16 of the PTX ISA)."""
+"""Targets of tcgen05, of its forms and of what is new in PTX ISA 9.4 ("Target ISA Notes" of the instructions)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "tcgen05.kind::ti16": _RUBIN,
     "tcgen05.collector::b": _RUBIN,
     "tcgen05.commit.sync_restrict": _RUBIN,
-    "tcgen05.commit.multicast::cluster::32b": _RUBIN,
+    "multicast::cluster::32b": _RUBIN,
+    "override::global_address": _RUBIN,
     "tcgen05.scale_vec::1X": _ARCHITECTURES,
     "tcgen05.scale_vec::2X": _ARCHITECTURES,
     "tcgen05.kind::mxf4nvf4.scale_vec::2X": _ARCHITECTURES,

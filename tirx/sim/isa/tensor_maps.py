@@ -27,8 +27,13 @@ _SPACES = {"global": "global", "shared::cta": "shared", None: "generic"}
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
-def map_at(group: ThreadGroup, lane: int, address: int, rank: int, *, stores: bool = False) -> TensorMap:
-    """The tensor map of `rank` dimensions at a generic address, as the tensormap proxy sees it for a copy of a lane."""
+def map_at(
+    group: ThreadGroup, lane: int, address: int, rank: int, moved: int | None = None, *, stores: bool = False
+) -> TensorMap:
+    """The tensor map of `rank` dimensions at a generic address, as the tensormap proxy sees it for a copy of a lane.
+
+    `moved`: the global address of the tensor for this copy, in place of that of the map.
+    """
     launch = group.cta.launch
     space, offset = SPACES.get(address >> WINDOW_SHIFT), address & OFFSET_MASK
     if space not in ("param", "const", "global"):
@@ -44,6 +49,9 @@ def map_at(group: ThreadGroup, lane: int, address: int, rank: int, *, stores: bo
         if launch.checks:
             launch.tensor_maps.check_visible(group.cta.linear_index, address, raw)
         global_accesses.map_read(group, lane, address, raw, stores=stores)
+    if moved is not None:
+        raw = raw.copy()
+        _set(raw, "global_address", None, moved)
     found = launch.tensor_maps.find(raw)
     if found.rank != rank:
         raise SimError(f"expected a tensor map of {rank} dimensions, found one of {found.rank}")

@@ -180,6 +180,7 @@ def _barriers() -> Iterator[PTXInstruction]:
     for cluster, relaxed in product(FLAG, FLAG):
         yield ptx.MbarrierArriveOp(WORD, cluster=cluster, relaxed=relaxed)
         yield ptx.MbarrierArriveOp(WORD, 3, cluster=cluster, relaxed=relaxed)
+        yield ptx.MbarrierArriveOp(WORD, 3, cluster=cluster, relaxed=relaxed, multicast_32b=OTHER)
         yield ptx.MbarrierTestWaitParityOp(WORD, OTHER, cluster=cluster, relaxed=relaxed)
         yield ptx.MbarrierWaitParityOp(WORD, OTHER, cluster=cluster, relaxed=relaxed)
         yield ptx.MbarrierWaitParityOp(WORD, OTHER, cluster=cluster, relaxed=relaxed, hint=1000)
@@ -189,6 +190,8 @@ def _barriers() -> Iterator[PTXInstruction]:
         yield ptx.MbarrierArriveExpectTxOp(WORD, 32768, remote=cluster)
         yield ptx.MbarrierExpectTxOp(WORD, 32768, cluster=cluster)
         yield ptx.MbarrierCompleteTxOp(WORD, 32768, cluster=cluster)
+        yield ptx.MbarrierExpectTxOp(WORD, 32768, cluster=cluster, multicast_32b=OTHER)
+        yield ptx.MbarrierCompleteTxOp(WORD, 32768, cluster=cluster, multicast_32b=OTHER)
         yield ptx.BarrierClusterWaitOp(aligned=cluster)
     yield ptx.BarSyncOp(0)
     yield ptx.BarSyncOp(15, 32)
@@ -242,12 +245,20 @@ def _tensor_copies() -> Iterator[PTXInstruction]:
             cta_group=group,
             cache_policy=policy,
         )
+    for space, gather, masks, group, policy in product(
+        tma.DESTINATIONS, FLAG, ({}, {"multicast": MASK}, {"multicast_32b": OTHER}), (None, 2), (None, WIDE)
+    ):
+        form = {"space": space, "gather4": gather, "cta_group": group, "cache_policy": policy}
+        yield ptx.CpAsyncBulkTensorLoadOp(WORD, WIDE, _words(5 if gather else 2), OTHER, address=WIDE, **form, **masks)
+    yield ptx.CpAsyncBulkTensorLoadOp(WORD, WIDE, _words(2), OTHER, space="shared::cluster", multicast_32b=OTHER)
     for rank in range(1, 7):
-        yield ptx.CpAsyncBulkPrefetchTensorOp(WIDE, _words(rank))
-        for reduce, scatter, policy in product((None, *tma.REDUCTIONS, "mul"), FLAG, (None, WIDE)):
-            yield ptx.CpAsyncBulkTensorStoreOp(
-                WIDE, _words(rank), WORD, reduce=reduce, scatter4=scatter, cache_policy=policy
-            )
+        for address in (None, WIDE):
+            yield ptx.CpAsyncBulkPrefetchTensorOp(WIDE, _words(rank), address)
+        for reduce, scatter, policy, address in product(
+            (None, *tma.REDUCTIONS, "mul"), FLAG, (None, WIDE), (None, WIDE)
+        ):
+            form = {"reduce": reduce, "scatter4": scatter, "cache_policy": policy, "address": address}
+            yield ptx.CpAsyncBulkTensorStoreOp(WIDE, _words(rank), WORD, **form)
 
 
 def _matrices() -> Iterator[PTXInstruction]:
