@@ -53,7 +53,7 @@ def __getattr__(name: str) -> object:
         return installed_version()
     if name in _PYTHON:
         return getattr(import_module("tirx.builder"), name)
-    raise AttributeError(f"module 'tirx' has no attribute '{name}'")
+    raise AttributeError(f"module 'tirx' has no attribute '{name}'", name=name, obj=import_module("tirx"))
 
 
 def __dir__() -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from tirx.builder import functions
 from tirx.builder.dtypes import DType, dtype_of, i1, index
@@ -28,6 +30,11 @@ class Unbound:
 
     def __init__(self, name: str, why: str):
         object.__setattr__(self, "text", f"expected `{name}` to be bound in front of {why}, found it bound inside only")
+
+        object.__setattr__(self, "name", name)
+
+    def __repr__(self) -> str:
+        return f"`{object.__getattribute__(self, 'name')}`, which is bound inside of a loop or branch only"
 
     def _fail(self, *_: Any) -> NoReturn:
         raise BuildError(object.__getattribute__(self, "text"))
@@ -92,6 +99,8 @@ def range_(
     >>> _ = kernel.module
     """
     low, high = (0, start) if stop is None else (start, stop)
+    if isinstance(step, int) and step < 1:
+        raise BuildError(f"expected a positive step, found {step}")
     return Range(low, high, step, unroll)
 
 
@@ -112,6 +121,47 @@ def tiles(*ends: Elements | int) -> Tiles:
     low, high = (0, ends[0]) if len(ends) == 2 else ends[:2]
     low, high = (each.read() if isinstance(each, View) else each for each in (low, high))
     return Tiles(low, high, ends[-1])
+
+
+# What Python has, and a body that is written once must not change
+
+
+def _state(value: Any, seen: dict[int, Any]) -> Any:
+    """The items of a list, dictionary, set or object of Python, as far as they go; itself for others."""
+    kind = type(value)
+    own = getattr(kind, "__module__", "").partition(".")[0]
+    is_object = hasattr(value, "__dict__") and own not in ("builtins", "tirx", "xdsl", "numpy") and not callable(value)
+    if id(value) in seen or not (kind in (list, dict, set) or is_object):
+        return value
+    seen[id(value)] = value
+    if kind is dict or is_object:
+        items = cast("dict[Any, Any]", value if kind is dict else vars(value))
+        return {key: _state(each, seen) for key, each in items.items()}
+    return [_state(each, seen) for each in cast("Iterable[Any]", value)]
+
+
+def _stays(before: Any, after: Any) -> bool:
+    match before, after:
+        case (list() as a, list() as b):
+            return len(a) == len(b) and all(map(_stays, a, b))
+        case (dict() as a, dict() as b):
+            return a.keys() == b.keys() and all(_stays(each, b[key]) for key, each in a.items())
+        case _:
+            return before is after
+
+
+@contextmanager
+def _written_once(known: dict[str, Any]) -> Generator[None]:
+    """Checks that what Python has in these names stays as it is: a body is written once, run often."""
+    names = [name for name in known if not name.startswith("__tirx")]
+    before = {name: _state(known[name], {}) for name in names}
+    yield
+    for name in names:
+        if not _stays(before[name], _state(known[name], {})):
+            raise BuildError(
+                f"expected `{name}` to stay as it is in a loop or branch of the kernel, which is written once, found "
+                f"a change inside of {type(known[name]).__name__}; a name or a tuple that is bound anew is carried"
+            )
 
 
 # Values that loops and branches carry, as the leaves of what names are bound to
@@ -165,8 +215,7 @@ def _value(leaf: Any, like: Any, name: str, where: str) -> SSAValue:
         if found.shape != like.shape or (found.dtype != like.dtype and index not in (found.dtype, like.dtype)):
             _differs(name, like, leaf, where)
         return found.ssa()
-    if isinstance(leaf, View) and leaf.is_element:
-        leaf = leaf.read()
+    leaf = _element(leaf)
     dtype = like.dtype if isinstance(like, Scalar) else i1 if isinstance(like, bool) else index
     if isinstance(leaf, Scalar) and leaf.dtype == dtype:
         return leaf.value
@@ -212,6 +261,7 @@ class _Carried:
         for i, leaf in self.number.items():
             if isinstance(leaf, Tile) and leaf.is_constant and self.decided.get(i) in (None, "memory"):
                 memory = accumulator(leaf.dtype, leaf.shape)
+                memory.is_value = True
                 store(leaf.constant, memory)
                 self.memories[i] = memory, cast(FillOp, trace.blocks[-1].last_op)
         self.carried = [i for i, leaf in self.number.items() if self._is_carried(i, leaf)]
@@ -293,9 +343,12 @@ def _bound_values(names: tuple[str, ...], known: dict[str, Any], why: str) -> li
     return [known.get(name, Unbound(name, why)) for name in names]
 
 
-def for_(items: Any, body: Bodies, names: tuple[str, ...], known: dict[str, Any]) -> tuple[Any, ...]:
-    """A `for` loop: `scf.for` over tx.range and tx.tiles, Python's over everything else."""
-    values = _bound_values(names, known, "the loop")
+def for_(
+    items: Any, body: Bodies, names: tuple[str, ...], known: dict[str, Any], targets: tuple[str, ...]
+) -> tuple[Any, ...]:
+    """A `for` loop: `scf.for` over tx.range and tx.tiles, behind which `targets` are unbound; or Python's."""
+    inside = isinstance(items, Range) and not items.unroll
+    values = _bound_values(names, {k: v for k, v in known.items() if not (inside and k in targets)}, "the loop")
     if isinstance(items, Range) and items.unroll:
         items = [items.item(functions.scalar(i, index)) for i in range(items.start, items.stop, items.step)]
     if not isinstance(items, Range):
@@ -313,7 +366,9 @@ def for_(items: Any, body: Bodies, names: tuple[str, ...], known: dict[str, Any]
         op = scf.ForOp(start.value, stop.value, step.value, inits, Region(block))
         with trace.inside(block):
             item = items.item(Scalar(trace, block.args[0], index, natural=start.natural))
-            found = carried.ends(body(item, *carried.bound(block.args[1:])), block.args[1:])
+            with _written_once(known):
+                ends = body(item, *carried.bound(block.args[1:]))
+            found = carried.ends(ends, block.args[1:])
             if found is None:
                 op.erase(safe_erase=False)
                 continue
@@ -366,7 +421,9 @@ def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known
                 break
             trace(scf.ConditionOp(condition.value, *before.args))
         with trace.inside(block):
-            found = carried.ends(body(*carried.bound(block.args)), block.args)
+            with _written_once(known):
+                ends = body(*carried.bound(block.args))
+            found = carried.ends(ends, block.args)
             if found is None:
                 continue
             trace(
@@ -389,8 +446,7 @@ def _known(value: Any) -> bool:
 
 def _condition(value: Any) -> Scalar | bool:
     """A condition: a truth of the kernel, or one of Python."""
-    if isinstance(value, View) and value.is_element:
-        value = value.read()
+    value = _element(value)
     if isinstance(value, Tile):
         raise BuildError(
             f"expected a condition that is one truth, found {value!r}: use tx.where(condition, x, y) for each element, "
@@ -410,10 +466,12 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
     if isinstance(condition, bool):
         return (yes if condition else no)(*given)
     trace = current()
+    if trace.is_of_elements:
+        raise BuildError("expected tx.where(condition, x, y) in a function of elements, found a branch")
     trace.flush()
     blocks, ends = [Block(), Block()], list[tuple[Any, ...]]()
     for block, body in zip(blocks, (yes, no), strict=True):
-        with trace.inside(block):
+        with trace.inside(block), _written_once(known):
             ends.append(body(*given))
     merged: list[Any] = []
     yielded: list[tuple[SSAValue, SSAValue, Any]] = []
@@ -458,6 +516,10 @@ def _merged(trace: Trace, name: str, a: Any, b: Any, blocks: list[Block], yielde
         if _same(x, y):
             leaves.append(x)
             continue
+        with trace.inside(blocks[0]):
+            x = _element(x)
+        with trace.inside(blocks[1]):
+            y = _element(y)
         like = next((each for each in (x, y) if _is_value(each) or isinstance(each, Memory)), x)
         like = like.read() if isinstance(like, View | Product) else like
         if not isinstance(like, Tile | Scalar | int | float):
@@ -484,25 +546,60 @@ def if_expression(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> A
 
 
 def and_(*terms: Callable[[], Any]) -> Any:
-    """`and`: of truths of the kernel all are computed."""
+    """`and`: of what the kernel computes, a later term that reads memory is in a branch, as Python would skip it."""
     return _joined(terms, "and", False)
 
 
 def or_(*terms: Callable[[], Any]) -> Any:
-    """`or`: of truths of the kernel all are computed."""
+    """`or`, as `and_`."""
     return _joined(terms, "or", True)
 
 
 def _joined(terms: tuple[Callable[[], Any], ...], name: str, ends: bool) -> Any:
     found = terms[0]()
     for each in terms[1:]:
-        if isinstance(found, Scalar | Tile):
+        if isinstance(found := _element(found), Scalar):
+            found = _skipped(found, each, name, ends)
+        elif isinstance(found, Tile):
             found = functions.apply(name, found, each())
         elif bool(found) is ends:
             return found
         else:
             found = each()
     return found
+
+
+def _skipped(found: Scalar, term: Callable[[], Any], name: str, ends: bool) -> Any:
+    """A term behind one of the kernel, in a branch if it does more than to compute."""
+    trace, block = current(), Block()
+    with trace.inside(block):
+        value = _element(term())
+        if isinstance(value, Scalar) and value.dtype != found.dtype:
+            value = _condition(value)
+    if isinstance(value, Scalar) and value.dtype != found.dtype:
+        found = cast(Scalar, _condition(found))
+
+    def other() -> Any:
+        for op in list(block.ops):
+            op.detach()
+            trace.blocks[-1].add_op(op)
+        return value
+
+    def own() -> Scalar:
+        return found
+
+    if not isinstance(value, Tile) and not all(map(is_side_effect_free, block.ops)):
+        return if_expression(found, own, other) if ends else if_expression(found, other, own)
+    other()
+    if isinstance(value, Tile) or found.dtype == i1:
+        return functions.apply(name, found, value)
+    truth = _condition(found)
+    return functions.where(truth, found, value) if ends else functions.where(truth, value, found)
+
+
+def _element(value: Any) -> Any:
+    """An element of memory as it is now."""
+    return value.read() if isinstance(value, View) and value.is_element else value
 
 
 def not_(value: Any) -> Any:
@@ -527,6 +624,11 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     if name is None or len(given) < 2 or not any(isinstance(each, Scalar | Tile) for each in given):
         return function(*arguments, **named)
     return reduce(lambda a, b: functions.apply(name, a, b), given)
+
+
+def kept(value: Any) -> Any:
+    """What another name has: a sum of products as it is now, which the first name goes on with in its place."""
+    return value.load() if isinstance(value, Memory) and value.is_value else value
 
 
 def named(value: Any, names: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -27,11 +28,19 @@ def _body(
 ) -> tuple[Region, list[DType]]:
     """The region of a function of scalars, and the types of what it returns."""
     block = Block(arg_types=[each.scalar for each in arguments])
-    with trace.inside(block):
+    if not callable(function):
+        raise BuildError(f"expected a function of elements, found {function!r}")
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        raise BuildError(f"expected a function of {len(arguments)} elements, found another one: {error}") from None
+    with trace.inside(block), trace.of_elements():
         found = function(*_scalars(trace, block, arguments))
         returned = list(cast("Sequence[Any]", found)) if isinstance(found, tuple | list) else [found]
+        if like is not None and len(like) != len(returned):
+            raise BuildError(f"expected a function that returns {len(like)} accumulators, found {len(returned)}")
         if like is not None:
-            returned = [functions.scalar(each, dtype) for each, dtype in zip(returned, like, strict=False)]
+            returned = [functions.scalar(each, dtype) for each, dtype in zip(returned, like, strict=True)]
         for each in returned:
             if not isinstance(each, Scalar):
                 raise BuildError(f"expected a function that returns elements, found {each!r}; .to(...) types a number")
@@ -84,9 +93,12 @@ def _how(trace: Trace, how: Combine, dtypes: list[DType]) -> Combination | Regio
 def _along(dims: int | tuple[int, ...], rank: int) -> list[int]:
     given = dims if isinstance(dims, tuple) else (dims,)
     for d in given:
-        if not -rank <= d < rank:
-            raise BuildError(f"expected a dimension of {rank}, found {d}")
-    return [d % rank for d in given]
+        if type(d) is not int or not -rank <= d < rank:
+            raise BuildError(f"expected a dimension of {rank}, found {d!r}")
+    found = [d % rank for d in given]
+    if len(set(found)) < len(found):
+        raise BuildError(f"expected different dimensions, found {given}")
+    return found
 
 
 def reduce(tiles: Tile | tuple[Tile, ...], dims: int | tuple[int, ...], how: Combine) -> Any:
@@ -159,10 +171,13 @@ def concat(tiles: Sequence[Tile], dim: int) -> Tile:
     >>> _ = kernel.module
     a tile f32[4, 32]
     """
-    trace, values = current(), [tile.ssa() for tile in _read(tiles)]
+    if not (given := _read([*tiles])):
+        raise BuildError("expected tiles to stand behind each other, found none")
+    trace, values = current(), [tile.ssa() for tile in given]
     types_ = [TileType.of(value) for value in values]
     shape = list(types_[0].dims)
-    shape[dim] = sum(type_.dims[dim] for type_ in types_)
+    (dim,) = _along(dim, len(shape))
+    shape[dim] = sum(type_.dims[dim] for type_ in types_ if len(type_.dims) == len(shape))
     result: Attribute = TileType.get(shape, types_[0].element_type, MemorySpace.REGISTER)
     return Tile.of(trace(ConcatOp(values, dim, result)).result)
 

@@ -60,7 +60,9 @@ class Function:
         if kind is None:
             if self.name == "truediv" and not dtype.is_float:
                 raise BuildError(f"expected floats for /, found {dtype}; // divides integers, .to(f32) converts")
-            raise BuildError(f"expected another element type for {self.name}, found {dtype}")
+            way_out = "; tx.floor(x / y) is that of floats" if self.name == "floordiv" else ""
+            kinds, way_out = ("integers", way_out) if dtype.is_float else ("floats", "; .to(f32) converts")
+            raise BuildError(f"expected {kinds} for {OPERATOR_NAMES.get(self.name, self.name)}, found {dtype}{way_out}")
         values, trace = [each.value for each in operands], first.trace
         if self.compares:
             unsigned = natural or not dtype.is_signed
@@ -85,6 +87,8 @@ def operation(
     properties = kind.get_irdl_definition().properties  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
     flags: dict[str, Any] = {}
     if "fastmath" in properties:
+        if fastmath is not None and fastmath not in (names := [each.value for each in FastMathFlag]):
+            raise BuildError(f"expected a flag of {', '.join(names)}, found {fastmath!r}")
         flags["fastmath"] = arith.FastMathFlagsAttr("none" if fastmath is None else (FastMathFlag(fastmath),))
     elif fastmath is not None:
         raise BuildError(f"expected an operation of floats for fastmath, found {kind.name}")
@@ -121,11 +125,11 @@ _TABLE = [
     Function("minimum", arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
     Function("maxnum", arith.MaxnumfOp, arith.MaxSIOp, arith.MaxUIOp),
     Function("minnum", arith.MinnumfOp, arith.MinSIOp, arith.MinUIOp),
-    Function("abs", math.AbsFOp, math.AbsIOp),
+    Function("abs", math.AbsFOp),
     Function("neg", arith.NegfOp),
     Function("fma", math.FmaOp),
     Function("atan2", math.Atan2Op),
-    Function("pow", math.PowFOp, math.IPowIOp),
+    Function("pow", math.PowFOp),
     Function("copysign", math.CopySignOp),
     Function("popcount", None, math.CtPopOp),
     *(Function(name, arith.CmpfOp, arith.CmpiOp, compares=True) for name in _FLOATS),
@@ -144,6 +148,12 @@ def _mod(x: Scalar, y: Scalar) -> Scalar:
 
 def _negate(x: Scalar) -> Scalar:
     return FUNCTIONS["neg"](x) if x.dtype.is_float else FUNCTIONS["sub"](scalar(0, x.dtype), x)
+
+
+def _abs(x: Scalar, **flags: Any) -> Scalar:
+    if x.dtype.is_float:
+        return FUNCTIONS["abs"](x, **flags)
+    return FUNCTIONS["maximum"](x, _negate(x)) if x.dtype.is_signed else x
 
 
 def _select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
@@ -218,7 +228,8 @@ def scalar(value: Any, dtype: DType) -> Scalar:
     trace = current()
     natural = not dtype.is_float and value >= 0 if isinstance(value, int | float) else False
     formula = value if dtype.is_index and type(value) is int else None
-    return Scalar(trace, trace.constant(value, dtype.scalar), dtype, natural=natural, formula=formula)
+    made = trace.constant(value, dtype.scalar, is_signed=dtype.is_signed and dtype != i1)
+    return Scalar(trace, made, dtype, natural=natural, formula=formula)
 
 
 LATE["scalar"] = scalar
@@ -256,6 +267,7 @@ _SPECIAL = {
     for each in (
         _Special("mod", _mod),
         _Special("neg", _negate),
+        _Special("abs", _abs),
         _Special("where", _select, 1),
         _Special("mulhi", _mulhi),
     )
@@ -271,7 +283,7 @@ def compute(name: str, operands: tuple[Any, ...], dtype: DType, **flags: Any) ->
     special = _SPECIAL.get(name)
     first = 0 if special is None else special.first
     given = [each if i < first else scalar(each, dtype) for i, each in enumerate(operands)]
-    return FUNCTIONS[name](*given, **flags) if special is None else special.emit(*given)
+    return FUNCTIONS[name](*given, **flags) if special is None else special.emit(*given, **flags)
 
 
 def types(name: str, operands: tuple[Any, ...]) -> tuple[DType, DType]:
@@ -283,10 +295,13 @@ def types(name: str, operands: tuple[Any, ...]) -> tuple[DType, DType]:
     if not any(isinstance(each, Elements) for each in of):
         raise BuildError(f"expected a tile or a scalar for {name}, found numbers alone; .to(...) gives one a type")
     dtype = common(OPERATOR_NAMES.get(name, name), of)
+    if dtype == i1 and name not in _OF_TRUTHS:
+        raise BuildError(f"expected numbers for {OPERATOR_NAMES.get(name, name)}, found truths; .to(i32) has 0 and 1")
     return dtype, FUNCTIONS[name].dtype([dtype]) if special is None else dtype
 
 
 OPERATOR_NAMES = scalars.OPERATORS
+_OF_TRUTHS = ("and", "or", "xor", "eq", "ne", "where")
 
 
 def apply(name: str, *operands: Any, **flags: Any) -> Any:
@@ -294,7 +309,7 @@ def apply(name: str, *operands: Any, **flags: Any) -> Any:
     given = tuple(each.read() if hasattr(each, "read") else each for each in operands)
     if any(isinstance(each, Elements) and not isinstance(each, Scalar) for each in given):
         return LATE["tile"](name, given, flags)
-    if name in _FOLDED and not any(isinstance(each, Elements) for each in given):
+    if name in _FOLDED and all(isinstance(each, int | float) for each in given):
         return _FOLDED[name](*given)
     for each in given:
         if not isinstance(each, Elements | int | float | DType):

@@ -322,14 +322,15 @@ class Kernel:
         for value, argument in zip(block.args, self.arguments, strict=False):
             value.name_hint = argument
         with tracing(trace):
-            self._rewritten(*arguments, **bound)
+            place = code.co_filename, code.co_firstlineno, 0, 1
+            if self._rewritten(*arguments, **bound) is not None:
+                raise BuildError("expected a kernel that stores its results, d[...] = t, found one that returns", place)
+            if specialises and not trace.writes:
+                raise BuildError("expected a kernel that stores to an array, d[...] = t, found none that does", place)
             trace(ReturnOp())
         if specialises and trace.grid is None:
             if any(isinstance(each, BlockIdOp | GridDimOp) for each in op.walk()):
-                raise BuildError(
-                    "expected tx.grid in a kernel whose blocks differ, found none",
-                    (code.co_filename, code.co_firstlineno, 0, 1),
-                )
+                raise BuildError("expected tx.grid in a kernel whose blocks differ, found none", place)
             trace.set_grid([1])
         drop_unused(block)
         return op, trace

@@ -12,7 +12,7 @@ from tirx.builder import functions
 from tirx.builder.dtypes import DTYPES, LATE, ArrayType, DType, dtype_of, f32, f64, index
 from tirx.builder.scalars import Number, Scalar
 from tirx.builder.spans import Span, as_index
-from tirx.builder.tiles import Tile, full, parts_of
+from tirx.builder.tiles import Tile, extents_of, full, parts_of
 from tirx.builder.trace import BuildError, Trace, current, root
 from tirx.builder.views import View, is_updated, view_of
 from tirx.dialects.tirx import (
@@ -104,6 +104,8 @@ class Memory(Tile):
         super().__init__(trace, type_.dims, dtype_of(type_.element_type), value)
         self.op_value = value
         self.memory = type_.memory
+        self.is_value = False
+        """True for what began as a tile of one number: a second name for it has a tile of its own."""
         self._loaded: tuple[int, Tile] | None = None
         self.reads = {root(value)} if _is_register(value) else set()
 
@@ -131,7 +133,7 @@ class Memory(Tile):
         return self._same(super()._part(starts, extents, steps).ssa())
 
     def reshape(self, *shape: int) -> Memory:
-        return Memory(self.trace, self.trace(ReshapeOp(self.op_value, shape)).result)
+        return Memory(self.trace, self.trace(ReshapeOp(self.op_value, self._reshaped_to(shape))).result)
 
     def transpose(self, *order: int) -> Tile:
         if self.memory is MemorySpace.SHARED and order == (1, 0):
@@ -228,6 +230,7 @@ class Product(Tile):
         """The product added to a tile of values."""
         if tile.is_constant:
             memory = accumulator(tile.dtype, self.shape)
+            memory.is_value = True
             store(tile.constant, memory)
             return memory.accumulate(self)
         start = tile.ssa()
@@ -247,6 +250,8 @@ def allocate(type_: TileType) -> Memory:
     a tile f32[64, 64] in tensor memory
     """
     trace = current()
+    if not isinstance(type_, TileType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BuildError(f"expected the type of a tile in a memory, such as f32[64, 64].shared, found {type_!r}")
     op = trace.at_entry(AllocOp(type_))
     first = next((each for each in trace.entry.ops if isinstance(each, AllocOp) and _adds_up(each)), op)
     if not _adds_up(op) and first is not op:  # operands stand in front of accumulators, as people write them
@@ -284,8 +289,11 @@ def shared(what: Tile | DType, *shape: int) -> Memory:
     >>> _ = kernel.module
     a tile f32[64, 32] in shared memory a tile f32[16] in shared memory
     """
+    if not isinstance(what, Tile | DType) or (isinstance(what, Tile) and shape):
+        found = what if not shape else f"{what!r} with extents"
+        raise BuildError(f"expected a tile, a view such as a[m, k], or an element type and extents, found {found}")
     dtype = what if isinstance(what, DType) else what.dtype
-    extents = shape if isinstance(what, DType) else what.shape
+    extents = extents_of(shape) if isinstance(what, DType) else what.shape
     memory = allocate(TileType.get(extents, dtype.attribute, MemorySpace.SHARED))
     store(0 if isinstance(what, DType) else what, memory)
     return memory
@@ -310,7 +318,7 @@ def _turned(tile: Memory) -> SSAValue:
 
 
 def _matmul(x: Tile, y: Any) -> Product:
-    if isinstance(y, Tile) and not len(x.shape) == len(y.shape) > 1:
+    if not (isinstance(y, Tile) and len(x.shape) == len(y.shape) > 1):
         raise BuildError(f"expected matrices as operands of a product, found {x!r} and {y!r}")
     if isinstance(y, Transposed):
         second = y.memory_tile.op_value
@@ -318,10 +326,8 @@ def _matmul(x: Tile, y: Any) -> Product:
         second = _operand(y.T)
     elif isinstance(y, Memory) and y.memory is MemorySpace.SHARED:
         second = _turned(y)
-    elif isinstance(y, Tile):
-        second = y.T.ssa()
     else:
-        raise BuildError(f"expected a tile behind @, found {y!r}")
+        second = y.T.ssa()
     return Product(x.trace, _operand(x), second)
 
 

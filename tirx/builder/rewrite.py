@@ -11,7 +11,7 @@ import ast
 import inspect
 from collections.abc import Iterable
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, cast
 
 from tirx.builder.trace import BuildError
 
@@ -60,7 +60,8 @@ def _leaves(body: list[ast.stmt], in_loop: bool) -> str | None:
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self) -> None:
+    def __init__(self, file: str, first: int) -> None:
+        self._file, self._first = file, first
         self._count = 0
 
     def _name(self, what: str) -> str:
@@ -90,6 +91,13 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         self.generic_visit(node)
+        several = isinstance(node.value, ast.Tuple)
+        values = cast(ast.Tuple, node.value).elts if several else [node.value]
+        values = [
+            ast.copy_location(self._call("kept", each), each) if isinstance(each, ast.Name) else each for each in values
+        ]
+        node.value = ast.copy_location(ast.Tuple(values, ast.Load()), node.value) if several else values[0]
+        ast.fix_missing_locations(node)
         names = [_named(target) for target in node.targets]
         if len(names) == 1 and names[0] is not None:
             node.value = ast.copy_location(self._call("named", node.value, names[0]), node.value)
@@ -98,7 +106,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         leaves = "else" if node.orelse else _leaves(node.body, True)
-        names = _stored(node.body)
+        targets = [n.id for n in _own([node.target]) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        names = list(dict.fromkeys([*_stored(node.body), *targets]))
         self.generic_visit(node)
         if leaves is not None:
             node.iter = ast.copy_location(self._call("plain", node.iter, ast.Constant(leaves)), node.iter)
@@ -106,7 +115,7 @@ class _Rewriter(ast.NodeTransformer):
         item, body = self._name("item"), self._name("for")
         target = ast.copy_location(ast.Assign([node.target], ast.Name(item, ast.Load())), node.target)
         function = self._function(body, [item, *names], [target, *node.body], names)
-        call = self._call("for_", node.iter, ast.Name(body, ast.Load()), _names(names), _locals())
+        call = self._call("for_", node.iter, ast.Name(body, ast.Load()), _names(names), _locals(), _names(targets))
         return self._done(node, [function, *self._assign(names, ast.copy_location(call, node.iter))])
 
     def visit_While(self, node: ast.While) -> Any:
@@ -138,6 +147,12 @@ class _Rewriter(ast.NodeTransformer):
             "if_", node.test, ast.Name(yes, ast.Load()), ast.Name(no, ast.Load()), _names(names), _locals()
         )
         return self._done(node, [*functions, *self._assign(names, ast.copy_location(call, node.test))])
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        raise BuildError(
+            "expected functions of a kernel that return what they compute, found nonlocal",
+            (self._file, node.lineno + self._first - 1, node.col_offset, node.end_col_offset or 0),
+        )
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         self.generic_visit(node)
@@ -231,7 +246,7 @@ def rewritten(function: FunctionType, control: Any) -> FunctionType:
     for argument in (*found.args.posonlyargs, *found.args.args, *found.args.kwonlyargs):
         argument.annotation = None
     found.returns = None
-    made = _Rewriter().visit(found)
+    made = _Rewriter(function.__code__.co_filename, first).visit(found)
     free = [*function.__code__.co_freevars, HELPER]
     factory = _def(f"{HELPER}_factory", _parameters(free), [made, ast.Return(ast.Name(made.name, ast.Load()))])
     module = ast.Module([ast.fix_missing_locations(ast.copy_location(factory, found))], [])

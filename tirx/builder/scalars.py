@@ -76,7 +76,20 @@ class Elements:
         return _apply("neg", self)
 
     def __invert__(self) -> Self:
-        return _apply("xor", self, True if self.dtype.name == "i1" else -1)
+        ones = -1 if self.dtype.is_signed else 2**self.dtype.bits - 1
+        return _apply("xor", self, True if self.dtype.name == "i1" else ones)
+
+    def __abs__(self) -> Self:
+        return _apply("abs", self)
+
+    def __pow__(self, other: Elements | Number) -> Self:
+        """Products of a whole number from 1 to 4, `tx.pow` of others."""
+        if isinstance(other, int) and 1 <= other <= 4:
+            return self if other == 1 else self ** (other // 2) * self ** (other - other // 2)
+        return _apply("pow", self, other)
+
+    def __rpow__(self, other: Number) -> Self:
+        return _apply("pow", other, self)
 
     def to(self, dtype: DType) -> Self:
         """The same numbers in another element type."""
@@ -195,6 +208,8 @@ def _affine(value: SSAValue | int) -> tuple[dict[SSAValue, int], int]:
                 for one, other in ((_affine(a), _affine(b)), (_affine(b), _affine(a))):
                     if not other[0]:
                         return {each: count * other[1] for each, count in one[0].items()}, one[1] * other[1]
+            case arith.IndexCastOp(input=number):  # of integers that do not overflow, as no index of memory does
+                return _affine(number)
             case _:
                 pass
     assert isinstance(value, OpResult | BlockArgument)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
+from math import prod
+from numbers import Integral
 from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i32
@@ -130,6 +132,8 @@ class Tile(Elements):
             raise BuildError(f"expected a tile of this place, found {self!r} of a loop or branch that has ended")
         if self.dtype == index:
             return self.to(DTYPES["i32"]).ssa()
+        if self.dtype.name == "i1":
+            raise BuildError("expected numbers, found a tile of truths; tx.where chooses by them, .to(i32) has 0 and 1")
         at, self.trace.location = self.trace.location, self.trace.location or self._node.location
         try:
             if self.is_constant:
@@ -266,6 +270,8 @@ class Tile(Elements):
         whole = all(type(n) is int and n == 0 for n in starts) and tuple(extents) == self.shape and set(steps) <= {1}
         found = self if whole else self._part(starts, extents, steps)
         dropped = [isinstance(part, int | Scalar) for part in given]
+        if all(dropped):
+            raise BuildError("expected a tile of rank 1 or more, found one element of it; t[0:1, 0:1] is a tile of one")
         if any(dropped) or len(given) < len(parts):
             own = iter(range(len(given)))
             dims = [None if part is None else next(own) for part in parts]
@@ -291,7 +297,13 @@ class Tile(Elements):
 
     def reshape(self, *shape: int) -> Tile:
         """The same elements in row-major order, in another shape."""
-        return self._same(self.trace(ReshapeOp(self.read().ssa(), shape)).result)
+        return self._same(self.trace(ReshapeOp(self.read().ssa(), self._reshaped_to(shape))).result)
+
+    def _reshaped_to(self, shape: Sequence[Any]) -> tuple[int, ...]:
+        extents = extents_of(shape)
+        if prod(extents) != prod(self.shape):
+            raise BuildError(f"expected extents of {prod(self.shape)} elements, those of {self!r}, found {extents}")
+        return extents
 
     @property
     def T(self) -> Tile:
@@ -302,13 +314,18 @@ class Tile(Elements):
 
     def transpose(self, *order: int) -> Tile:
         """The tile whose dimension i is dimension `order[i]`."""
+        self._check_order(order)
         value = self.read().ssa()
         type_ = TileType.get([self.shape[d] for d in order], self.dtype.attribute, MemorySpace.REGISTER)
         return Tile.of(self.trace(TransposeOp(value, order, type_)).result)
 
+    def _check_order(self, order: Sequence[int]) -> None:
+        if sorted(order) != list(range(len(self.shape))):
+            raise BuildError(f"expected the dimensions of {self!r} in another order, found {order}")
+
     def broadcast(self, *shape: int) -> Tile:
         """The tile with elements repeated along dimensions of extent 1."""
-        type_ = TileType.get(shape, self.dtype.attribute, MemorySpace.REGISTER)
+        type_ = TileType.get(extents_of(shape), self.dtype.attribute, MemorySpace.REGISTER)
         return Tile.of(self.trace(BroadcastOp(self.read().ssa(), type_)).result)
 
     def load(self) -> Tile:
@@ -320,22 +337,22 @@ class Tile(Elements):
     # folds
 
     def _reduced(self, dims: tuple[int, ...], how: str) -> Tile:
-        return LATE["reduce"](self, dims, how)
+        return LATE["reduce"](self, dims or tuple(range(len(self.shape))), how)
 
     def sum(self, *dims: int) -> Tile:
-        """The sums along dimensions, whose extents become 1."""
+        """The sums along dimensions, all if none is given, whose extents become 1."""
         return self._reduced(dims, "add")
 
     def prod(self, *dims: int) -> Tile:
-        """The products along dimensions, whose extents become 1."""
+        """The products along dimensions, all if none is given, whose extents become 1."""
         return self._reduced(dims, "mul")
 
     def max(self, *dims: int) -> Tile:
-        """The maxima along dimensions, whose extents become 1; NaN is ignored."""
+        """The maxima along dimensions, all if none is given, whose extents become 1; NaN is ignored."""
         return self._reduced(dims, "max")
 
     def min(self, *dims: int) -> Tile:
-        """The minima along dimensions, whose extents become 1; NaN is ignored."""
+        """The minima along dimensions, all if none is given, whose extents become 1; NaN is ignored."""
         return self._reduced(dims, "min")
 
     def argmax(self, dim: int) -> Tile:
@@ -346,6 +363,12 @@ class Tile(Elements):
         """The function of the elements of this tile and `others`; see `tx.map`."""
         return LATE["map"](function, self, *others)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise BuildError(
+            f"expected a tile in memory to store to, found the value {self!r}; tx.where gives another value, and "
+            "tx.shared(t) is written in place"
+        )
+
     def __iter__(self) -> NoReturn:
         raise BuildError("expected slices of a tile, found a Python loop over it; .map works on its elements")
 
@@ -354,8 +377,19 @@ class Tile(Elements):
 
 
 def parts_of(key: Any) -> list[Any]:
-    """The parts of what stands in brackets."""
-    return list(cast("tuple[Any, ...]", key)) if isinstance(key, tuple) else [key]
+    """The parts of what stands in brackets; integers of numpy are Python's."""
+    parts = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
+    return [int(each) if isinstance(each, Integral) and not isinstance(each, bool) else each for each in parts]
+
+
+def extents_of(shape: Sequence[Any]) -> tuple[int, ...]:
+    """The extents of a tile. Raises BuildError for what is none."""
+    for n in shape:
+        if type(n) is not int or n < 1:
+            raise BuildError(f"expected positive extents of a tile, one behind the other as in 64, 32, found {n!r}")
+    if not shape:
+        raise BuildError("expected extents of a tile, found none")
+    return tuple(shape)
 
 
 def slice_of(part: Any, extent: int | None) -> tuple[Any, int, int]:
@@ -465,11 +499,10 @@ def full(dtype: DType, value: Number | Scalar, *shape: int) -> Tile:
     >>> _ = kernel.module
     a tile f32[64]
     """
-    for n in shape:
-        if type(n) is not int or n < 1:
-            raise BuildError(f"expected positive extents of a tile, found {n!r}")
+    if not isinstance(dtype, DType):
+        raise BuildError(f"expected an element type in front, such as tx.f32, found {dtype!r}")
     number = functions.scalar(value, dtype) if isinstance(value, Scalar) else value
-    return Tile(current(), shape, dtype, node=_Node("number", (number,), {}, python_location()))
+    return Tile(current(), extents_of(shape), dtype, node=_Node("number", (number,), {}, python_location()))
 
 
 def zeros(dtype: DType, *shape: int) -> Tile:
@@ -496,6 +529,7 @@ def indices(dim: int, *shape: int) -> Tile:
     ...     a[:, :] = tx.indices(1, 4, 64).to(tx.i32)
     >>> _ = kernel.module
     """
-    if not 0 <= dim < len(shape):
-        raise BuildError(f"expected a dimension of {len(shape)}, found {dim}")
-    return Tile(current(), shape, index, node=_Node("index", (dim,), {}, python_location()))
+    extents = extents_of(shape)
+    if type(dim) is not int or not 0 <= dim < len(shape):
+        raise BuildError(f"expected a dimension of {len(shape)} in front of the extents, found {dim!r}")
+    return Tile(current(), extents, index, node=_Node("index", (dim,), {}, python_location()))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import lru_cache
 from numbers import Real
 from pathlib import Path
@@ -13,6 +15,7 @@ from types import CodeType
 from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
+import xdsl
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -27,14 +30,19 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.utils.exceptions import VerifyException
 
+from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Formula
 from tirx.dialects.tirx import AllocOp, KernelOp, ReshapeOp, SubviewOp, TransposeOp, ViewOp
 from tirx.dialects.tirx.kernel import grid_attr
+from tirx.layout import LayoutError
 
 OpT = TypeVar("OpT", bound=Operation)
 
 _HERE = str(Path(__file__).parent)
+_OWN = (_HERE, contextlib.__file__)
+_LIBRARIES = (str(Path(__file__).parents[1]), xdsl.__path__[0], contextlib.__file__)
 
 _Place = tuple[str, int, int, int]
 """File, line, first column and the one behind the last, columns from 0."""
@@ -48,11 +56,15 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 def python_place() -> _Place:
     """The expression of the innermost Python code outside of the library that is being evaluated."""
     frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
         frame = frame.f_back
-    line, end_line, column, end = _positions(frame.f_code)[frame.f_lasti // 2]
+    return _place(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def _place(code: CodeType, instruction: int, line_of_frame: int) -> _Place:
+    line, end_line, column, end = _positions(code)[instruction // 2]
     column = 0 if column is None else column
-    return frame.f_code.co_filename, line or frame.f_lineno, column, end if end and end_line == line else column + 1
+    return code.co_filename, line or line_of_frame, column, end if end and end_line == line else column + 1
 
 
 def python_location() -> LocationAttr:
@@ -103,6 +115,8 @@ class Trace:
         self.blocks: list[Block] = [entry]
         self.kernel = kernel
         self.is_module = is_module
+        self.is_of_elements = False
+        """True in a function of elements, which has no branches."""
         self.specialises = False
         """True for a call with arrays, whose extents may become numbers."""
         self.location: LocationAttr | None = None
@@ -147,7 +161,7 @@ class Trace:
         self.entry.add_op(op)
         return op
 
-    def constant(self, value: float, type_: Attribute) -> SSAValue:
+    def constant(self, value: float, type_: Attribute, is_signed: bool = True) -> SSAValue:
         """A constant, at the start of the kernel. Raises BuildError for what is no number of the type."""
         if not isinstance(value, Real):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BuildError(f"expected a tile or a number, found {value!r}")
@@ -156,11 +170,16 @@ class Trace:
                 raise BuildError(f"expected an integer for {type_}, found {value!r}")
             kind = cast("IndexType | IntegerType", type_)
             width = 64 if isinstance(kind, IndexType) else kind.width.data
-            if not -(2 ** (width - 1)) <= value < 2**width:
-                raise BuildError(f"expected a number that fits into {type_}, found {value!r}")
+            low = -(2 ** (width - 1)) if is_signed else 0
+            if not low <= value < low + 2**width:
+                known = f"that fits into {type_}" if is_signed else f"of 0 to {2**width - 1}"
+                raise BuildError(f"expected a number {known}, found {value!r}")
             attribute: Attribute = IntegerAttr(int(value), kind, truncate_bits=True)
         else:
-            attribute = FloatAttr(float(value), cast("AnyFloat", type_))
+            try:
+                attribute = FloatAttr(float(value), cast("AnyFloat", type_))
+            except OverflowError:
+                raise BuildError(f"expected a number that fits into {type_}, found {value!r}") from None
         if attribute not in self._constants:
             op = arith.ConstantOp(attribute)  # pyright: ignore[reportArgumentType]
             op.location = self.location or python_location()
@@ -184,6 +203,15 @@ class Trace:
             yield
         finally:
             self.blocks.pop()
+
+    @contextmanager
+    def of_elements(self) -> Generator[None]:
+        """Goes through a function of elements."""
+        before, self.is_of_elements = self.is_of_elements, True
+        try:
+            yield
+        finally:
+            self.is_of_elements = before
 
     def flush(self, memory: SSAValue | None = None) -> None:
         """
@@ -226,12 +254,64 @@ def current() -> Trace:
 
 @contextmanager
 def tracing(trace: Trace) -> Generator[None]:
-    """Makes `trace` the current one."""
+    """Makes `trace` the current one. What an operation's definition refuses, or a tile lacks, is a BuildError there."""
     _traces.append(trace)
     try:
         yield
+    except (BuildError, LocatedError):
+        raise
+    except (VerifyException, LayoutError) as error:
+        raise BuildError(str(error), _users(error)[0]) from error
+    except (TypeError, AttributeError) as error:
+        place, is_innermost = _users(error)
+        if not (
+            is_innermost or getattr(error, "obj", None) is sys.modules["tirx"]
+        ):  # a fault of the library, or of another one
+            raise
+        raise BuildError(_way_out(error), place) from error
     finally:
         _traces.pop()
+
+
+def _users(error: Exception) -> tuple[_Place, bool]:
+    """The innermost expression outside of the library that an error was raised in, and whether it raised it itself."""
+    each, found = error.__traceback__, None
+    while each is not None:
+        if found is None or not each.tb_frame.f_code.co_filename.startswith(_LIBRARIES):
+            found = each
+        each = each.tb_next
+    assert found is not None
+    return _place(found.tb_frame.f_code, found.tb_lasti, found.tb_lineno), found.tb_next is None
+
+
+_MEMBERS = {
+    "arange": "tx.indices(0, n), or .index of a span",
+    "argmin": "(-t).argmax(dim)",
+    "astype": "t.to(dtype)",
+    "barrier": "nothing: barriers are derived",
+    "cdiv": "tx.ceildiv(a, b)",
+    "dot": "x @ y.T",
+    "load": "a[m, k], which is a view and is read where it is used",
+    "mean": "t.sum(dim) / n",
+    "permute": "t.transpose(1, 0)",
+    "program_id": 'tx.grid((extent, size)), or tx.block_id("x")',
+    "size": ".shape",
+    "store": "a[m, k] = t",
+    "syncthreads": "nothing: barriers are derived",
+    "view": "t.reshape(...), or t.bitcast(dtype)",
+}
+"""What people know from elsewhere -> how it is said here."""
+
+
+def _way_out(error: TypeError | AttributeError) -> str:
+    """The message of Python, with what is there instead."""
+    text = str(error)
+    if isinstance(error, AttributeError) and error.name is not None:
+        folds = ("sum", "prod", "max", "min") if error.obj is sys.modules["tirx"] else ()
+        close = get_close_matches(error.name, [each for each in dir(error.obj) if not each.startswith("_")], 1)
+        near = f"t.{error.name}(dim)" if error.name in folds else _MEMBERS.get(error.name) or "".join(close)
+        return f"{text}; {near} is" if near else text
+    return f"{text}; a[m, k] is a tile of an array" if "'Array'" in text else text
 
 
 def drop_unused(block: Block) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ArrayAttr
@@ -77,6 +77,13 @@ class Array:
         found.updates = self.value, key
         return found
 
+    def __iter__(self) -> NoReturn:
+        raise BuildError("expected a view of an array such as a[m, k], found a Python loop over it; tx.range counts")
+
+    def __len__(self) -> int:
+        extent = self.shape[0]
+        return extent if isinstance(extent, int) else extent.__index__()
+
     def __setitem__(self, key: Place, value: Any) -> None:
         if not is_updated(value, self.value, key):
             LATE["store"](value, self[key])
@@ -94,7 +101,7 @@ def _is_same_place(a: Any, b: Any) -> bool:
     if isinstance(a, slice) and isinstance(b, slice):
         first, second = cast(Any, a), cast(Any, b)
         return first.start is second.start and first.stop is second.stop and first.step is second.step
-    return a is b
+    return a is b or (type(a) is int and type(b) is int and a == b)
 
 
 def _indices(place: Any) -> Any:
@@ -124,6 +131,8 @@ def view_of(trace: Trace, source: SSAValue, type_: ArrayType, key: Place, array:
             if extent is None and cast(Any, place).stop is None and array is not None and trace.specialises:
                 raise NeedsExtent(array.number, len(spans))
             start, size, step = slice_of(place, extent)
+            if step < 1:
+                raise BuildError(f"expected a positive step of a view, found {step}; .load()[::-1] turns a tile around")
             spans.append(Span(as_index(start), size, step=step))
         elif isinstance(place, Span | Tile):
             spans.append(place)
@@ -286,6 +295,7 @@ class View(Tile):
         return functions.apply("cast", self, dtype)
 
     def transpose(self, *order: int) -> Any:
+        self._check_order(order)
         if self._reshaped is not None:
             return self.read().transpose(*order)
         dims = [self.dims[d] for d in order]
@@ -308,8 +318,7 @@ class View(Tile):
     def reshape(self, *shape: int) -> View:
         """The same elements in row-major order, in another shape."""
         found = View(self.trace, self.source, self.array_type, self.places, list(self.dims), self.array)
-        found.shape, found._reshaped = shape, self
-        _ = found.op_value  # the error of another number of elements is here
+        found.shape, found._reshaped = self._reshaped_to(shape), self
         return found
 
     def __iadd__(self, value: Any) -> View:

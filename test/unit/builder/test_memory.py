@@ -18,6 +18,8 @@ Numbers = NDArray[np.float32]
 _A = np.random.default_rng(0).integers(-4, 5, (32, 32)).astype(np.float32)
 _B = np.random.default_rng(1).integers(-4, 5, (32, 32)).astype(np.float32)
 _AB = _A @ _B.T
+_SKIPPED = np.abs(_A) ** 3 + 8
+_SKIPPED[0, 0] = 7
 
 
 def _truths_of_sums(a: Any, b: Any, o: Any, n: Any) -> None:
@@ -106,6 +108,31 @@ def _truths_and_numbers(a: Any, b: Any, o: Any, n: Any) -> None:
     o[:, :] = (at.to(i32) + (a[:, :].to(i32) * 2).to(tx.i1).to(i32)).to(f32) + (n > 3).to(tx.index)
 
 
+def _another_name_of_a_sum(a: Any, b: Any, o: Any, n: Any) -> None:
+    x, y = tx.shared(a[:, :].to(tx.f16)), tx.shared(b[:, :].to(tx.f16))
+    acc = before = tx.zeros(f32, 32, 32)
+    for _ in tx.range(3):
+        before = acc
+        acc += x @ y.T
+    first, _ = acc, before
+    acc += x @ y.T
+    o[:, :] = acc * 100.0 + first * 10.0 + before
+
+
+def _terms_that_python_skips(a: Any, b: Any, o: Any, n: Any) -> None:
+    i = 0
+    while i < 32 and a[i, 0] < 100.0:
+        i += 1
+    j = i + 5
+    if j < 32 and a[j, 0] > 0.0 or (n and i - 31):
+        o[:, :] += abs(a[:, :]) ** 3 + abs(i - 40).to(f32)
+    o[0, 0] = a[j, 0] if j < 32 else 7.0
+
+
+def _an_extent_behind_a_number(a: Any, b: Any, o: Any, n: Any) -> None:
+    o[n : n + 4, :] += a[n - 4 : n, :]
+
+
 _CASES: list[tuple[Callable[..., None], Numbers]] = [
     (_truths_of_sums, _AB + np.repeat([[1, 0]], 16, 1).astype(np.float32)),
     (_a_product_in_front_of_a_write, 2 * _AB),
@@ -118,6 +145,9 @@ _CASES: list[tuple[Callable[..., None], Numbers]] = [
     (_parts_of_shared_memory_that_were_added_to, np.concatenate([2 * (_A + _B)[:16] + 1, _A[16:] + 2])),
     (_a_part_of_a_part, np.concatenate([_A[16:], _A[16:] + 1])),
     (_another_shape_turned, _A.reshape(16, 64).T.reshape(32, 32)),
+    (_another_name_of_a_sum, 432 * _AB),
+    (_terms_that_python_skips, _SKIPPED),
+    (_an_extent_behind_a_number, np.pad(_A[:4], ((4, 24), (0, 0)))),
     (_truths_and_numbers, (_A > 0).astype(np.float32) + (_A != 0) + 1),
 ]
 

@@ -21,9 +21,86 @@ _SAID = [
     ("(n + 1).bitcast(f16)", "expected element types of the same bits for .bitcast, found i32 and f16"),
     ('tx.exp("a")', "expected tiles, scalars or numbers for exp, found 'a'"),
     ("tx.exp(1.0)", "expected a tile or a scalar for exp, found numbers alone; .to(...) gives one a type"),
-    ("tx.exp(n)", "expected another element type for exp, found i32"),
+    ("tx.exp(n)", "expected floats for exp, found i32; .to(f32) converts"),
     ("tx.where(n, n, 2)", "expected a comparison as the condition of where, found i32"),
-    ('tx.abs(n, fastmath="fast")', "expected an operation of floats for fastmath, found math.absi"),
+    (
+        'b[:, :] = tx.exp(a[:, :], fastmath="quick")',
+        "expected a flag of reassoc, nnan, ninf, nsz, arcp, contract, afn, found 'quick'",
+    ),
+    ("b[:, :] = a[:, :] // 2.0", "expected integers for //, found f32; tx.floor(x / y) is that of floats"),
+    ("(a[:, :] > 0.0) + (a[:, :] < 3.0)", "expected numbers for +, found truths; .to(i32) has 0 and 1"),
+    (
+        "(a[:, :] > 0.0).sum(1)",
+        "expected numbers, found a tile of truths; tx.where chooses by them, .to(i32) has 0 and 1",
+    ),
+    ("n.to(tx.u32) > -1", "expected a number of 0 to 4294967295, found -1"),
+    ("tx.shared(3)", "expected a tile, a view such as a[m, k], or an element type and extents, found 3"),
+    ("tx.shared(f32)", "expected extents of a tile, found none"),
+    (
+        "tx.zeros(f32, (64, 64))",
+        "expected positive extents of a tile, one behind the other as in 64, 32, found (64, 64)",
+    ),
+    ("tx.zeros((64, 64), f32)", "expected an element type in front, such as tx.f32, found (64, 64)"),
+    (
+        "tx.allocate(f32[64, 64])",
+        "expected the type of a tile in a memory, such as f32[64, 64].shared, found f32[64, 64]",
+    ),
+    ('a[:, :].map("a")', "expected a function of elements, found 'a'"),
+    (
+        "a[:, :].map(lambda x, y: x)",
+        "expected a function of 1 elements, found another one: missing a required argument: 'y'",
+    ),
+    (
+        "a[:, :].map(lambda x: x if x > 0.0 else -x)",
+        "expected tx.where(condition, x, y) in a function of elements, found a branch",
+    ),
+    ("a[:, :].map(lambda x, y: x, 2.0)", "expected a tile, found 2.0"),
+    ("a[:, :].load().reshape(3, 5)", "expected extents of 4096 elements, those of a tile f32[64, 64], found (3, 5)"),
+    ("a[:, :].reshape(3, 5)", "expected extents of 4096 elements, those of a view f32[64, 64], found (3, 5)"),
+    ("a[:, :].transpose(0, 0)", "expected the dimensions of a view f32[64, 64] in another order, found (0, 0)"),
+    ("a[::-1, :]", "expected a positive step of a view, found -1; .load()[::-1] turns a tile around"),
+    ('a[:, :].sum("1")', "expected a dimension of 2, found '1'"),
+    ("a[:, :].sum(1, -1)", "expected different dimensions, found (1, -1)"),
+    ("tx.concat([a[:, 0:32], a[:, 32:64]], 2)", "expected a dimension of 2, found 2"),
+    ("tx.concat([], 0)", "expected tiles to stand behind each other, found none"),
+    (
+        "a[:, :].load()[0, 0]",
+        "expected a tile of rank 1 or more, found one element of it; t[0:1, 0:1] is a tile of one",
+    ),
+    (
+        "a[:, :].load()[0:1] = 0.0",
+        "expected a tile in memory to store to, found the value a tile f32[64, 64]; tx.where gives another value, and "
+        "tx.shared(t) is written in place",
+    ),
+    ("for row in a: pass", "expected a view of an array such as a[m, k], found a Python loop over it; tx.range counts"),
+    ("for i in tx.range(4, 0, -1): pass", "expected a positive step, found -1"),
+    ("a + 1.0", "unsupported operand type(s) for +: 'Array' and 'float'; a[m, k] is a tile of an array"),
+    ("a[:, :].astype(f16)", "'View' object has no attribute 'astype'; t.to(dtype) is"),
+    ("tx.sum(a[:, :], 1)", "module 'tirx' has no attribute 'sum'; t.sum(dim) is"),
+    ("a[:, :].transposed()", "'View' object has no attribute 'transposed'; transpose is"),
+    ("tx.maximum(a, b)", "expected tiles, scalars or numbers for maximum, found an array f32[64, 64]"),
+    ("return a[:, :]", "expected a kernel that stores its results, d[...] = t, found one that returns"),
+    (
+        "i = 0\nfor i in tx.range(n): pass\nb[i, :] = 0.0",
+        "expected a span, an index, a slice or a tile of indices, found `i`, which is bound inside of a loop or branch "
+        "only; tx.tile makes a span",
+    ),
+    (
+        "def count():\n    nonlocal n\n    n = n + 1",
+        "expected functions of a kernel that return what they compute, found nonlocal",
+    ),
+    *(
+        (
+            text,
+            f"expected `t` to stay as it is in a loop or branch of the kernel, which is written once, found a change "
+            f"inside of {kind}; a name or a tuple that is bound anew is carried",
+        )
+        for text, kind in (
+            ("t = [0]\nfor i in tx.range(n):\n    t[0] += 1", "list"),
+            ("t = {'n': [1]}\nif n > 3:\n    t['n'].append(2)", "dict"),
+            ("t = set()\nwhile n > 3:\n    n = n - 1\n    t.add(3)", "set"),
+        )
+    ),
     ("n + n.to(tx.i64)", "expected one element type for +, found i32 and i64; convert one with .to(i32)"),
     ("tx.map(lambda p: 1.0, a[:, :])", "expected a function that returns elements, found 1.0; .to(...) types a number"),
     (
@@ -38,7 +115,10 @@ _SAID = [
     ),
     ('tx.block_id("w")', "expected an axis of x, y and z, found 'w'"),
     ("tx.param()", "expected candidates of a parameter, found none"),
-    ("a[:, :].load() @ 3", "expected a tile behind @, found 3"),
+    (
+        "a[:, :].load() @ 3",
+        "expected matrices as operands of a product, found a tile f32[64, 64] and 3",
+    ),
     ('tx.zeros(f32, 64, 64) + tx.store("a", b[:, :])', "expected a tile or a number to store, found 'a'"),
     ('b[0, 0] = "a"', "expected a tile or a number, found 'a'"),
     ("b[:, :] = [1, 2]", "expected a tile or a number to store, found [1, 2]"),

@@ -123,9 +123,9 @@ def _indices_of_an_edge(a: Any, b: Any, n: Any) -> None:
 
 def _a_list_of_a_loop(a: Any, b: Any, n: Any) -> None:
     found: list[Any] = []
-    for i in tx.range(n):
+    for i in tx.range(n):  # MISTAKE tx.range(n)
         found.append(i + 1)
-    b[found[0], :] = a[0, :]  # MISTAKE b[found[0], :]
+    b[found[0], :] = a[0, :]
 
 
 _MISTAKES: list[tuple[_Kernel, str]] = [
@@ -151,7 +151,7 @@ _MISTAKES: list[tuple[_Kernel, str]] = [
     (_too_large, "bytes of shared memory"),
     (_two_grids, "expected one tx.grid in a kernel, found another one"),
     (_indices_of_an_edge, "found those of a clipped view, which are 0 outside; .load(pad=-1) or tx.where"),
-    (_a_list_of_a_loop, "expected values of this place, found one of a loop or branch that has ended"),
+    (_a_list_of_a_loop, "expected `found` to stay as it is in a loop or branch of the kernel, which is written once"),
 ]
 
 
