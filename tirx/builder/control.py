@@ -128,7 +128,7 @@ def tiles(*ends: Elements | int) -> Tiles:
 
 def _state(value: Any, seen: dict[int, Any]) -> Any:
     """The items of a list, dictionary, set or object of Python, as far as they go; itself for others."""
-    kind = type(value)
+    kind = cast("type[object]", type(value))
     own = getattr(kind, "__module__", "").partition(".")[0]
     is_object = hasattr(value, "__dict__") and own not in ("builtins", "tirx", "xdsl", "numpy") and not callable(value)
     if id(value) in seen or not (kind in (list, dict, set) or is_object):
@@ -141,13 +141,13 @@ def _state(value: Any, seen: dict[int, Any]) -> Any:
 
 
 def _stays(before: Any, after: Any) -> bool:
-    match before, after:
-        case (list() as a, list() as b):
-            return len(a) == len(b) and all(map(_stays, a, b))
-        case (dict() as a, dict() as b):
-            return a.keys() == b.keys() and all(_stays(each, b[key]) for key, each in a.items())
-        case _:
-            return before is after
+    if isinstance(before, dict) and isinstance(after, dict):
+        first, second = cast("dict[Any, Any]", before), cast("dict[Any, Any]", after)
+        return first.keys() == second.keys() and all(_stays(each, second[key]) for key, each in first.items())
+    if isinstance(before, list) and isinstance(after, list):
+        first, second = cast("list[Any]", before), cast("list[Any]", after)
+        return len(first) == len(second) and all(map(_stays, first, second))
+    return before is after
 
 
 @contextmanager
@@ -367,8 +367,7 @@ def for_(
         with trace.inside(block):
             item = items.item(Scalar(trace, block.args[0], index, natural=start.natural))
             with _written_once(known):
-                ends = body(item, *carried.bound(block.args[1:]))
-            found = carried.ends(ends, block.args[1:])
+                found = carried.ends(body(item, *carried.bound(block.args[1:])), block.args[1:])
             if found is None:
                 op.erase(safe_erase=False)
                 continue
@@ -422,8 +421,7 @@ def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known
             trace(scf.ConditionOp(condition.value, *before.args))
         with trace.inside(block):
             with _written_once(known):
-                ends = body(*carried.bound(block.args))
-            found = carried.ends(ends, block.args)
+                found = carried.ends(body(*carried.bound(block.args)), block.args)
             if found is None:
                 continue
             trace(
@@ -593,7 +591,7 @@ def _skipped(found: Scalar, term: Callable[[], Any], name: str, ends: bool) -> A
     other()
     if isinstance(value, Tile) or found.dtype == i1:
         return functions.apply(name, found, value)
-    truth = _condition(found)
+    truth = cast(Scalar, _condition(found))
     return functions.where(truth, found, value) if ends else functions.where(truth, value, found)
 
 
@@ -627,7 +625,7 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def kept(value: Any) -> Any:
-    """What another name has: a sum of products as it is now, which the first name goes on with in its place."""
+    """The value of a second name: that of a sum of products is a tile as it is now, which the first goes on from."""
     return value.load() if isinstance(value, Memory) and value.is_value else value
 
 

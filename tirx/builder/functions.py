@@ -282,6 +282,11 @@ def compute(name: str, operands: tuple[Any, ...], dtype: DType, **flags: Any) ->
         return _bitcast(operands[0], operands[1])
     special = _SPECIAL.get(name)
     first = 0 if special is None else special.first
+    if name in _OF_BITS and dtype.is_signed and dtype != i1:  # as bits, numbers have no sign
+        half = 2 ** (dtype.bits - 1)
+        operands = tuple(
+            each - 2 * half if type(each) is int and half <= each < 2 * half else each for each in operands
+        )
     given = [each if i < first else scalar(each, dtype) for i, each in enumerate(operands)]
     return FUNCTIONS[name](*given, **flags) if special is None else special.emit(*given, **flags)
 
@@ -301,7 +306,8 @@ def types(name: str, operands: tuple[Any, ...]) -> tuple[DType, DType]:
 
 
 OPERATOR_NAMES = scalars.OPERATORS
-_OF_TRUTHS = ("and", "or", "xor", "eq", "ne", "where")
+_OF_BITS = ("and", "or", "xor")
+_OF_TRUTHS = (*_OF_BITS, "eq", "ne", "where")
 
 
 def apply(name: str, *operands: Any, **flags: Any) -> Any:

@@ -289,7 +289,7 @@ def shared(what: Tile | DType, *shape: int) -> Memory:
     >>> _ = kernel.module
     a tile f32[64, 32] in shared memory a tile f32[16] in shared memory
     """
-    if not isinstance(what, Tile | DType) or (isinstance(what, Tile) and shape):
+    if not isinstance(what, Tile | DType) or (shape and isinstance(what, Tile)):  # pyright: ignore[reportUnnecessaryIsInstance]
         found = what if not shape else f"{what!r} with extents"
         raise BuildError(f"expected a tile, a view such as a[m, k], or an element type and extents, found {found}")
     dtype = what if isinstance(what, DType) else what.dtype

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import count
 from math import prod
-from numbers import Integral
 from typing import Any, NoReturn, cast
 
+import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, i32
 from xdsl.ir import Block, Region, SSAValue
 
@@ -379,14 +379,14 @@ class Tile(Elements):
 def parts_of(key: Any) -> list[Any]:
     """The parts of what stands in brackets; integers of numpy are Python's."""
     parts = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
-    return [int(each) if isinstance(each, Integral) and not isinstance(each, bool) else each for each in parts]
+    return [int(cast(Any, each)) if isinstance(each, np.integer) else each for each in parts]
 
 
 def extents_of(shape: Sequence[Any]) -> tuple[int, ...]:
     """The extents of a tile. Raises BuildError for what is none."""
     for n in shape:
         if type(n) is not int or n < 1:
-            raise BuildError(f"expected positive extents of a tile, one behind the other as in 64, 32, found {n!r}")
+            raise BuildError(f"expected positive extents of a tile, found {n!r}")
     if not shape:
         raise BuildError("expected extents of a tile, found none")
     return tuple(shape)
@@ -499,7 +499,7 @@ def full(dtype: DType, value: Number | Scalar, *shape: int) -> Tile:
     >>> _ = kernel.module
     a tile f32[64]
     """
-    if not isinstance(dtype, DType):
+    if not isinstance(dtype, DType):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise BuildError(f"expected an element type in front, such as tx.f32, found {dtype!r}")
     number = functions.scalar(value, dtype) if isinstance(value, Scalar) else value
     return Tile(current(), extents_of(shape), dtype, node=_Node("number", (number,), {}, python_location()))
@@ -531,5 +531,5 @@ def indices(dim: int, *shape: int) -> Tile:
     """
     extents = extents_of(shape)
     if type(dim) is not int or not 0 <= dim < len(shape):
-        raise BuildError(f"expected a dimension of {len(shape)} in front of the extents, found {dim!r}")
+        raise BuildError(f"expected a dimension of {len(shape)}, found {dim!r}")
     return Tile(current(), extents, index, node=_Node("index", (dim,), {}, python_location()))

@@ -101,7 +101,7 @@ def _is_same_place(a: Any, b: Any) -> bool:
     if isinstance(a, slice) and isinstance(b, slice):
         first, second = cast(Any, a), cast(Any, b)
         return first.start is second.start and first.stop is second.stop and first.step is second.step
-    return a is b or (type(a) is int and type(b) is int and a == b)
+    return a is b or (isinstance(a, int) and isinstance(b, int) and a == b)
 
 
 def _indices(place: Any) -> Any:

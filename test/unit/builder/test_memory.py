@@ -120,7 +120,7 @@ def _another_name_of_a_sum(a: Any, b: Any, o: Any, n: Any) -> None:
 
 
 def _terms_that_python_skips(a: Any, b: Any, o: Any, n: Any) -> None:
-    i = 0
+    i = tx.index(0)
     while i < 32 and a[i, 0] < 100.0:
         i += 1
     j = i + 5

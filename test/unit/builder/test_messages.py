@@ -38,7 +38,7 @@ _SAID = [
     ("tx.shared(f32)", "expected extents of a tile, found none"),
     (
         "tx.zeros(f32, (64, 64))",
-        "expected positive extents of a tile, one behind the other as in 64, 32, found (64, 64)",
+        "expected positive extents of a tile, found (64, 64)",
     ),
     ("tx.zeros((64, 64), f32)", "expected an element type in front, such as tx.f32, found (64, 64)"),
     (
