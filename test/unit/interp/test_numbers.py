@@ -12,13 +12,14 @@ import pytest
 from numpy.typing import NDArray
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType, f16, f32, i1, i8, i32
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.test_value import create_ssa_value
 
 from tirx.hw.approximations import FUNCTIONS
 from tirx.interp.formats import DTYPES, dtype_of, fused, packed, quantum, rounded, unpacked
 from tirx.interp.memory import Numbers
-from tirx.interp.numbers import Near, UndefinedValue, evaluate, select
+from tirx.interp.numbers import Near, UndefinedValue, evaluate, extended_product, select
 from tirx.interp.products import scan
 
 _RNG = np.random.default_rng(0)
@@ -252,3 +253,69 @@ def test_bounds_of_products_that_are_subnormal_on_the_way() -> None:
         parts = [np.multiply.accumulate(each, 0) for each in (x[:first], x[first:])]
         other = np.concatenate([parts[0], parts[0][-1] * parts[1]])
         assert (np.abs(other.astype(np.float64) - found.data) <= found.error).all(), first
+
+
+@pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
+@pytest.mark.parametrize("type_", [IntegerType(4), i8])
+def test_comparisons_of_integers(predicate: str, type_: IntegerType) -> None:
+    """With and without a sign, also of packed elements, which are nibbles of bytes."""
+    bits = type_.width.data
+    a, b = (np.array(each, np.int64) for each in np.meshgrid(*[np.arange(-(1 << bits - 1), 1 << bits - 1, 3)] * 2))
+    compare = arith.CmpiOp(create_ssa_value(type_), create_ssa_value(type_), predicate)
+    stored = (x.astype(DTYPES[f"i{bits}"]) for x in (a, b))
+    found, _ = evaluate(compare, [*stored], bounds=False)
+    x, y = (a % (1 << bits), b % (1 << bits)) if predicate[0] == "u" else (a, b)
+    how = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+           "ge": np.greater_equal}[predicate.lstrip("us") if predicate not in ("eq", "ne") else predicate]  # fmt: skip
+    assert np.array_equal(found, how(x, y))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_counts_of_bits(dtype: type[np.signedinteger[Any]]) -> None:
+    bits = 8 * np.dtype(dtype).itemsize
+    numbers = [0, 1, 2, 12, 100, -1, -128, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)]
+    words = [format(n % (1 << bits), f"0{bits}b") for n in numbers]
+    type_ = IntegerType(bits)
+    expected: dict[Any, list[int]] = {
+        math.CtPopOp: [word.count("1") for word in words],
+        math.CountLeadingZerosOp: [bits - len(word.lstrip("0")) for word in words],
+        math.CountTrailingZerosOp: [bits - len(word.rstrip("0")) for word in words],
+    }
+    for kind, counts in expected.items():
+        assert _value(kind(create_ssa_value(type_)), np.array(numbers, dtype)).tolist() == counts
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_halves_of_products(signed: bool) -> None:
+    a, b = (_RNG.integers(-(1 << 31), 1 << 31, 50, dtype=np.int32) for _ in range(2))
+    low, high = extended_product(a, b, signed=signed)
+    for x, y, below, above in zip(a.tolist(), b.tolist(), low.tolist(), high.tolist(), strict=True):
+        product = x * y if signed else x % (1 << 32) * (y % (1 << 32))
+        assert (below, above) == (_signed(product, 32), _signed(product >> 32, 32))
+    for wide in (Near(a, np.ones(50)), a.astype(np.int64)):
+        with pytest.raises(UndefinedValue, match="^expected known integers of 32 bits or less for both halves of a"):
+            extended_product(wide, b, signed=signed)
+    with pytest.raises(UndefinedValue):
+        extended_product(a, Near(b, np.ones(50)), signed=signed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "exponent"),
+    [
+        (math.Exp2Op, f32, -22.0), (math.Exp2Op, f16, -9.9), (math.ExpOp, f32, -14.0), (math.SqrtOp, f32, -23.0),
+        (math.TanhOp, f32, -11.0), (math.RsqrtOp, f32, -22.9), (arith.DivfOp, f32, -22.0),
+    ],
+)  # fmt: skip
+def test_instructions_of_approximate_functions(kind: Any, type_: Any, exponent: float) -> None:
+    """`fastmath<afn>` has the error of one instruction."""
+    operands: Any = [create_ssa_value(type_)] * (2 if kind is arith.DivfOp else 1)
+    exact, approximate = kind(*operands), kind(*operands)
+    approximate.properties["fastmath"] = arith.FastMathFlagsAttr((FastMathFlag.APPROX_FUNC,))
+    x = np.array([0.5, 0.75, 1.25], np.float16 if type_ == f16 else np.float32)
+    found, _ = evaluate(approximate, [x] * len(operands), bounds=True)
+    assert isinstance(found, Near)
+    size = np.abs(found.value.astype(np.float64))
+    own = np.spacing(np.abs(found.value)).astype(np.float64)
+    assert (found.error >= size * 2.0**exponent).all() and (found.error <= size * 2.0**exponent + 3 * own).all()
+    rounded, is_exact = evaluate(exact, [x] * len(operands), bounds=True)
+    assert is_exact is (kind in (math.SqrtOp, arith.DivfOp)) is not isinstance(rounded, Near)
