@@ -4,8 +4,29 @@
 
 from __future__ import annotations
 
+from unit.examples import EXAMPLES
+
+from tirx import embed
+from tirx.diagnostics import diagnostic_handler
+from tirx.dialects.tirx import kernels
+from tirx.passes import lower_to_ptx_passes
 from tirx.text.rules import explain, hardware_rules
 from tirx.tools import flags, tirx_check, tirx_explain, tirx_sim, tirx_viz
+from tirx.tools.predictions import Predictor
+
+_PREDICTED = (
+    ("gemm_any_target", "auto", ""),
+    ("wgmma_any_size_gemm", "h100", "order=group"),
+    ("wgmma_batched_gemm", "auto", "cluster=rows"),
+    ("wgmma_gemm", "auto", "pipeline=off"),
+    ("wgmma_split_k_gemm", "auto", ""),
+    ("split_k_gemm", "auto", "cluster=columns"),
+    ("tcgen05_gemm", "auto", ""),
+    ("tcgen05_nvfp4_block_scaled_gemm", "auto", ""),
+    ("mma_m8n8k4_f64_gemm", "a100", ""),
+    ("grouped_gemm", "auto", ""),
+)
+"""Example, GPU and options of the pipeline."""
 
 _PARSERS = (
     flags._argument_parser(""),
@@ -29,4 +50,21 @@ def flags_of_commands() -> str:
         for each in parser._actions[1:]:  # but --help itself
             names, choices = ", ".join(each.option_strings) or each.dest, list(each.choices or ())
             lines.append(f"{names} {each.metavar} {each.nargs} {each.default!r} {each.const!r} {choices}: {each.help}")
+    return "\n".join(lines)
+
+
+def predictions() -> str:
+    """What `--predict` says about the products of examples, on the GPU of each and on others."""
+    lines: list[str] = []
+    for name, gpu, options in _PREDICTED:
+        module = embed.parse((EXAMPLES / f"{name}.mlir").read_text(), f"{name}.mlir")
+        target = next((str(each.target_info) for each in kernels(module) if each.target is not None), "sm_90a")
+        predictor, heard = Predictor(gpu, (2000, 1500, 768)), list[object]()
+        for each in lower_to_ptx_passes(target, options=options).passes:
+            with diagnostic_handler(heard.append):
+                embed.run(module, [each])
+            predictor.after(each, module)
+            if report := predictor.report():
+                lines.append(f"{name}, {gpu} {options}\n{report}")
+                break
     return "\n".join(lines)
