@@ -5,26 +5,31 @@ The documentation: reference pages made from the code, and a site of static file
     python docs/build.py --reference  writes the reference pages only
     python docs/build.py --check      writes nothing; exit code 1 for a stale reference page or a dead link
 
-The site needs the package markdown (`pip install 'tirx-compiler[docs]'`), the rest nothing.
+The site needs mkdocs-material (`pip install 'tirx-compiler[docs]'`), the rest nothing.
 """
 
 from __future__ import annotations
 
 import argparse
-import html
+import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
+from importlib.util import find_spec
 from inspect import cleandoc
 from pathlib import Path
 from runpy import run_path
 from typing import Any
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 SITE = ROOT / "build" / "site"
+STAGED = ROOT / "build" / "docs"
+API: dict[str, Any] = run_path(str(DOCS / "api.py"))
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "Start": ("index.md", "../README.md", "../examples/README.md", "status.md", "coming-from.md"),
@@ -33,8 +38,8 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     )),
     "Reference": ("language.md", "operations.md", "passes.md", "layouts.md", "descriptors.md", "launching.md"),
     "Guides": ("rings.md", "checking.md", "simulator.md", "visualizer.md", "editors.md", "embedding.md",
-               "performance.md", "choosing.md", "corpus.md", "security.md"),
-    "Inside": ("architecture.md", "proofs.md", "../CONTRIBUTING.md", "../CHANGELOG.md"),
+               "performance.md", "choosing.md", "corpus.md"),
+    "Inside": ("architecture.md", "proofs.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md"),
 }  # fmt: skip
 """Chapter -> its pages, relative to docs/; the order of the site."""
 
@@ -349,43 +354,43 @@ def dead_links() -> list[str]:
 
 
 def build_site() -> None:
-    """Writes the site: a page for each page, links between them, everything in files beside them."""
-    try:
-        from markdown import Markdown
-    except ModuleNotFoundError as error:
-        if error.name != "markdown":
-            raise
-        raise SystemExit(
-            "error: the site needs the package markdown: pip install 'tirx-compiler[docs]'; --reference does not"
-        ) from error
-
-    listed = [path for names in CHAPTERS.values() for path in names if (DOCS / path).exists()]
+    """Writes the site (mkdocs-material): every page, the reference of the Python interface, what they link to."""
+    listed = [name for names in CHAPTERS.values() for name in names]
     missing = {path.relative_to(DOCS) for path in DOCS.rglob("*.md")} - {Path(name) for name in listed}
     if missing:
         raise SystemExit(
             f"expected every page in a chapter of docs/build.py, found {sorted(map(str, missing))} in none"
         )
-    shutil.rmtree(SITE, ignore_errors=True)
-    shutil.copytree(DOCS / "images", SITE / "images")
-
-    def slugify(text: str, separator: str) -> str:
-        return slug(text)
-
+    shutil.rmtree(STAGED, ignore_errors=True)
+    shutil.copytree(DOCS / "images", STAGED / "images")
+    shutil.copy(DOCS / "iframe-worker.js", STAGED)
     for name in listed:
-        markdown = Markdown(
-            extensions=["tables", "fenced_code", "toc"], extension_configs={"toc": {"slugify": slugify}}
+        _write(STAGED / _staged(name), _staged_text(name))
+    for module in API["MODULES"]:
+        _write(STAGED / API["page_name"](module), API["page"](module))
+    order = {chapter: [{_title(name): _staged(name)} for name in names] for chapter, names in CHAPTERS.items()}
+    order["Python"] = [{module: API["page_name"](module)} for module in API["MODULES"]]
+    settings = (DOCS / "mkdocs.yml").read_text() + f"nav: {json.dumps([{key: each} for key, each in order.items()])}\n"
+    _write(SITE.parent / "mkdocs.yml", settings)
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(SITE.parent / "mkdocs.yml")]
+    if find_spec("material") is None:
+        raise SystemExit(
+            "error: the site needs mkdocs-material: pip install 'tirx-compiler[docs]'; --reference does not"
         )
-        text = re.sub(r"\n\n```$", "\n```", (DOCS / name).read_text(), flags=re.MULTILINE)
-        body = markdown.convert(text)
-        target = SITE / _site_name(name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_page(name, listed, body))
-    print(f"{len(listed)} pages in {SITE}")
+    done = subprocess.run(command, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, text=True, capture_output=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    print(f"{len(listed) + len(API['MODULES'])} pages in {SITE}")
 
 
-def _site_name(name: str) -> str:
-    stem = name.removeprefix("../").removesuffix(".md")
-    return f"{stem.lower() if name.startswith('../') else stem}.html"
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def _staged(name: str) -> str:
+    """Where a page stands on the site: those from outside docs/ beside the others, under names that are no index."""
+    return name if not name.startswith("../") else name.removeprefix("../").lower().replace("readme.md", "about.md")
 
 
 def _title(name: str) -> str:
@@ -394,46 +399,35 @@ def _title(name: str) -> str:
     return "README" if name == "../README.md" else title
 
 
-def _page(name: str, listed: list[str], body: str) -> str:
-    up = "../" * _site_name(name).count("/")
+def _staged_text(name: str) -> str:
+    """A page as it is on the site, with other links and without the empty line that ends sessions for doctest."""
 
-    def link(match: re.Match[str]) -> str:
-        kind, target = match[1], html.unescape(match[2])
-        if re.match(r"[a-z]+:|#", target):
-            return match[0]
-        path, _, anchor = target.partition("#")
-        source = (DOCS / name).parent
-        resolved = (source / path).resolve()
-        for other in listed:
-            if resolved == (DOCS / other).resolve():
-                return f'{kind}="{up}{_site_name(other)}{"#" + anchor if anchor else ""}"'
-        if resolved.is_relative_to(DOCS / "images"):
-            return f'{kind}="{up}images/{resolved.name}"'
-        copied = SITE / "files" / resolved.relative_to(ROOT)
+    either = re.compile(f"(?P<code>{_CODE.pattern})|{_LINK.pattern}", _CODE.flags)
+    text = either.sub(
+        lambda match: match[0] if match["code"] else _staged_link(name, match[0], match[2] or match[3]),
+        (DOCS / name).read_text(),
+    )
+    return re.sub(r"\n\n```$", "\n```", text, flags=re.MULTILINE)
+
+
+def _staged_link(name: str, link: str, target: str) -> str:
+    """A link of a page as it is on the site. Files that are no pages are copied."""
+    if re.match(r"[a-z]+:|#", target):
+        return link
+    path, _, place = target.partition("#")
+    resolved = ((DOCS / name).parent / path).resolve()
+    page = next(
+        (_staged(other) for names in CHAPTERS.values() for other in names if (DOCS / other).resolve() == resolved), None
+    )
+    if page is None and resolved.is_relative_to(DOCS):
+        page = str(resolved.relative_to(DOCS))
+    if page is None:
+        page = f"files/{resolved.relative_to(ROOT)}"
         if resolved.is_file():
-            copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(resolved, copied)
-            return f'{kind}="{up}files/{resolved.relative_to(ROOT)}"'
-        return f'{kind}="#"'
-
-    body = re.sub(r'(href|src)="([^"]*)"', link, body)
-    entries: list[str] = []
-    for chapter, names in CHAPTERS.items():
-        entries.append(f"<h4>{chapter}</h4>")
-        for each in names:
-            if each in listed:
-                here = ' class="here"' if each == name else ""
-                entries.append(f'<a{here} href="{up}{_site_name(each)}">{html.escape(_title(each))}</a>')
-    number = listed.index(name)
-    around = [
-        f'<a href="{up}{_site_name(listed[i])}">{mark} {html.escape(_title(listed[i]))}</a>'
-        for i, mark in ((number - 1, "←"), (number + 1, "→")) if 0 <= i < len(listed)
-    ]  # fmt: skip
-    page = (DOCS / "page.html").read_text()
-    for key, value in (("TITLE", html.escape(_title(name))), ("MENU", "\n".join(entries)), ("BODY", body),
-                       ("AROUND", "".join(around))):  # fmt: skip
-        page = page.replace(f"<!--{key}-->", value)
-    return page
+            (STAGED / page).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(resolved, STAGED / page)
+    found = os.path.relpath(page, Path(_staged(name)).parent) + (f"#{place}" if place else "")
+    return link.replace(f"]({target})", f"]({found})")
 
 
 def main() -> int:

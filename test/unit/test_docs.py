@@ -13,6 +13,7 @@ import doctest
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from runpy import run_path
@@ -126,6 +127,24 @@ def test_reference_pages_have_everything() -> None:
     assert "`mma.m8n8k4.f16`" in before and hopper.strip() == "" and "`tcgen05.mma`" in blackwell
     assert "`cp.async.bulk.tensor.load`" in rows["tirx.copy"].split("|")[4]
     assert "`tcgen05.commit`" in rows["tirx.release"].split("|")[4]
+
+
+def test_every_public_name_is_on_a_page() -> None:
+    """Names of `__all__`, and what classes define, on the page of their module or by a link to where they are."""
+    api = _BUILD["API"]
+    made = {module: api["page"](module) for module in api["MODULES"]}
+    anchors = {
+        f"{module}.md#{place}" for module, text in made.items() for place in re.findall(r"[#\"]([\w.]+)[ \"]", text)
+    }
+    for module, text in made.items():
+        for name in import_module(module).__all__:
+            assert f"{module}.md#{module}.{name}" in anchors or f"[`{name}`](" in text, (module, name)
+        assert set(re.findall(r"\]\((tirx[\w.]*\.md#[\w.]+)\)", text)) <= anchors
+    for method in ("apply", "owners", "from_cute", "to_cute", "group_many", "canonicalize"):
+        assert f"`TileLayout.{method}` {{ #tirx.layout.TileLayout.{method} }}" in made["tirx.layout"]
+    # Sessions are blocks, parameters a list, and nothing outside of code is HTML or a heading.
+    assert "```pycon\n>>> " in made["tirx.layout"] and "- `bound`: exclusive upper bound" in made["tirx.layout"]
+    assert "\n\\#ttg.linear&lt;..>" in made["tirx.layout"]
 
 
 def test_no_link_is_dead() -> None:
