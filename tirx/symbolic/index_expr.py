@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Mapping
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from math import gcd
 from typing import overload
 
@@ -33,6 +33,10 @@ def _multiples_mask(divisor: int) -> int:
 
 _WIDTH = 128
 """Bits that no value of an expression needs: the algebra here is that of integers that do not wrap."""
+
+
+_remembered = lru_cache(maxsize=4096)
+"""The accesses of a tile have most of their expressions in common: of a hundred calls, one or two are new."""
 
 
 @dataclass(frozen=True)
@@ -343,6 +347,7 @@ def _joined_digits(low: Mod, factor: int, factors: Mapping[IndexExpr, int]) -> t
     return None
 
 
+@_remembered
 def _add(terms: tuple[IndexExpr, ...]) -> IndexExpr:
     factors, constant = _coefficients(terms)
     # Neighbouring digits become one number again: x%n + n*(x//n) is x, and x%n + n*(x//n%k) is x%(n*k).
@@ -422,6 +427,7 @@ def _lowered(x: IndexExpr, unit: int) -> tuple[IndexExpr, int]:
     return (rest, count) if count < 0 or rest.known.least >= 0 else (x, 0)
 
 
+@_remembered
 def _floordiv(x: IndexExpr, divisor: int) -> IndexExpr:
     if divisor <= 0:
         raise ValueError(f"expected a positive divisor, found {divisor}")
@@ -457,6 +463,7 @@ def _floordiv(x: IndexExpr, divisor: int) -> IndexExpr:
     return FloorDiv(x, divisor)
 
 
+@_remembered
 def _mod(x: IndexExpr, modulus: int) -> IndexExpr:
     if modulus <= 0:
         raise ValueError(f"expected a positive modulus, found {modulus}")
