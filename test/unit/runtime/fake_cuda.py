@@ -24,10 +24,30 @@ class CUresult(IntEnum):
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
 
 
+_MEMBERS = {
+    "DEVICE_ATTRIBUTE": "COMPUTE_CAPABILITY_MAJOR COMPUTE_CAPABILITY_MINOR MULTIPROCESSOR_COUNT "
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
+    "FUNC_ATTRIBUTE": "MAX_DYNAMIC_SHARED_SIZE_BYTES NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
+    "JIT": "ERROR_LOG_BUFFER ERROR_LOG_BUFFER_SIZE_BYTES",
+    "LAUNCH_ATTRIBUTE": "CLUSTER_DIMENSION COOPERATIVE",
+    "POINTER_ATTRIBUTE": "DEVICE_ORDINAL",
+    "TENSOR_MAP_DATA_TYPE": "UINT8 UINT16 UINT32 INT32 UINT64 INT64 FLOAT16 FLOAT32 FLOAT64 BFLOAT16 TFLOAT32",
+    "TENSOR_MAP_INTERLEAVE": "NONE",
+    "TENSOR_MAP_SWIZZLE": "NONE 32B 64B 128B 128B_ATOM_32B 128B_ATOM_32B_FLIP_8B 128B_ATOM_64B",
+    "TENSOR_MAP_L2_PROMOTION": "NONE L2_64B L2_128B L2_256B",
+    "TENSOR_MAP_FLOAT_OOB_FILL": "NONE NAN_REQUEST_ZERO_FMA",
+}
+"""What `cuda.h` (CUDA 13) has of these enums, as far as it may be used, without their `CU_`."""
+
+_KNOWN = {f"CU_{kind}_{name}" for kind, names in _MEMBERS.items() for name in names.split()}
+
+
 class _Names:
     """An enum whose members are their names."""
 
     def __getattr__(self, name: str) -> str:
+        if name not in _KNOWN:
+            raise AttributeError(f"cuda.h has no {name}")
         return name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
@@ -102,6 +103,28 @@ def test_tensor_maps():
     kind, interleave, swizzle, promotion, fill = (f"CU_TENSOR_MAP_{name}" for name in names)
     rows = [64, 9], [272], [32, 8], [1, 1]
     assert encoded == [(kind, 2, 1 << 16, *rows, interleave, swizzle, promotion, f"{fill}UEST_ZERO_FMA")]
+
+
+@pytest.mark.parametrize(
+    ("element", "dtype", "kind"),
+    [
+        ("u8", "uint8", "UINT8"), ("u16", "uint16", "UINT16"), ("u32", "uint32", "UINT32"), ("s32", "int32", "INT32"),
+        ("u64", "uint64", "UINT64"), ("s64", "int64", "INT64"), ("f16", "float16", "FLOAT16"),
+        ("bf16", "bfloat16", "BFLOAT16"), ("f32", "float32", "FLOAT32"), ("f64", "float64", "FLOAT64"),
+        ("tf32", "float32", "TFLOAT32"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(("promotion", "of_cuda"), [("none", "NONE"), ("64B", "L2_64B"), ("256B", "L2_256B")])
+def test_names_of_tensor_maps(element: str, dtype: str, kind: str, promotion: Any, of_cuda: str):
+    cuda, size = FakeCuda((8, 128)), int(re.sub(r"\D", "", dtype)) // 8
+    tensor_map = TensorMapArgument("map", 0, element, (64, 8), (64 * size,), (16, 8), "none", "zero", promotion)
+    x = ArrayView(1 << 12, (8, 64), (64, 1), dtype, size, 0)
+    plan = _plan(cuda, _launch(PointerArgument("x", element, (8, 64), (64, 1), 16, "read"), tensor_map), x)
+    encoded: list[tuple[Any, ...]] = []
+    cuda.cuTensorMapEncodeTiled = lambda *fields: (encoded.append(fields), FakeCuda.cuTensorMapEncodeTiled(cuda))[1]
+    plan.ready([x])
+    names = f"DATA_TYPE_{kind}", "SWIZZLE_NONE", f"L2_PROMOTION_{of_cuda}", "FLOAT_OOB_FILL_NONE"
+    assert [(fields[0], *fields[-3:]) for fields in encoded] == [tuple(f"CU_TENSOR_MAP_{name}" for name in names)]
 
 
 def test_tensor_maps_of_nothing():
