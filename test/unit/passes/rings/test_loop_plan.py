@@ -6,6 +6,7 @@ import pytest
 from unit.passes.parsed import parsed
 from xdsl.dialects import scf
 
+from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp, Queue
 from tirx.hw.targets import Target
 from tirx.passes.match.slots import BARRIER_BYTES
@@ -193,3 +194,79 @@ tirx.kernel @k(%x: memref<128x1024xi4>, %n: index) target("sm_100a") threads(128
             slots=2,
         ),
     )
+
+
+STAYS = f"""
+!g = !tirx.tile<64x64xf16, global>
+!s = {SHARED}
+!r = !tirx.tile<64x64xf16, register>
+!c = !tirx.tile<64x64xf32, TO>
+tirx.kernel @k(%a: memref<64x4096xf16>, %b: memref<64x4096xf16>, %m: memref<4096xi32>, %n: index,
+               %p: i1, %v: i32, %s2: !s) target("TARGET") threads(128) {{
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %s = tirx.alloc : !s
+  %t = tirx.alloc : !s
+  %c = tirx.alloc : !c
+  %once = tirx.view %b[%c0, %c0] : memref<64x4096xf16> -> !g
+  BEFORE
+  scf.for %i = %c0 to %n step %c64 {{
+    %g = tirx.view %a[%c0, %i] : memref<64x4096xf16> -> !g
+    %h = tirx.view %b[%c0, %i] : memref<64x4096xf16> -> !g
+    INSIDE
+  }}
+  BEHIND
+  tirx.return
+}}
+"""
+COPY, ALSO = "tirx.copy %g, %s : !g, !s", "tirx.copy %h, %t : !g, !s"
+LOAD, PRODUCT = "%r = tirx.load %s : !s -> !r", "tirx.mma %s, %t, %c : !s, !s, !c"
+BOTH = f"{COPY}\n{ALSO}\n"
+READ = "%d = tirx.load %c : !c -> !tirx.tile<64x64xf32, register>"
+ZERO = "%z = arith.constant 0.0 : f32\n  tirx.fill %c, %z : f32, !c"
+
+
+@pytest.mark.parametrize(
+    ("inside", "before", "behind", "target", "said"),
+    [
+        (f"{COPY}\n{LOAD}\nmemref.store %v, %m[%i] : memref<4096xi32>", "", "", "sm_90a",
+         "'memref.store' is in the terms of the hardware"),
+        (f"{COPY}\n{LOAD}\ntirx.signal %m[%i], %v : memref<4096xi32>", "", "", "sm_90a",
+         "the loop stays sequential: 'tirx.signal' in it orders what blocks do"),
+        (COPY, "", LOAD, "sm_90a", "%s keeps one buffer: 'tirx.load' uses it outside of the loop"),
+        (COPY, "", "", "sm_90a", "%s keeps one buffer: the loop does not both fill and read it"),
+        (f"{COPY}\n{LOAD}\n%z = arith.constant 0.0 : f16\ntirx.fill %s, %z : f16, !s", "", "", "sm_90a",
+         "%s keeps one buffer: 'tirx.fill' writes it, which is no copy to it"),
+        (f"scf.if %p {{\n{COPY}\n}}\n{LOAD}", "", "", "sm_90a",
+         "%s keeps one buffer: 'tirx.copy' fills it inside of 'scf.if'"),
+        (f"{LOAD}\n{COPY}", "", "", "sm_90a",
+         "%s keeps one buffer: 'tirx.copy' writes it behind 'tirx.load', which reads it"),
+        (f"{COPY}\ntirx.copy %h, %s : !g, !s\n{LOAD}", "", "", "sm_90a",
+         "%s keeps one buffer: 'tirx.copy' writes elements that another copy fills"),
+        (f"{COPY}\n{LOAD}", "", "", "sm_75",
+         "%s keeps one buffer: nothing fills it asynchronously, no tma: expected sm_90 or later, found sm_75; "
+         "no cp_async: expected sm_80 or later, found sm_75"),
+        (f"{BOTH}scf.if %p {{\n{PRODUCT}\n}}", ZERO, READ, "sm_100a",
+         "each product is awaited: 'tirx.mma' does not run in every iteration"),
+        (f"{BOTH}{PRODUCT}\n{READ}", ZERO, "", "sm_100a",
+         "each product is awaited: %c is neither overwritten in each iteration and then read, nor filled before the "
+         "loop, changed in front of the products and read behind the loop"),
+        (f"{BOTH}{PRODUCT}", READ, READ.replace("%d", "%d2"), "sm_100a",
+         "each product is awaited: 'tirx.load' uses the accumulator %c before the loop"),
+        (f"{BOTH}{PRODUCT}", ZERO, "", "sm_100a",
+         "each product is awaited: nothing reads the accumulator %c behind the loop"),
+        (f"{BOTH}{PRODUCT}\n{LOAD}", ZERO, READ, "sm_100a",
+         "each product is awaited: 'tirx.load' reads %s beside the products"),
+        (f"{BOTH}{PRODUCT}", ZERO, f"scf.if %p {{\ntirx.mma %s2, %s2, %c : !s, !s, !c\n}}\n{READ}", "sm_100a",
+         "each product is awaited: 'scf.if' may add nothing to the accumulator"),
+    ],
+)  # fmt: skip
+def test_loops_that_stay(inside: str, before: str, behind: str, target: str, said: str) -> None:
+    text = STAYS.replace("TARGET", target).replace("TO", "tensor" if target == "sm_100a" else "register")
+    for name, by in (("BEFORE", before), ("INSIDE", inside), ("BEHIND", behind)):
+        text = text.replace(name, by)
+    (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
+    reported: list[Diagnostic] = []
+    with diagnostic_handler(reported.append, remarks=True):
+        plans = plan_loops(kernel, Target.parse(target), None)
+    assert said in [*(each.message for each in reported), *(plan.note for plan in plans)]
