@@ -85,7 +85,7 @@ def passes_page() -> str:
     from tirx.passes.registry import PASS_SUMMARIES, get_all_passes
 
     classes = get_all_passes()
-    in_pipeline = {spec.partition("{")[0] for spec in lower_to_ptx_pipeline()}
+    order = [spec.partition("{")[0] for spec in lower_to_ptx_pipeline()]
     changes = _changes()
     lines = [
         "# Passes", "", _MADE, "",
@@ -105,12 +105,20 @@ def passes_page() -> str:
                 ("leaves", "; ".join(FACTS[fact].says for fact in LEAVES.get(name, ()))),
                 ("options", "; ".join(_options(kind))),
                 ("tests", ", ".join(_tests(name))),
-                ("in `--lower-to-ptx`", "" if name in in_pipeline else "no")]  # fmt: skip
+                ("in `--lower-to-ptx`", _again(name, order))]  # fmt: skip
         if any(value for _, value in rows):
             lines += ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows if value), ""]
-        if name in in_pipeline:
+        if name in order:
             lines += [*_shown(changes.get(name, [])), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _again(name: str, order: list[str]) -> str:
+    """Says so of a pass that the pipeline `order` does not run, or runs more than once."""
+    if name not in order:
+        return "no"
+    behind = [f"`{order[i - 1]}`" for i, each in enumerate(order) if each == name][1:]
+    return f"once more behind {', '.join(behind)}" if behind else ""
 
 
 def _options(kind: type[Any]) -> Iterator[str]:

@@ -20,10 +20,10 @@ _PASSES = {
     "tirx-choose": ("kernels", "bind the parameters of kernels to the values that the timing model ranks first"),
     "tirx-specialize": ("kernels", "bind the compile-time parameters of kernels to numbers"),
     "tirx-inline": ("ir", "put functions in the place of their calls, and iterations in that of marked loops"),
+    "tirx-fold-subviews": ("copies", "turn parts of views at computed coordinates into views"),
     "tirx-check-sizes": ("checks", "check that sizes which products need to agree do, or let the launch check them"),
     "tirx-split-last-round": ("rings", "share out the tiles of the last round of a grid by parts of K, on request"),
     "tirx-split-k": ("rings", "let the blocks of a cluster multiply parts of K of one tile, on request"),
-    "tirx-fold-subviews": ("copies", "turn parts of views at computed coordinates into views"),
     "tirx-resolve-accumulators": (
         "layouts",
         "put accumulators into tensor memory or registers, as the target multiplies",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -20,13 +21,17 @@ from runpy import run_path
 from typing import Any
 
 import pytest
+from unit.kernels import ring_cases
+from unit.passes.rings.proof.cases import CASES as PROOF_CASES
+from unit.sim.mutants import MUTANTS
+from unit.sim.test_tcgen05_mutants import _MUTANTS as _TCGEN05_MUTANTS  # pyright: ignore[reportPrivateUsage]
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
 import tirx
 from tirx.dialects import get_all_dialects
-from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes
+from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes, lower_to_ptx_pipeline
 from tirx.ptx.printer import print_ptx
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
@@ -127,6 +132,37 @@ def test_reference_pages_have_everything() -> None:
     assert "`mma.m8n8k4.f16`" in before and hopper.strip() == "" and "`tcgen05.mma`" in blackwell
     assert "`cp.async.bulk.tensor.load`" in rows["tirx.copy"].split("|")[4]
     assert "`tcgen05.commit`" in rows["tirx.release"].split("|")[4]
+
+
+def test_passes_are_in_the_order_of_the_pipeline() -> None:
+    order = list(dict.fromkeys(spec.partition("{")[0] for spec in lower_to_ptx_pipeline()))
+    page = (_DIRECTORY / "passes.md").read_text()
+    assert [name for name in re.findall(r"^## `([\w-]+)`$", page, re.MULTILINE) if name in order] == order
+    assert [name for name in PASS_SUMMARIES if name in order] == order
+    again = re.findall(r"^## `([\w-]+)`(?:(?!^## ).)*?once more behind", page, re.MULTILINE | re.DOTALL)
+    assert again == ["tirx-mem2reg", "tirx-check-rings"]
+
+
+def test_numbers_of_things_that_can_be_counted() -> None:
+    kernels = list(ring_cases.cases())
+    products = sum(1 for _ in run_path(str(_DIRECTORY.parent / "test" / "gpu" / "wgmma_layouts.py"))["cases"](1))
+    table = re.findall(r"^\| (.*?) \| .*? \| .*? \| (sm_.*?) \|", (_DIRECTORY / "corpus.md").read_text(), re.MULTILINE)
+    made = Counter([name for name, targets in table for _ in targets.split(", ")])
+    said = {
+        "rings.md": [
+            f"The sweep knows {len(kernels):,} kernels, of which {len(ring_cases.pairwise(kernels))} have every pair",
+            f"{len(PROOF_CASES)} kernels and bugs of the field",
+        ],
+        "status.md": [f"`python test/gpu/wgmma_layouts.py`, {products} products today"],
+        "corpus.md": [f"{made.total()} kernels", *(f"{number} of {name}" for name, number in made.items())],
+    }
+    for page, sentences in said.items():
+        text = " ".join((_DIRECTORY / page).read_text().split())
+        assert [sentence for sentence in sentences if sentence not in text] == []
+    assert (
+        len(MUTANTS) + len(_TCGEN05_MUTANTS) > 200
+        and "more than 200 deliberately broken" in (_DIRECTORY / "status.md").read_text()
+    )
 
 
 def test_every_public_name_is_on_a_page() -> None:
