@@ -6,7 +6,7 @@ Kernels that are run: what has no result and where, rings and roles, orders of b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +18,8 @@ from unit.sim.example_launches import LAUNCHES, Example
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
 
-from tirx import embed
+import tirx as tx
+from tirx import embed, f32, i32
 from tirx.diagnostics import diagnostic_handler
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import KernelFunctions, Ran, RunError, can_run, run_kernel
@@ -494,3 +495,51 @@ tirx.copy %p, %gd : !tirx.tile<4xf32, shared>, {_TILE}
     a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
     _run(_kernel(part, clauses="grid(1)"), a, d)
     assert d[:4].tolist() == a[shift : shift + 4].tolist()
+
+
+def _kernel_of(function: Callable[..., None], **clauses: Any) -> KernelOp:
+    types = f32[8, 8], i32[8], f32[8, 8]
+    (found,) = kernels(tx.jit(*types, threads=32, target="sm_80", grid=[1], **clauses)(function).module)
+    return found
+
+
+def _scattered_twice(a: Any, i: Any, o: Any) -> None:
+    o[i[:].load(), :] = a[:, :].load()
+
+
+def _flag_outside(a: Any, i: Any, o: Any) -> None:
+    tx.signal(i[i[0]], 1)
+
+
+def _two_atomics_of_one_place(a: Any, i: Any, o: Any) -> None:
+    tx.atomic(o[i[:].load(), :], "add", a[:, :].load())
+
+
+@pytest.mark.parametrize(
+    ("function", "places", "kind", "said"),
+    [
+        (_scattered_twice, [0, 1, 2, 3, 4, 5, 6, 0], "conflict",
+         "expected equal numbers at one place of a scattered tile, found different ones"),
+        (_flag_outside, [8, 0, 0, 0, 0, 0, 0, 0], "bounds", "expected a flag inside of (8,), found that at (8,)"),
+        (_flag_outside, [-1, 0, 0, 0, 0, 0, 0, 0], "bounds", "expected a flag inside of (8,), found that at (-1,)"),
+    ],
+)  # fmt: skip
+def test_places_without_a_result(function: Callable[..., None], places: list[int], kind: str, said: str) -> None:
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    found = _error(_kernel_of(function), a, np.array(places, np.int32), np.zeros_like(a))
+    assert found[0] == kind and found[1].endswith(said)
+
+
+def test_scattered_tiles_that_agree() -> None:
+    """The same numbers may go to one place, and what is outside goes nowhere; atomics add up there."""
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    a[7] = a[0]
+    places = np.array([3, 1, 2, 0, 4, -1, 8, 3], np.int32)
+    _run(_kernel_of(_scattered_twice), a, places, stored := np.full_like(a, -1))
+    _run(_kernel_of(_two_atomics_of_one_place), a, places, added := np.ones_like(a))
+    expected, sums = np.full_like(a, -1), np.ones_like(a)
+    for row, place in zip(a, places.tolist(), strict=True):
+        if 0 <= place < 8:
+            expected[place] = row
+            sums[place] += row
+    assert np.array_equal(stored, expected) and np.array_equal(added, sums)
