@@ -376,7 +376,6 @@ def for_(
         kept = [i for i, (end, own) in enumerate(zip(ends, block.args[1:], strict=True)) if end is not own]
         op, results = _pruned(op, inits, kept)
         trace(op)
-        trace.writes += 1
         return carried.after(results(), "the loop")
 
 
@@ -428,7 +427,6 @@ def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known
                 scf.YieldOp(*(_value(found[i], carried.leaves[i], carried.of[i], "in a loop") for i in carried.carried))
             )
         op = trace(scf.WhileOp(inits, types, Region(before), Region(block)))
-        trace.writes += 1
         return carried.after(op.results, "the loop")
     given = tuple(values)
     while _known(test(*given)):
@@ -481,7 +479,6 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
                 trace(scf.YieldOp(*(each[at] for each in yielded)))
     regions = [Region(block) if at == 0 or block.ops else Region() for at, block in enumerate(blocks)]
     op = trace(scf.IfOp(condition.value, [each[0].type for each in yielded], regions[0], regions[1]))
-    trace.writes += 1
     results = iter([_wrapped(trace, value, each[2]) for value, each in zip(op.results, yielded, strict=True)])
     return tuple(_filled(each, results) for each in merged)
 

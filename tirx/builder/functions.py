@@ -178,7 +178,7 @@ def conversion(before: DType, after: DType) -> type[Operation] | None:
         return None
     match before.is_float, after.is_float:
         case True, True:
-            return arith.ExtFOp if before.bits < after.bits or before.name == "bf16" else arith.TruncFOp
+            return arith.ExtFOp if before.bits < after.bits else arith.TruncFOp
         case True, False:
             return arith.FPToSIOp if after.is_signed else arith.FPToUIOp
         case False, True:

@@ -93,6 +93,8 @@ _EXPRESSIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "integers of floats": (lambda x, i, u, n: x.to(i32) + tx.abs(x).to(tx.u32).to(i32),
                            np.trunc(_X) + np.trunc(np.abs(_X))),
     "truths": (lambda x, i, u, n: (x.to(tx.i1).to(f32) + i.to(tx.i1).to(f32)) * 2.0, 2.0 * (_X != 0) + 2.0 * (_I != 0)),
+    "narrow floats": (lambda x, i, u, n: x.to(bf16).to(tx.e4m3).to(f32) + x.to(f16).to(tx.e5m2).to(f16).to(f32),
+                      2 * _X),
     "formats": (lambda x, i, u, n: (x / 3.0).to(bf16).to(f16).to(f32), None),
     "narrow": (lambda x, i, u, n: (i * 30).to(i8).to(i32), (_I * 30).astype(np.int8)),
     "wide": (lambda x, i, u, n: (i.to(tx.i64) * (1 << 33) >> 33) + (u.to(tx.i64) >> 20), _I + (_U >> 20)),
