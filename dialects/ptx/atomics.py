@@ -155,11 +155,12 @@ class AtomOp(_Strong):
         if self.unsigned is not None and operation not in (Atomic.MIN, Atomic.MAX):
             raise InstructionFormError(f"expected 'unsigned' on min and max, found it on {operation}")
 
-    FORMS_NEED: ClassVar = ("cluster", "red.bf16")
+    FORMS_NEED: ClassVar = ("cluster", "red.bf16", "atom.b16")
 
     def features(self) -> tuple[str, ...]:
         is_bf16 = self.result.type == bf16 and self.operation.data is Atomic.ADD
-        return (*super().features(), "red.bf16") if is_bf16 else super().features()
+        of_16_bits = ("red.bf16" if is_bf16 else "atom.b16",) if width(self.result.type) == 16 else ()
+        return (*super().features(), *of_16_bits)
 
     def effects(self) -> Effects:
         return self._access(self.result.type, reads=True, writes=True)
@@ -229,6 +230,7 @@ class NanosleepOp(PTXInstruction):
     name = "ptx.nanosleep"
     ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
+    NEEDS: ClassVar = ("nanosleep",)
 
     time = operand_def(i32)
 

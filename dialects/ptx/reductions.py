@@ -80,13 +80,14 @@ class _Reduction(PTXInstruction):
         if self.unsigned is not None and (type_ not in (i32, i64) or self.format is not None):
             raise InstructionFormError("expected 'unsigned' on integers only")
 
-    FORMS_NEED: ClassVar = ("red.vector", "red.bf16")
+    FORMS_NEED: ClassVar = ("red.vector", "red.bf16", "red.f16", "red.f16x2")
 
     def features(self) -> tuple[str, ...]:
         if len(self.data) > 1:
             return ("red.vector",)
-        is_bf16 = self._type == bf16 or (self.format is not None and self.format.data is PairFormat.BF16X2)
-        return ("red.bf16",) if is_bf16 else ()
+        if self.format is not None:
+            return ("red.bf16" if self.format.data is PairFormat.BF16X2 else "red.f16x2",)
+        return (f"red.{self._type}",) if self._type in (f16, bf16) else ()
 
     def effects(self) -> Effects:
         size = sum(width(type_) for type_ in self.data.types) // 8

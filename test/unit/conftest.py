@@ -32,7 +32,7 @@ _ERROR = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
 Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
 
 
-def _rejected(entries: Sequence[Sequence[str]], target: str, version: PtxVersion) -> dict[str, str]:
+def rejected_instructions(entries: Sequence[Sequence[str]], target: str, version: PtxVersion) -> dict[str, str]:
     """The instructions of `entries` (each the body of a kernel) that `ptxas` rejects -> its message.
 
     `ptxas` names every bad line but those behind a syntax error, so it is asked again without the bad ones until it
@@ -76,4 +76,4 @@ def rejected() -> Rejected:
     assert release is not None, said
     if (int(release[1]), int(release[2])) < _OLDEST:
         pytest.skip(f"expected ptxas {format_version(_OLDEST)} or later, found {release[1]}.{release[2]}")
-    return _rejected
+    return rejected_instructions

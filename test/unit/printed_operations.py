@@ -12,7 +12,7 @@ from typing import NoReturn, cast
 from unittest.mock import patch
 from zlib import crc32
 
-from unit.dialects.ptx.test_forms import (
+from unit.dialects.ptx.families import (
     BRAIN,
     DOUBLE,
     FAMILIES,

@@ -47,6 +47,10 @@ PROBES = {
     "f32.tanh": "tanh.approx.f32 %f0, %f1",
     "f16x2.cvt": "cvt.rn.f16x2.f32 %r0, %f0, %f1",
     "f8x2.cvt": "cvt.rn.satfinite.e4m3x2.f32 %h0, %f0, %f1",
+    "atom.b16": "atom.relaxed.gpu.global.cas.b16 %h0, [%rd0], %h1, %h2",
+    "nanosleep": "nanosleep.u32 %r0",
+    "red.f16": "red.global.add.noftz.f16 [%rd0], %h0",
+    "red.f16x2": "red.global.add.noftz.f16x2 [%rd0], %r0",
     "red.bf16": "red.global.add.noftz.bf16x2 [%rd0], %r0",
     "red.vector": "red.global.add.v2.f32 [%rd0], {%f0, %f1}",
     "narrow.cvt": "cvt.rn.satfinite.e2m3x2.f32 %h0, %f0, %f1",
@@ -174,7 +178,7 @@ PROBES = {
 """An instruction that needs the feature and nothing later."""
 
 VERSIONS = sorted(
-    {(6, 0), (6, 3), (6, 4), (6, 5)}
+    {(6, 0), (6, 1), (6, 3), (6, 4), (6, 5)}
     | {target.min_ptx for target in TARGETS.values()}
     | {required_version(f, target) for target in TARGETS.values() for f in FEATURES if supports(target, f)}
 )

@@ -1,0 +1,510 @@
+"""Every form of every instruction of the dialects ptx, tcgen05 and wgmma: products of the modifiers' tables, legal and
+illegal ones together.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, product
+
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i16, i32, i64
+from xdsl.dialects.test import TestOp as AnyOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from tirx.dialects import ptx, tcgen05, wgmma
+from tirx.dialects.ptx import (
+    atomics,
+    cp_async,
+    matrix,
+    memory,
+    mma,
+    packed,
+    reductions,
+    sync,
+    tma,
+    warp,
+)
+from tirx.dialects.ptx.base import REGISTER_CLASSES, SCRATCH_CLASSES, PTXInstruction, literal, width
+from tirx.dialects.ptx.table import TableInstruction
+from tirx.dialects.tcgen05 import Collector, MmaKind, MmaOp
+from tirx.hw.features import FEATURES, UnsupportedFeature, smallest_version
+from tirx.hw.targets import TARGETS, PtxVersion, Target
+from tirx.mma import VARIANTS
+from tirx.tcgen05 import LD_SHAPES, SCALE_VECTORS
+from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES
+from tirx.tcgen05.mma_rules import COLLECTOR_BUFFERS
+from tirx.wgmma import KINDS as WGMMA_KINDS
+from tirx.wgmma import Form as WgmmaForm
+
+Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
+NEWEST = max(target.min_ptx for target in TARGETS.values())
+TABLE = [op for op in ptx.PTX.operations if issubclass(op, TableInstruction)]
+FLAG = (False, True)
+COLLECTORS = (None, *Collector)
+KINDS = tuple(MmaKind)
+SHAPES = tuple(LD_SHAPES)
+
+
+def _value(type_: Attribute) -> SSAValue:
+    return AnyOp(result_types=[type_]).results[0]
+
+
+PREDICATE, MASK, WORD, OTHER, WIDE, FLOAT = (_value(t) for t in (i1, i16, i32, i32, i64, f32))
+HALF, BRAIN, DOUBLE = _value(f16), _value(bf16), _value(f64)
+DESCRIPTOR_OR_ADDRESS = (WIDE, OTHER)
+
+
+def _words(number: int) -> list[SSAValue]:
+    return [WORD] * number
+
+
+def _allocation() -> Iterator[PTXInstruction]:
+    for group, columns in product((1, 2), (32, 64, 128, 256, 512, 0, 16, 48, 1024, OTHER)):
+        count = {"columns": columns} if isinstance(columns, int) else {"columns_register": columns}
+        yield tcgen05.AllocOp(WORD, cta_group=group, **count)
+        yield tcgen05.DeallocOp(WORD, cta_group=group, **count)
+    for group in (1, 2):
+        yield tcgen05.RelinquishAllocPermitOp(group)
+        for masks, reads_a in product(({}, {"multicast": MASK}, {"multicast_32b": WORD}), FLAG):
+            yield tcgen05.CommitOp(WORD, group, **masks, reads_a=reads_a)
+        yield tcgen05.ShiftOp(WORD, group)
+    yield from map(tcgen05.WaitOp, tcgen05.WaitFor)
+    yield from map(tcgen05.FenceOp, tcgen05.FencePosition)
+
+
+def _copies() -> Iterator[PTXInstruction]:
+    multicasts = dict.fromkeys(m for row in CP_SHAPES.values() for m in row.multicasts)
+    for shape, multicast, format_, group in product(CP_SHAPES, multicasts, (None, *CP_SOURCES, "b8x16_p0"), (1, 2)):
+        yield tcgen05.CpOp(shape, WORD, WIDE, multicast=multicast, decompress=format_, cta_group=group)
+
+
+def _loads_and_stores() -> Iterator[PTXInstruction]:
+    for shape, exponent, pack, split in product(SHAPES, range(8), FLAG, (None, 16)):
+        num = 1 << exponent
+        registers = LD_SHAPES[shape].registers_per_repeat * num
+        if registers > 128:  # more than ptxas has in a vector, with a syntax error for each
+            continue
+        yield tcgen05.LdOp(shape, WORD, [i32] * registers, num=num, pack=pack, half_split_offset=split)
+        yield tcgen05.StOp(shape, WORD, _words(registers), num=num, unpack=pack, half_split_offset=split)
+    yield tcgen05.LdOp("32x32b", WORD, [f32, f32], num=2, offset=32)
+    yield tcgen05.StOp("32x32b", WORD, [FLOAT] * 2, num=2, offset=32)
+
+
+def _reductions() -> Iterator[PTXInstruction]:
+    for shape, exponent, reduction, (type_, register), absolute, nan, split in product(
+        SHAPES, (0, 1, 5), tcgen05.Reduction, tcgen05.REDUCTION_TYPES.items(), FLAG, FLAG, (None, 16)
+    ):
+        num = 1 << exponent
+        if (registers := LD_SHAPES[shape].registers_per_repeat * num) > 128:
+            continue
+        types = register, [i32] * registers
+        flags = {"abs": absolute, "nan": nan}
+        yield tcgen05.LdRedOp(shape, WORD, reduction, *types, num=num, type=type_, half_split_offset=split, **flags)
+
+
+def _dense_and_sparse() -> Iterator[PTXInstruction]:
+    modifiers = dict.fromkeys(
+        (*product(FLAG, COLLECTORS, (0,), (None,)), *product(FLAG, (None,), (0, 4, 8), (None, 15, 16)))
+    )
+    for kind, a, sparse, (ashift, collector, lanes, scale), group in product(
+        KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), modifiers, (1, 2)
+    ):
+        yield MmaOp(
+            kind,
+            WORD,
+            a,
+            WIDE,
+            OTHER,
+            PREDICATE,
+            cta_group=group,
+            collector=collector,
+            ashift=ashift,
+            disable_lanes=_words(lanes),
+            scale_d=scale,
+            sparse_metadata=sparse,
+        )
+    for kind, a, sparse, collector, of_b in product(KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), COLLECTORS, COLLECTORS):
+        yield MmaOp(
+            *(kind, WORD, a, WIDE, OTHER, PREDICATE), collector=collector, collector_b=of_b, sparse_metadata=sparse
+        )
+
+
+def _block_scaled() -> Iterator[PTXInstruction]:
+    vectors = (None, *dict.fromkeys(row.name for row in SCALE_VECTORS))
+    for kind, a, sparse, vector, collector, group in product(
+        KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), vectors, COLLECTORS, (1, 2)
+    ):
+        yield MmaOp(
+            kind,
+            WORD,
+            a,
+            WIDE,
+            OTHER,
+            PREDICATE,
+            scales=(WORD, OTHER),
+            scale_vector=vector,
+            cta_group=group,
+            collector=collector,
+            sparse_metadata=sparse,
+        )
+
+
+def _weight_stationary() -> Iterator[PTXInstruction]:
+    collectors = [(b, c) for b in (*COLLECTOR_BUFFERS[True], "b4", "a") for c in Collector]
+    for kind, a, sparse, mask, (buffer, collector) in product(
+        KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), (None, WIDE), [(None, None), *collectors]
+    ):
+        yield MmaOp(
+            kind,
+            WORD,
+            a,
+            WIDE,
+            OTHER,
+            PREDICATE,
+            ws=True,
+            buffer=buffer,
+            collector=collector,
+            zero_column_mask=mask,
+            sparse_metadata=sparse,
+        )
+
+
+def _barriers() -> Iterator[PTXInstruction]:
+    yield ptx.MbarrierInitOp(WORD, 128)
+    yield ptx.MbarrierInvalOp(WORD)
+    for cluster, relaxed in product(FLAG, FLAG):
+        yield ptx.MbarrierArriveOp(WORD, cluster=cluster, relaxed=relaxed)
+        yield ptx.MbarrierArriveOp(WORD, 3, cluster=cluster, relaxed=relaxed)
+        yield ptx.MbarrierArriveOp(WORD, 3, cluster=cluster, relaxed=relaxed, multicast_32b=OTHER)
+        yield ptx.MbarrierTestWaitParityOp(WORD, OTHER, cluster=cluster, relaxed=relaxed)
+        yield ptx.MbarrierWaitParityOp(WORD, OTHER, cluster=cluster, relaxed=relaxed)
+        yield ptx.MbarrierWaitParityOp(WORD, OTHER, cluster=cluster, relaxed=relaxed, hint=1000)
+        yield ptx.BarrierClusterArriveOp(aligned=cluster, relaxed=relaxed)
+    for cluster in FLAG:
+        yield ptx.MbarrierArriveExpectTxOp(WORD, 32768, cluster=cluster)
+        yield ptx.MbarrierArriveExpectTxOp(WORD, 32768, remote=cluster)
+        yield ptx.MbarrierExpectTxOp(WORD, 32768, cluster=cluster)
+        yield ptx.MbarrierCompleteTxOp(WORD, 32768, cluster=cluster)
+        yield ptx.MbarrierExpectTxOp(WORD, 32768, cluster=cluster, multicast_32b=OTHER)
+        yield ptx.MbarrierCompleteTxOp(WORD, 32768, cluster=cluster, multicast_32b=OTHER)
+        yield ptx.BarrierClusterWaitOp(aligned=cluster)
+    yield ptx.BarSyncOp(0)
+    yield ptx.BarSyncOp(15, 32)
+    yield ptx.BarWarpSyncOp()
+    yield ptx.TrapOp(PREDICATE)
+    yield ptx.ElectSyncOp()
+    yield ptx.FenceMbarrierInitOp()
+    for space in (None, "shared::cta", "global"):
+        yield ptx.FenceProxyAsyncOp(space)
+    yield ptx.MapaOp(WORD, OTHER)
+    yield ptx.ReadSpecialOp("cluster_ctarank")
+    for change, registers in product(sync.RegisterChange, (16, 24, 100, 232, 256, 264)):
+        yield ptx.SetMaxNRegOp(change, registers)
+    yield ptx.GridDepControlWaitOp()
+    for multicast in FLAG:
+        yield ptx.TryCancelOp(WORD, OTHER, multicast=multicast)
+    yield ptx.QueryCancelOp(WIDE, WIDE)
+    yield ptx.GridDepControlLaunchDependentsOp()
+    yield ptx.LdOp("shared_cluster", WORD, [i32, i32])
+    yield ptx.StOp("shared_cluster", WORD, [OTHER])
+
+
+def _thread_copies() -> Iterator[PTXInstruction]:
+    yield ptx.CpAsyncCommitGroupOp()
+    yield ptx.CpAsyncWaitGroupOp(2)
+    yield ptx.CpAsyncMbarrierArriveOp(WORD, noinc=True)
+    yield ptx.CpAsyncMbarrierArriveOp(WORD, noinc=False)
+    for level, size, read in product(cp_async.CP_ASYNC_BYTES, (2, 4, 8, 16, 32), (None, OTHER)):
+        yield ptx.CpAsyncOp(WORD, WIDE, size, cache=level, source_bytes=read, offset=16, source_offset=32)
+
+
+def _tensor_copies() -> Iterator[PTXInstruction]:
+    yield ptx.ParamAddressOp("map")
+    yield ptx.PrefetchTensormapOp(WIDE)
+    yield ptx.FenceProxyTensormapAcquireOp(WIDE)
+    yield ptx.FenceProxyTensormapReleaseOp()
+    yield ptx.CpAsyncBulkCommitGroupOp()
+    yield ptx.CpAsyncBulkWaitGroupOp(3)
+    yield ptx.CpAsyncBulkWaitGroupOp(0, read=True)
+    for rank, space, gather, multicast, group, policy in product(
+        range(1, 7), tma.DESTINATIONS, FLAG, (None, MASK), (None, 1, 2), (None, WIDE)
+    ):
+        yield ptx.CpAsyncBulkTensorLoadOp(
+            WORD,
+            WIDE,
+            _words(rank),
+            OTHER,
+            space=space,
+            gather4=gather,
+            multicast=multicast,
+            cta_group=group,
+            cache_policy=policy,
+        )
+    for space, gather, masks, group, policy in product(
+        tma.DESTINATIONS, FLAG, ({}, {"multicast": MASK}, {"multicast_32b": OTHER}), (None, 2), (None, WIDE)
+    ):
+        form = {"space": space, "gather4": gather, "cta_group": group, "cache_policy": policy}
+        yield ptx.CpAsyncBulkTensorLoadOp(WORD, WIDE, _words(5 if gather else 2), OTHER, address=WIDE, **form, **masks)
+    yield ptx.CpAsyncBulkTensorLoadOp(WORD, WIDE, _words(2), OTHER, space="shared::cluster", multicast_32b=OTHER)
+    for rank in range(1, 7):
+        for address in (None, WIDE):
+            yield ptx.CpAsyncBulkPrefetchTensorOp(WIDE, _words(rank), address)
+        for reduce, scatter, policy, address in product(
+            (None, *tma.REDUCTIONS, "mul"), FLAG, (None, WIDE), (None, WIDE)
+        ):
+            form = {"reduce": reduce, "scatter4": scatter, "cache_policy": policy, "address": address}
+            yield ptx.CpAsyncBulkTensorStoreOp(WIDE, _words(rank), WORD, **form)
+
+
+def _matrices() -> Iterator[PTXInstruction]:
+    for shape, registers, trans in product(matrix.LOAD_SHAPES, (1, 2, 4), FLAG):
+        yield ptx.LdMatrixOp(shape, WORD, [i32] * registers, trans=trans)
+    for shape, registers, trans in product(matrix.STORE_SHAPES, (1, 2, 4), FLAG):
+        yield ptx.StMatrixOp(shape, WORD, _words(registers), trans=trans)
+
+
+def _warps() -> Iterator[PTXInstruction]:
+    for mode, value in product(warp.ShuffleMode, (WORD, FLOAT, WIDE)):
+        yield ptx.ShflSyncOp(mode, value, OTHER)
+        yield ptx.ShflSyncOp(mode, value, OTHER, clamp=0x1C1F, mask=0xFFFF)
+    for reduction, value, magnitude, nan in product(warp.WarpReduction, (WORD, FLOAT, WIDE), FLAG, FLAG):
+        yield ptx.ReduxSyncOp(reduction, value, abs=magnitude, nan=nan)
+    for reduction in ("add", "min", "max"):
+        yield ptx.ReduxSyncOp(reduction, WORD, unsigned=True, mask=0xFF)
+
+
+def _rows() -> Iterator[PTXInstruction]:
+    """The table's instructions, on all types: each row says which it has."""
+    values = {value.type: value for value in (PREDICATE, MASK, WORD, WIDE, HALF, BRAIN, FLOAT, DOUBLE)}
+    for instruction in TABLE:
+        for type_, choices, flags in instruction.forms():
+            operands = (WORD if name == "amount" else values[type_] for name in instruction.OPERANDS)
+            yield instruction(*choices, *operands, **flags)
+
+
+def _global_reductions() -> Iterator[PTXInstruction]:
+    scalars = (WORD, WIDE, HALF, BRAIN, FLOAT, DOUBLE)
+    for operation, value, number, unsigned in product(reductions.Red, scalars, (1, 2, 4), FLAG):
+        if not unsigned or value in (WORD, WIDE):
+            yield ptx.RedOp(operation, WIDE, [value] * number, 16, unsigned=unsigned)
+            yield ptx.RedSharedOp(operation, WORD, [value] * number, 16, unsigned=unsigned)
+    for operation, format_, number in product(reductions.Red, packed.HALVES, (1, 2, 4)):
+        yield ptx.RedOp(operation, WIDE, _words(number), format=format_)
+        yield ptx.RedSharedOp(operation, WORD, _words(number), format=format_)
+
+
+def _atomics() -> Iterator[PTXInstruction]:
+    for operation, order, scope, value in product(
+        atomics.Atomic, atomics.Order, atomics.Scope, (MASK, WORD, WIDE, HALF, BRAIN, FLOAT, DOUBLE)
+    ):
+        data = [value] * (1 + (operation is atomics.Atomic.CAS))
+        for place, unsigned in product((WORD, WIDE), FLAG):
+            form = {"operation": operation, "order": order, "scope": scope, "address": place, "data": data}
+            if not unsigned or (value in (WORD, WIDE) and operation in (atomics.Atomic.MIN, atomics.Atomic.MAX)):
+                yield ptx.AtomOp(**form, unsigned=unsigned, result=value.type, offset=16)
+    for order, scope, value, place in product(atomics.Order, atomics.Scope, (WORD, DOUBLE), (WORD, WIDE)):
+        yield ptx.LdStrongOp(order, scope, place, result=value.type)
+        yield ptx.StStrongOp(order, scope, place, value, 16)
+    yield ptx.NanosleepOp(WORD)
+
+
+def _pairs() -> Iterator[PTXInstruction]:
+    for operation, format_ in product(packed.PairOperation, packed.PairFormat):
+        yield ptx.PairOp(operation, format_, _words(packed.PAIR_ROWS[operation].operands))
+    for format_ in packed.PairFormat:
+        yield ptx.CvtPairOp(format_, FLOAT, FLOAT)
+        yield ptx.CvtFromPairOp(format_, MASK)
+
+
+def _warpgroup() -> Iterator[PTXInstruction]:
+    yield wgmma.FenceOp()
+    yield wgmma.CommitGroupOp()
+    for pending in (-1, 0, 7, 8):
+        yield wgmma.WaitGroupOp(pending)
+    for (a, b), n, sparse, in_place, registers in product(WGMMA_KINDS, (8, 12, 40, 256, 264), FLAG, FLAG, FLAG):
+        for d in WGMMA_KINDS[a, b].results:
+            yield _wgmma(WgmmaForm(a, b, d, n, sparse), in_place, registers, False, False)
+    flags = product(FLAG, FLAG, FLAG, FLAG, FLAG)
+    for (a, b), registers, flag in product(WGMMA_KINDS, FLAG, tuple(flags)):
+        transpose_a, transpose_b, *modifiers = flag
+        kind = WGMMA_KINDS[a, b]
+        has_flags = (kind.transposes and not registers, kind.transposes, True, kind.negates, kind.negates)
+        if any(given and not has for given, has in zip(flag, has_flags, strict=True)):
+            continue  # a missing immediate cannot be wrong in the text
+        form = WgmmaForm(a, b, kind.results[-1], 16, False, *modifiers)
+        yield _wgmma(form, True, registers, transpose_a, transpose_b)
+
+
+def _wgmma(form: WgmmaForm, in_place: bool, registers: bool, transpose_a: bool, transpose_b: bool) -> wgmma.MmaAsyncOp:
+    type_, accumulator = (f32, FLOAT) if form.d == "f32" else (i32, WORD)
+    return wgmma.MmaAsyncOp.of(
+        form,
+        _words(4) if registers else [WIDE],
+        WIDE,
+        [accumulator] * form.d_registers if in_place else [],
+        [type_] * form.d_registers,
+        scale_d=PREDICATE if in_place else None,
+        metadata=OTHER if form.sparse else None,
+        selector=0 if form.sparse else None,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+    )
+
+
+def _moves() -> Iterator[PTXInstruction]:
+    values = (PREDICATE, MASK, WORD, WIDE, HALF, BRAIN, FLOAT, DOUBLE)
+    for value, other, unsigned in product(values, values, FLAG):
+        yield ptx.CvtOp(value, result=other.type, unsigned=unsigned)
+    for value in values:
+        yield ptx.SelpOp(PREDICATE, value, value)
+        yield from (ptx.MovOp(value, other.type) for other in values if width(value.type) == width(other.type))
+    for value, half in product((WORD, WIDE), values):
+        if 2 * width(half.type) == width(value.type):
+            yield ptx.PackOp(half, half)
+            yield ptx.UnpackOp(value, half.type)
+
+
+def _accesses() -> Iterator[PTXInstruction]:
+    yield ptx.CvtaToGlobalOp(WIDE)
+    yield from (ptx.LdParamOp("map", value.type) for value in (MASK, WORD, WIDE, FLOAT, DOUBLE))
+    for space, type_ in memory.ADDRESS_TYPES.items():
+        place = WIDE if type_ == i64 else WORD
+        for value, number in product((MASK, WORD, WIDE, HALF, BRAIN, FLOAT, DOUBLE), (1, 2, 4)):
+            yield ptx.LdOp(space, place, [value.type] * number, 16)
+            yield ptx.StOp(space, place, [value] * number, 16)
+        yield ptx.LdU8Op(space, place)
+        yield ptx.StU8Op(space, place, WORD)
+
+
+def _products() -> Iterator[PTXInstruction]:
+    yield ptx.MmaM8N8K4F64Op(DOUBLE, DOUBLE, DOUBLE, DOUBLE)
+    for a, b, (c, d) in product(mma.Major, mma.Major, product(([WORD] * 4, [FLOAT] * 8), ([i32] * 4, [f32] * 8))):
+        yield ptx.MmaM8N8K4F16Op(a, b, _words(2), _words(2), c, d)
+    registers = {"b32": WORD, "f32": FLOAT, "f64": DOUBLE}
+    for name in mma.M16N8:
+        row = VARIANTS[name]
+        a, b, c = ([registers[each.register_type]] * each.registers for each in (row.a, row.b, row.c))
+        scales = {} if row.scales is None else {"scales": _words(2), "byte_a": 0, "byte_b": 0}
+        yield ptx.MmaM16N8Op(name, a, b, c, d=[value.type for value in c], **scales)
+
+
+FAMILIES = (
+    _allocation,
+    _copies,
+    _loads_and_stores,
+    _reductions,
+    _dense_and_sparse,
+    _block_scaled,
+    _weight_stationary,
+    _barriers,
+    _thread_copies,
+    _tensor_copies,
+    _matrices,
+    _warps,
+    _rows,
+    _pairs,
+    _global_reductions,
+    _atomics,
+    _warpgroup,
+    _moves,
+    _accesses,
+    _products,
+)
+
+NO_FORMS = {
+    "ptx.constant": "a literal of the instructions that use it",
+    "ptx.shared_alloc": "a declaration",
+    "ptx.undefined": "a register that nothing writes",
+    **dict.fromkeys(("ptx.inline", "ptx.inline_volatile"), "text by hand"),
+    **dict.fromkeys(
+        ("ptx.assert_fail", "ptx.printf"), "calls of functions that the module declares: the tests of them"
+    ),
+}
+"""Instructions without a form here, with the reason."""
+
+WHERE = {"_reductions": "sm_103a", "_warpgroup": "sm_90a"}
+"""Targets of families that sm_100a does not have."""
+
+STRICTER = (
+    # The ISA has scale-input-d for f16 and tf32 only.
+    r"expected no scale-input-d on tcgen05\.mma(\.sp)?\.cta_group::[12]\.kind::i8",
+    # The ISA's syntax of cp.reduce.async.bulk.tensor has no scatter.
+    r"expected reduce or scatter4, found both",
+    # CUTLASS and the simulator stop at 7 pending groups; the ISA names no bound.
+    r"expected 0 to 7 pending groups",
+    # 256 bits of global memory since sm_100: tirx moves 128.
+    r"expected at most 128 bits in one access",
+    # A conversion that changes nothing is none.
+    r"expected two different integer or float types, found (\w+) -> \1$",
+    # sm_90 only, as below.
+    r"expected bf16 to convert from or to f32",
+    # Registers of floats have bits, too; tirx keeps them apart.
+    r"ptx\.(and|or|xor|not|shl): expected type to be one of .*, found b?f\d+",
+    # Functions are those of floats.
+    r"ptx\.function: expected type to be one of .*, found i\d+",
+    # sm_90 only: tirx rounds bf16 to integers in f32 on every target.
+    r"expected '(rint|floor|ceil|trunc)' on .*, found bf16",
+)
+"""Messages of the verifier about forms that `ptxas` accepts."""
+
+
+@dataclass
+class Registers:
+    """Names for the printing of one instruction at a time; results are numbered."""
+
+    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+
+    def __call__(self, value: SSAValue) -> str:
+        prefix = REGISTER_CLASSES[value.type].prefix
+        number = {OTHER: 139}.get(value, getattr(value, "index", 0))
+        return self.names.setdefault(value, f"{prefix}{number}")
+
+    def imm(self, value: SSAValue) -> str:
+        return literal(value.owner.value) if isinstance(value.owner, ptx.ConstantOp) else self(value)
+
+    def label(self, stem: str) -> str:
+        return f"${stem}{next(_LABELS)}"
+
+    def scratch(self, type_: Attribute) -> str:
+        return f"{(REGISTER_CLASSES | SCRATCH_CLASSES)[type_].prefix}0"
+
+
+_LABELS = count()
+
+
+@dataclass(frozen=True)
+class Form:
+    """One instruction: its text, the verifier's message if it is illegal, else what it needs."""
+
+    text: str
+    message: str | None
+    features: frozenset[str]
+    group: int
+
+    def needs(self, target: Target) -> PtxVersion | None:
+        """The first version in which the target has it; None if it never has."""
+        try:
+            return smallest_version(self.features, target)
+        except UnsupportedFeature:
+            return None
+
+
+def forms_of(operations: Iterable[PTXInstruction]) -> tuple[Form, ...]:
+    """The forms with what tirx says of each."""
+    forms: list[Form] = []
+    for op in operations:
+        try:
+            op.verify()
+            message, features = None, frozenset(op.features())
+            # The reference says since when there are forms by these.
+            assert features <= {*op.NEEDS, *op.FORMS_NEED} <= FEATURES.keys(), op
+        except VerifyException as error:
+            message, features = str(error), frozenset[str]()
+        group = getattr(op, "cta_group", None) if isinstance(op, tcgen05.CtaGroupOp) else None
+        forms.append(Form(op.emit(Registers()), message, features, 1 if group is None else group.value.data))
+    return tuple(forms)
+
+
+def entries_of(forms: Sequence[Form]) -> list[list[str]]:
+    """A kernel uses one `.cta_group`."""
+    return [[form.text for form in forms if form.group == group] for group in (1, 2)]
