@@ -75,7 +75,32 @@ _HANDED_ON = (
     ("orders", "sm_90a"), ("pairs", "sm_90a"), ("split", "sm_80"), ("while", "sm_100a"),
 )  # fmt: skip
 _CASES = (0, 1, 2, 4, 5, 6)
-_LOOPS = 3
+_LOOPS = 2
+_FEW_OWNERS = """
+tirx.kernel @k(%a: memref<128x64xf16>, %b: memref<32x64xf16>, %s: memref<4xf32>, %e: memref<4xf32>,
+    %d: memref<128x32xf32>) target("sm_100a") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %sb = tirx.alloc : !tirx.tile<32x64xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<128x32xf32, tensor>
+  %ga = tirx.view %a[%c0, %c0] : memref<128x64xf16> -> !tirx.tile<128x64xf16, global>
+  %gb = tirx.view %b[%c0, %c0] : memref<32x64xf16> -> !tirx.tile<32x64xf16, global>
+  %gs = tirx.view %s[%c0] : memref<4xf32> -> !tirx.tile<4xf32, global>
+  %ge = tirx.view %e[%c0] : memref<4xf32> -> !tirx.tile<4xf32, global>
+  %gd = tirx.view %d[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global>
+  tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
+  tirx.copy %gb, %sb : !tirx.tile<32x64xf16, global>, !tirx.tile<32x64xf16, shared>
+  %zero = arith.constant 0.0 : f32
+  tirx.fill %acc, %zero : f32, !tirx.tile<128x32xf32, tensor>
+  tirx.mma %sa, %sb, %acc
+    : !tirx.tile<128x64xf16, shared>, !tirx.tile<32x64xf16, shared>, !tirx.tile<128x32xf32, tensor>
+  %x = tirx.load %gs : !tirx.tile<4xf32, global> -> !tirx.tile<4xf32, register>
+  tirx.store %x, %ge : !tirx.tile<4xf32, register>, !tirx.tile<4xf32, global>
+  tirx.copy %acc, %gd : !tirx.tile<128x32xf32, tensor>, !tirx.tile<128x32xf32, global>
+  tirx.return
+}
+"""
+"""Four threads store a tile in front of an instruction of whole warps."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +124,7 @@ def programs() -> list[Program]:
         found.append(Program(family, each.text, each.options))
     found += [Program(f"case {seed}", random_case(seed).text, "") for seed in _CASES]
     found += [Program(f"loop {seed}", random_loop(random.Random(seed)), "") for seed in range(_LOOPS)]
-    return found
+    return [*found, Program("few owners", _FEW_OWNERS, "")]
 
 
 @dataclass(frozen=True)

@@ -69,4 +69,4 @@ func.func @host() {
   func.return
 }
 
-// CHECK: bad-inputs.mlir:68:1: error: expected at least one ptx.entry in the module, found none
+// CHECK: bad-inputs.mlir:68:1: error: expected at least one kernel in the module, found none

@@ -41,7 +41,7 @@ def test_target() -> None:
 def test_errors_say_where() -> None:
     with pytest.raises(LocatedError, match=r"^<string>:6:3: error: .* of type f32, found f16 \[element-types\]$"):
         tirx.compile(KERNEL.replace("1.0 : f32", "1.0 : f16").replace("%one : f32", "%one : f16"))
-    with pytest.raises(LocatedError, match="expected at least one ptx.entry"):
+    with pytest.raises(LocatedError, match="expected at least one kernel"):
         tirx.compile(ModuleOp([]))
 
 

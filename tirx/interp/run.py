@@ -11,7 +11,6 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.interpreter import Interpreter, PythonValues, impl_callable, register_impls
-from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.diagnostics import operation_name
@@ -20,6 +19,7 @@ from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import requirements
 from tirx.dialects.tirx import AsyncCopyOp, FillOp, KernelOp, Progress, WaitUntilOp, base_allocation, transfer
 from tirx.interp.atomics import AtomicFunctions
+from tirx.interp.control import ControlFunctions
 from tirx.interp.errors import RunError
 from tirx.interp.folds import FoldFunctions
 from tirx.interp.formats import Array, dtype_of, packed, packed_bits, unpacked
@@ -31,7 +31,7 @@ from tirx.interp.structured import STRUCTURED, outputs
 from tirx.interp.tiles import RULED, NumberFunctions, TileFunctions
 from tirx.values import dataclass
 
-_LEAVES = (ScfFunctions(), TileFunctions(), FoldFunctions(), AtomicFunctions(), NumberFunctions())
+_LEAVES = (ControlFunctions(), TileFunctions(), FoldFunctions(), AtomicFunctions(), NumberFunctions())
 _FUNCTIONS = (*_LEAVES, ScheduledFunctions(_LEAVES))
 
 

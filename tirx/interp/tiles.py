@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, func, memref
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.interpreter import (
     Interpreter,
@@ -65,13 +65,10 @@ from tirx.interp.state import Block, Functions, block_of, located
 from tirx.layout.arrangement import Arrangement, row_major_strides
 
 OpT = TypeVar("OpT", bound=Operation)
-SCF = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
-"""Control flow, as xDSL runs it."""
-
 _Function = Callable[[Any, Interpreter, OpT, PythonValues], PythonValues]
 
 
-RULED: set[type[Operation]] = {YieldOp, ReturnOp, KernelOp, *SCF}
+RULED: set[type[Operation]] = {YieldOp, ReturnOp, KernelOp}
 """The operations that have a rule."""
 
 

@@ -125,7 +125,7 @@ def _no_ptx_form(op: Operation) -> LocatedError:
 
 def _common_target(module: Operation, entries: Sequence[EntryOp]) -> Target:
     if not entries:
-        raise PtxModuleError(module, "expected at least one ptx.entry in the module, found none")
+        raise PtxModuleError(module, "expected at least one kernel in the module, found none")
     first = entries[0]
     for entry in entries:
         if entry.target != first.target:

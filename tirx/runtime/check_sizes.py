@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil, prod
 
 from xdsl.dialects import arith, scf
@@ -29,6 +29,9 @@ beyond. Rings of a few slots go round, kernels that loop over tiles have several
 
 _SIZES = (1, 16, 40, 72, 130, 256, 7, 64, 129, 0, 200, 512)
 """Sizes of dimensions that the launch knows: small, at edges of tiles, odd and none."""
+
+_MUCH_WORK = 100
+"""Tiles and turns of the innermost loop of a size that is not among the first."""
 
 _TRIPS = (1, 2, 3, 0, 5, 4)
 """Values of integer arguments, which mostly count tiles or steps."""
@@ -58,22 +61,23 @@ class Sizes:
 
 @dataclass
 class Pace:
-    """CPU time that launches may take. How long the next one will take follows from the last one."""
+    """CPU time that launches may take. How long the next one will take follows from the last two."""
 
     seconds: float
     start: float = field(default_factory=time.process_time)
-    _rate: float | None = None
+    _rates: tuple[float, ...] = ()
     _begun: float = 0
 
     def allows(self, size: Sizes, share: float = 1) -> bool:
         """Returns True if a launch is the first one, or will take at most a share of the time that is left."""
         self._begun = time.process_time()
         left = self.start + self.seconds - self._begun
-        return self._rate is None or (size.work + 1) * self._rate <= share * left
+        return not self._rates or (size.work + 1) * max(self._rates) <= share * left
 
     def done(self, size: Sizes) -> None:
-        """Learns from a launch that has ended."""
-        self._rate = (time.process_time() - self._begun) / (size.work + 1)
+        """Learns from a launch that has ended; one without work says nothing of others."""
+        if size.work or not self._rates:
+            self._rates = (*self._rates[-1:], (time.process_time() - self._begun) / (size.work + 1))
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,15 @@ class _Walked:
     is_inner: bool
 
 
-def sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
-    """Yields sizes of the arguments, each once; those of static kernels have one. They need not be legal."""
+def sizes_of(kernel: KernelOp, seed: int) -> Sequence[Sizes]:
+    """Returns sizes of the arguments, each once, those of much work last. They need not be legal.
+
+    Static kernels have one.
+    """
+    return sorted(_sizes_of(kernel, seed), key=lambda each: each.work > _MUCH_WORK and not each.numbers)
+
+
+def _sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
     rng = random.Random(seed)
     types = kernel.function_type.inputs.data
     memrefs = {argument: type_.get_shape() for argument, type_ in enumerate(types) if isinstance(type_, MemRefType)}
@@ -131,7 +142,9 @@ def sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
 
 
 def _work(shapes: dict[int, tuple[int, ...]], walked: list[_Walked]) -> float:
-    return prod(max(ceil(shapes[a][d] / each.extent) for a, d in each.dimensions) for each in walked)
+    if not any(map(prod, shapes.values())):
+        return 0
+    return prod(max(1, *(ceil(shapes[a][d] / each.extent) for a, d in each.dimensions)) for each in walked)
 
 
 def _walked(kernel: KernelOp) -> list[_Walked]:
@@ -141,18 +154,29 @@ def _walked(kernel: KernelOp) -> list[_Walked]:
         if not isinstance(view, ViewOp) or not isinstance(source := view.source, BlockArgument):
             continue
         for d, place in enumerate(view.places if source.block is kernel.body.block else ()):
-            own, owner = (source.index, d), place.index.owner
+            own, index = (source.index, d), _variable(place.index)
+            owner = index.owner
             extents[own] = max(extents[own], place.span)
             first = owner.parent_op() if isinstance(owner, Block) else owner
             around = [] if first is None else [first, *ancestors(first)]
             depths[own] = max(depths[own], sum(isinstance(each, scf.ForOp | ForOp) for each in around))
             joined = together.get(own, frozenset({own}))
             if not isinstance(owner, arith.ConstantOp):
-                joined |= together.get(place.index, frozenset())
-                together[place.index] = joined
+                joined |= together.get(index, frozenset())
+                together[index] = joined
             together |= dict.fromkeys([own, *(key for key, each in together.items() if each & joined)], joined)
     inner = max(depths.values(), default=0)
     return [
         _Walked(each, max(extents[own] for own in each), 0 < inner == max(depths[own] for own in each))
         for each in dict.fromkeys(together[own] for own in sorted(extents))
     ]
+
+
+def _variable(index: SSAValue) -> SSAValue:
+    """Returns what an index is computed from, by sums and products with constants."""
+    while isinstance(op := index.owner, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+        variables = [each for each in op.operands if not isinstance(each.owner, arith.ConstantOp)]
+        if len(variables) != 1:
+            break
+        (index,) = variables
+    return index

@@ -24,6 +24,16 @@ from tirx.values import dataclass
 SM_COUNT = 2
 """Multiprocessors of the GPU that is simulated: few, so that kernels which loop over their tiles do."""
 
+_MOST_INSTRUCTIONS = 1_000_000
+_PER_ELEMENT = 50
+"""Warp instructions of a launch that is made up, and more for each element of its arrays: more may never end.
+
+The launches of the examples take at most 30,000.
+"""
+
+_SCHEDULED = 10
+"""How many times the operations of a tile program those behind a pass may be."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -44,6 +54,8 @@ class Case:
     expected: Sequence[Any]
     modular: bool = False
     """Floats stand for residues modulo a prime (`tirx.sim.numerics.modular`)."""
+    max_operations: int | None = None
+    """The most operations of the tile program, for a launch that is made up."""
 
     @staticmethod
     def of(
@@ -69,7 +81,7 @@ class Case:
         if not ran.exact:
             expected = _copies(arguments)
             ran = run(expected, bounds=True)
-        return Case(kernel, words, arguments, ran, expected, modular)
+        return Case(kernel, words, arguments, ran, expected, modular, max_operations)
 
     @property
     def does_something(self) -> bool:
@@ -79,9 +91,10 @@ class Case:
 
     def interpreted(self, kernel: KernelOp) -> Problem | None:
         """Returns the problem of a kernel behind a pass, None if it does the same."""
-        found = _copies(self.arguments)
+        found, most = _copies(self.arguments), self.max_operations and self.max_operations * _SCHEDULED
+        options: dict[str, Any] = {"grid": _grid(kernel), "sm_count": SM_COUNT, "modular": self.modular}
         try:
-            run_kernel(kernel, found, grid=_grid(kernel), sm_count=SM_COUNT, modular=self.modular)
+            run_kernel(kernel, found, max_operations=most, **options)
         except RunError as error:
             if error.kind == "arguments":
                 return None  # by now the kernel says that its launch refuses them
@@ -93,6 +106,9 @@ class Case:
         found = _copies(self.arguments)
         if self.modular:
             options["arithmetic"] = "modular"
+        if self.max_operations is not None:
+            elements = sum(each.size for each in found if isinstance(each, np.ndarray))
+            options.setdefault("max_instructions", _MOST_INSTRUCTIONS + _PER_ELEMENT * elements)
         warnings: list[SimWarning] = []
         options.setdefault("report", warnings.append)
         try:

@@ -151,8 +151,8 @@ class Kernel:
         """Compares the kernel in the simulator with its tile program, run by `tirx.interp`.
 
         Options are those of `tirx.sim.run`. Without arguments random ones of several sizes are made, and options are
-        `seconds` that this may take, `seed`, and `numbers`, of "integers", "normal" and "special". Raises CheckError
-        where they differ, which names the pass.
+        `seconds` that this may take, `seed`, and `numbers`, of "integers", "normal", "special" and "modular". Raises
+        CheckError where they differ, which names the pass.
         """
         from tirx.runtime.check import check_kernel, check_launch
 

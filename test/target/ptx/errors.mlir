@@ -186,7 +186,7 @@ ptx.entry @as_much_as_there_is() target("sm_80") dynamic_shared(166896) {
 // -----
 
 // Host code alone.
-// expected-error@+1 {{expected at least one ptx.entry in the module, found none}}
+// expected-error@+1 {{expected at least one kernel in the module, found none}}
 func.func @f() {
   func.return
 }

@@ -241,6 +241,13 @@ def test_a_loop_without_an_end() -> None:
     assert _error(_kernel(forever), max_operations=100)[0] == "too-long"
 
 
+def test_a_loop_whose_step_is_zero() -> None:
+    stays = """
+        scf.for %i = %c0 to %c4 step %c0 {
+        }"""
+    assert _error(_kernel(stays))[0] == "undefined"
+
+
 def test_an_operation_of_another_level() -> None:
     kernel = _kernel("%t = ptx.read_special tid.x")
     assert not can_run(kernel) and can_run(_kernel(_OWN))

@@ -103,7 +103,7 @@ def test_target_class_writes_the_text():
 
 
 def test_module_without_entries():
-    with pytest.raises(LocatedError, match="expected at least one ptx.entry in the module, found none"):
+    with pytest.raises(LocatedError, match="expected at least one kernel in the module, found none"):
         print_ptx(ModuleOp([]))
 
 

@@ -17,7 +17,8 @@ from tirx.passes.checks.tirx_check_synchronization import TirxCheckSynchronizati
 from tirx.passes.copies import tirx_insert_barriers
 from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
 from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
-from tirx.runtime import Program
+from tirx.runtime import Program, comparison
+from tirx.runtime.check import Source, check_kernel
 from tirx.text.verification import CheckError
 from tirx.tools import tirx_opt
 from tirx.tools.tirx_check import main
@@ -186,6 +187,14 @@ def test_functions_that_residues_do_not_have() -> None:
     copy = "tirx.copy %ga, %s : !tirx.tile<16x64xf32, global>, !tirx.tile<16x64xf32, shared>"
     with pytest.raises(CheckError, match="expected operations that residues have, found 'math.erf'"):
         tirx.build(_PART.replace("?", "32").replace(copy, erf)).check(numbers=["modular"])
+
+
+def test_ptx_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "_MOST_INSTRUCTIONS", 1000)
+    program = _built(_PART, "", "right")
+    ptx = program.ptx.replace("  ret;", "$forever:\n  bra $forever;")
+    with pytest.raises(CheckError, match=r"^<string>:2:1: @k, .*: the simulator refuses it: more than \d+ warp "):
+        check_kernel(ptx, program.kernels["k"].launch, Source(_PART, None, ""), numbers=["integers"])
 
 
 def test_one_launch() -> None:

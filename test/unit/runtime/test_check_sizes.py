@@ -34,6 +34,13 @@ def test_memory_has_room_for_what_numbers_count() -> None:
         assert a and b and d and a[0] == d[0] >= 128 * each.numbers[0] and b[0] >= 256 * each.numbers[1]
 
 
+def test_places_that_are_computed_where_they_are_used() -> None:
+    """`%x[%i * 64, %k]` has a product of its own in each access, within the loop, but M is one dimension around it."""
+    found = _sizes("gallery/int8_gemm")
+    assert [str(each) for each in found[:2]] == ["1x1, 1x1, 1, 1, 1x1", "96x480, 96x480, 96, 96, 96x96"]
+    assert [each.work for each in found[:4]] == [1, 32, 5, 18]
+
+
 def test_a_launch_may_take_as_long_as_the_last_one_says() -> None:
     pace, small, large = Pace(3600), Sizes((), (), 1), Sizes((), (), 1e12)
     assert pace.allows(large), "the first one"
