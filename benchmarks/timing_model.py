@@ -1,10 +1,11 @@
 """
 Timing model against recorded timings: `python benchmarks/timing_model.py` holds sizes back, fits and reports errors.
 
-Products of `benchmarks/data` are split by (N, K): each share is predicted by constants fitted on the others. `--fit`
-prints the constants of all data, as `tirx/predict/gpus.py` has them, and which of them are at a bound. `--check` is an
-error unless the goals hold. `--more FILE` adds recordings in the form of `h200-choice.json.gz`, which are only
-predicted, by the constants of the repository. `--picture FILE` draws measured and predicted times. No GPU is needed.
+Products of `benchmarks/data`, and of `h200-tiles.json.gz` those in one part of K, are split by (N, K): each share is
+predicted by constants fitted on the others. `--fit` prints the constants of all data, as `tirx/predict/gpus.py` has
+them, and which of them are at a bound. `--check` is an error unless the goals hold. `--more FILE` adds recordings in
+the form of `h200-choice.json.gz`, which are only predicted, by the constants of the repository. `--picture FILE` draws
+measured and predicted times. No GPU is needed.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _OUT = {"tf32": 4, "s8": 4, "f64": 8}
 class Record:
     """A recorded launch: what was done, how long it took, and whether the longer protocol was used."""
 
-    source: Literal["choice", "dataset"]
+    source: Literal["choice", "dataset", "tiles"]
     kind: str
     work: Work
     seconds: float
@@ -80,6 +81,9 @@ def _work(
     threads = launch["block"][0]
     order = next((word[6:] for word in options.split() if word.startswith("order=")), "group")
     pairs = prod(launch["cluster"]) > 1
+    shares = None if not pairs else "b" if "rows" in options else "a"
+    tiles = prod(batch) * -(-m // tile[0]) * -(-n // tile[1]) * parts
+    kept = 2 if shares == "b" else 1  # the order of grids
     fits = min((228 * 1024) // (shared + 1024), 2048 // threads, 4 if roles else 3)
     return Work(
         size=(m, n, k),
@@ -92,8 +96,8 @@ def _work(
         slots=slots,
         blocks=prod(launch["grid"]),
         at_once=max(1, fits),
-        group=1 if order in ("row", "none") else 8,
-        shares=None if not pairs else "b" if "rows" in options else "a",
+        group=kept if order in ("row", "none") or prod(launch["grid"]) >= tiles else 8,
+        shares=shares,
         bulk_stores="epilogue=direct" not in options,
     )
 
@@ -125,6 +129,15 @@ def dataset() -> list[Record]:
         work = _work(tags["size"], tile, tags["options"], 1, kind, shared, variant["launch"])
         found.append(Record("dataset", kind, replace(work, at_once=result["blocks_per_sm"]), result["hot"]))
     return found
+
+
+def tiles() -> list[Record]:
+    """Products of `linalg` with written tiles, orders and pairs, in one part of K."""
+    found = [
+        Record("tiles", each["kind"], Work(**{**each["work"], "size": tuple(each["work"]["size"])}), each["seconds"])
+        for each in load("tiles")
+    ]
+    return [each for each in found if each.work.parts == 1]
 
 
 def columns(records: Sequence[Record], gpu: Gpu) -> Counts:
@@ -212,10 +225,13 @@ def report(name: str, records: Sequence[Record], seconds: Array) -> Report:
 
 
 def reports(records: Sequence[Record], seconds: Array) -> list[Report]:
-    """Reports of the recordings of choices, of the data set in f16 and in other types, and of all."""
+    """Reports of the recordings of choices, of the data set in f16 and in other types, of tiles, and of all."""
     f16 = np.array([each.kind == "f16" for each in records])
     choice = np.array([each.source == "choice" for each in records])
-    parts = {"choices, f16": choice, "data set, f16": ~choice & f16, "data set, other types": ~choice & ~f16}
+    tile = np.array([each.source == "tiles" for each in records])
+    data = ~choice & ~tile
+    parts = {"choices, f16": choice, "data set, f16": data & f16, "data set, other types": data & ~f16}
+    parts["tiles, orders, pairs"] = tile
     parts["all"] = np.ones(len(records), bool)
     found: list[Report] = []
     for name, which in parts.items():
@@ -245,7 +261,7 @@ def picture(records: Sequence[Record], seconds: Array) -> str:
     for value, name in ((1e-5, "10 us"), (1e-4, "100 us"), (1e-3, "1 ms")):
         at = place(value)
         lines += [f'<text x="{at:.0f}" y="{side - 12}">{name}</text>', f'<text x="2" y="{side - at:.0f}">{name}</text>']
-    colors = {"choice": "#1f6fb4", "dataset": "#d2691e"}
+    colors = {"choice": "#1f6fb4", "dataset": "#d2691e", "tiles": "#2e8b57"}
     for each, guess in zip(records, seconds, strict=True):
         x, y = place(each.seconds), side - place(guess)
         lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.6" fill="{colors[each.source]}" fill-opacity=".6"/>')
@@ -263,7 +279,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     gpu = GPUS["h200"]
-    records = [*choices(load("choice")), *dataset()]
+    records = [*choices(load("choice")), *dataset(), *tiles()]
     print(
         "| held back by (N, K) | n | median error / of 90 % / bias (%) | sizes | chosen | best of 3 |\n"
         + "|---" * 6

@@ -1,9 +1,9 @@
-"""Requirements of a kernel on its launch beyond the types of its arguments, as an attribute of the kernel."""
+"""Requirements of a kernel on its launch beyond the types of its arguments, and its variants, as attributes of it."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -15,6 +15,9 @@ from tirx.values import dataclass
 
 REQUIRES = "tirx.requires"
 """The attribute: a list of `[value, test, bound, message]`, value and bound formulas. Entries keep it."""
+
+VARIANTS = "tirx.variants"
+"""The attribute: a list of `[entry, requirement, ...]`. The first entry whose requirements a launch passes runs."""
 
 TESTS: dict[str, Callable[[int, int], bool]] = {
     "multiple_of": lambda value, bound: value % bound == 0,
@@ -55,7 +58,39 @@ def requirements(op: Operation) -> tuple[Requirement, ...]:
         raise LaunchParameterError(
             op, f"expected {REQUIRES} as a list of [value, test, bound, message], found {attribute}"
         )
-    return tuple(_requirement(op, each) for each in cast("ArrayAttr[Any]", attribute))
+    return tuple(_requirement(op, each, REQUIRES) for each in cast("ArrayAttr[Any]", attribute))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another kernel of the module, which does the same, for launches that pass all of `conditions`."""
+
+    entry: str
+    conditions: tuple[Requirement, ...]
+
+
+def set_variants(op: Operation, found: Sequence[Variant]) -> None:
+    """Lets a kernel have variants, the first ones preferred."""
+    op.attributes[VARIANTS] = ArrayAttr(
+        [ArrayAttr([StringAttr(each.entry), *map(_attribute, each.conditions)]) for each in found]
+    )
+
+
+def variants(op: Operation) -> tuple[Variant, ...]:
+    """The variants of a kernel or an entry. Raises LocatedError for an attribute of another form."""
+    found: list[Variant] = []
+    match op.attributes.get(VARIANTS, ArrayAttr[Attribute]([])):
+        case ArrayAttr(data=listed):
+            pass
+        case attribute:
+            listed = (attribute,)
+    for attribute in listed:
+        match attribute:
+            case ArrayAttr(data=(StringAttr(data=entry), *conditions)):
+                found.append(Variant(entry, tuple(_requirement(op, each, VARIANTS) for each in conditions)))
+            case _:
+                raise LaunchParameterError(op, f"expected [entry, requirement, ...] in {VARIANTS}, found {attribute}")
+    return tuple(found)
 
 
 def _attribute(requirement: Requirement) -> Attribute:
@@ -69,7 +104,7 @@ def _attribute(requirement: Requirement) -> Attribute:
     )
 
 
-def _requirement(op: Operation, attribute: Any) -> Requirement:
+def _requirement(op: Operation, attribute: Any, where: str) -> Requirement:
     match attribute:
         case ArrayAttr(
             data=(
@@ -81,4 +116,4 @@ def _requirement(op: Operation, attribute: Any) -> Requirement:
         ):
             return Requirement(value, test, bound, message)
         case _:
-            raise LaunchParameterError(op, f"expected [value, test, bound, message] in {REQUIRES}, found {attribute}")
+            raise LaunchParameterError(op, f"expected [value, test, bound, message] in {where}, found {attribute}")

@@ -128,9 +128,9 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     of_target = "" if target is None else f" target={Target.parse(target)}"
     bound = " ".join(f"{name}={value}" for name, value in parameters.items())
     # Clusters along K leave no room for other ones, and for loops over tiles.
-    chosen = {"parts": "1"} if given.keys() & {"cluster", "order", "split"} else {}
-    parts = (chosen | given).get("parts", "")
-    written = f" parts={parts}" if parts.isdecimal() else ""
+    chosen = {"parts": "1", "schedule": "false"} if given.keys() & {"cluster", "order", "split"} else {}
+    words = {name: (chosen | given).get(name, "") for name in ("parts", "stages", "schedule")}
+    written = "".join(f" {name}={word}" for name, word in words.items() if word.isdecimal() or word == "false")
     front = f"tirx-tile-linalg{{marked=true{of_target}{written}}}"
     specialize = f"{binding}{{{bound}}}" if bound else binding
     worded = (f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes)

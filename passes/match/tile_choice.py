@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from itertools import product as combinations
-from math import exp, log
+from math import exp, inf, log
 from typing import Literal
 
 from xdsl.ir import Attribute
@@ -18,7 +19,7 @@ from tirx.passes.match.families import MMA_SYNC, WGMMA, family_of
 from tirx.passes.match.product import ILLEGAL, Product
 from tirx.passes.match.slots import BARRIER_BYTES, FEWEST_SLOTS, MOST_SLOTS, shares_of
 from tirx.passes.match.tcgen05_product import product_shape
-from tirx.predict import Prediction, Work, gpu_of, predict
+from tirx.predict import Gpu, Prediction, Work, gpu_of, predict
 from tirx.rules import InvalidOperation
 from tirx.values import dataclass, replace
 
@@ -39,14 +40,49 @@ _TILES: dict[str, tuple[_Shape, ...]] = {
 }
 """The tiles of a family, the first one its default."""
 
+_HEIGHTS = ((256, 256), (192, 384), (128, 256), (64, 128))
+"""Rows and threads of tiles of wgmma whose columns may be any multiple of eight."""
+
+_WIDEST = 256
+"""The most columns of an instruction."""
+
 _COLUMNS = 8
 """Rows and columns of instructions are a multiple of these; those that ask for 16 columns get none of 8."""
+
+GROUP = 8
+"""Rows of tiles of a group, in the order of loops over tiles."""
+
+_LOOP_GAIN = 0.97
+"""What is left of the time where a loop over no more tiles than multiprocessors is worth its own two percent."""
+
+_LOADS = ("L2", "memory", "the way into shared memory")
+"""What binds steps of which pairs of blocks load an operand together."""
 
 _SAMPLES = (16, 128, 1024, 8192)
 """Sizes that stand for one that is known at the launch only."""
 
-_SUM_BYTES = 512
-"""Bytes of sums that a thread holds: half of its registers."""
+_MORE_SAMPLES = (8, 16, 32, 64, 96, 128, 192, 256, 320, 512, 768, 1024, 1536, 2048, 4096)
+"""Those of the only size that is not known before."""
+
+_BORDERS = (8, 16, 24, 32, 48, *range(64, 1024, 64), *range(1024, 4097, 256))
+"""Sizes up to which a variant may be taken, where only one size is not known before."""
+
+_LOSS = 1.03
+"""Time that a size may take with the variants, beside the best tile of all."""
+
+_MOST_VARIANTS = 6
+
+_BEST = 4
+"""Tiles of a sample that may become variants."""
+
+_NONE = 4.0
+"""Times of the best tile that a size counts with before it has a variant."""
+
+_SUM_BYTES = 576
+"""Bytes of sums that a thread holds, as 256x144 elements of two warpgroups: wider tiles are not staged on their way."""
+
+_ROUNDS = 2
+"""Rounds for which tiles are made as wide as needed: the fewest, and so many in all."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +98,10 @@ class TileChoice:
     """Slots that the ring has at most."""
     parts: int
     """Parts of K, one for each block of a cluster."""
+    is_ordered: bool
+    """The blocks take their tiles in groups of rows, although there are no more tiles than multiprocessors."""
+    shares: Literal["a", "b"] | None
+    """The operand that pairs of blocks load together."""
     exchanged: bool
     """The rows are those of B: the product is D^T = B A^T, so that few rows of A are the columns of instructions."""
     prediction: Prediction
@@ -69,9 +109,26 @@ class TileChoice:
     score: float
     """Seconds: the geometric mean over the samples."""
 
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """All but what the timing model says."""
+        return (
+            *(self.rows, self.columns, self.depth, self.threads, self.most, self.parts),
+            *(self.is_ordered, self.shares, self.exchanged),
+        )
+
     def __str__(self) -> str:
-        words = (" of D^T = B A^T" if self.exchanged else "", f" in {self.parts} parts of K" if self.parts > 1 else "")
+        words = (
+            " of D^T = B A^T" if self.exchanged else "",
+            f" in {self.parts} parts of K" if self.parts > 1 else "",
+            f" in pairs that share {self.shares.upper()}" if self.shares else "",
+            " in groups of rows" if self.is_ordered else "",
+        )
         return f"{self.rows}x{self.columns}x{self.depth}{''.join(words)}"
+
+
+Limits = tuple[tuple[int, int], ...]
+"""Dimensions of a product (0 for M, 1 for N, 2 for K) with the most that they may be."""
 
 
 @dataclass(frozen=True)
@@ -89,50 +146,141 @@ class Operands:
     batch: int = 1
     """Products of the batch."""
     exchanged: bool = False
+    is_open: bool = False
+    """M or N is known at the launch only, whatever `size` says: blocks take tiles in a loop."""
 
     def exchange(self) -> Operands:
         """The same numbers as a product of B and A."""
         m, n, k = self.size
         return replace(self, size=(n, m, k), a=self.b, b=self.a, exchanged=not self.exchanged)
 
-    @property
+    @cached_property
     def dtypes(self) -> tuple[ElementType, ElementType, ElementType, ElementType]:
         """The element types of A, B, the sums and D."""
         a, b, sums, d = (element_type(str(each)) for each in (self.a, self.b, self.sums, self.d))
         return a, b, sums, d
 
-    def sizes(self) -> Iterator[tuple[int, int, int]]:
-        """The size, or samples of it."""
-        m, n, k = ((n,) if n is not None else _SAMPLES for n in self.size)
+    def sizes(self, samples: Sequence[int] = _SAMPLES) -> Iterator[tuple[int, int, int]]:
+        """The size, or combinations of `samples` for what is not known of it, ascending."""
+        m, n, k = ((n,) if n is not None else samples for n in self.size)
         yield from combinations(m, n, k)
 
 
-def choose_tiles(
-    operands: Operands, target: Target, parts: Sequence[int] = (1,), slots: Sequence[int] = (MOST_SLOTS,)
-) -> Sequence[TileChoice]:
+@dataclass(frozen=True)
+class Schedules:
+    """Candidates of what else is chosen with a tile."""
+
+    parts: tuple[int, ...] = (1,)
+    """Parts of K, one for each block of a cluster."""
+    slots: tuple[int, ...] = (MOST_SLOTS,)
+    """The most slots of a ring."""
+    asked: int | None = None
+    """The slots of a ring, where they are written."""
+    ordered: bool = False
+    """Whether blocks may take tiles in groups of rows, and load operands in pairs, where that is worth it."""
+    wide: bool = True
+    """Whether tiles are as wide as rounds need."""
+    threads: int | None = None
+    """Those of a block, where they are written."""
+
+
+PLAIN = Schedules()
+"""What passes choose by themselves."""
+
+
+def choose_tiles(operands: Operands, target: Target, schedules: Schedules = PLAIN) -> Sequence[TileChoice]:
     """The legal tiles of a product, the best one first; empty where the target has no instructions for its types.
 
-    `parts` of K and the most `slots` are candidates, too; of those, each tile is there with the best ones only.
+    Each tile is there with the best one of the schedules only.
     """
     found: list[TileChoice] = []
     for family, tiles in _TILES.items():
+        is_wide = schedules.wide and family == "wgmma"
+        wide = _as_wide_as_rounds(operands, gpu_of(target), schedules.parts) if is_wide else ()
         rated = (
-            _best(each, target, (rows, columns, _STEP * 8 // each.dtypes[0].storage_bits), threads, parts, slots)
-            for each, shapes in ((operands, (*tiles, *_fitted(operands, tiles))), *_exchanged(operands, tiles))
+            _best(each, target, (rows, columns, _STEP * 8 // each.dtypes[0].storage_bits), threads, schedules)
+            for each, shapes in (
+                (operands, dict.fromkeys((*tiles, *_fitted(operands, tiles), *wide))),
+                *_exchanged(operands, tiles),
+            )
             for rows, columns, threads in shapes
         )
         found = [each for each in rated if each is not None and each.family == family]
+        found = [each for each in found if schedules.threads in (None, each.threads)]
         if found:
             break
     return sorted(found, key=lambda each: each.score)
 
 
-def _best(
-    operands: Operands, target: Target, tile: _Shape, threads: int, parts: Sequence[int], slots: Sequence[int]
-) -> TileChoice | None:
-    """A tile with those parts of K and slots that take the least time."""
-    rated = (rated_tile(operands, target, tile, threads, None, None, n, most) for n in parts for most in slots)
-    return min((each for each in rated if each is not None), key=lambda each: each.score, default=None)
+def choose_variants(
+    operands: Operands, target: Target, schedules: Schedules = PLAIN
+) -> Sequence[tuple[Limits, TileChoice]]:
+    """The fewest tiles with which sizes take little more time than with the best one of each, and where to take which.
+
+    The first of which all limits hold is the one for a size; the last one has none. A product whose size is known has
+    one. Empty where `choose_tiles` has none.
+    """
+    if None not in operands.size:
+        return [((), each) for each in choose_tiles(operands, target, schedules)[:1]]
+    is_alone, is_open = operands.size.count(None) == 1, None in operands.size[:2]
+    samples = list(operands.sizes(_MORE_SAMPLES if is_alone else _SAMPLES))
+    schedules = replace(schedules, wide=is_alone)
+    rated = [choose_tiles(replace(operands, size=size, is_open=is_open), target, schedules) for size in samples]
+    if not all(rated):
+        return ()
+
+    def seconds(tile: TileChoice, size: tuple[int, int, int]) -> float:
+        given = replace(operands, size=size, is_open=is_open)
+        given = given.exchange() if tile.exchanged != operands.exchanged else given
+        shape, asked = (tile.rows, tile.columns, tile.depth), schedules.asked
+        again = rated_tile(given, target, shape, tile.threads, asked, tile.shares, tile.parts, tile.most)
+        return inf if again is None else again.score
+
+    pool = {tile.kind: tile for found in rated for tile in found[:_BEST]}
+    borders = list(operands.sizes(_BORDERS if is_alone else _SAMPLES))
+    times = {kind: [seconds(tile, size) for size in borders] for kind, tile in pool.items()}
+    least = [min(row) for row in zip(*times.values(), strict=True)]
+    chosen: dict[tuple[object, ...], list[float]] = {}
+    now = [_NONE * best for best in least]
+    while len(chosen) < _MOST_VARIANTS and any(a > _LOSS * best for a, best in zip(now, least, strict=True)):
+        rows = {kind: [min(both) for both in zip(now, row, strict=True)] for kind, row in times.items()}
+        kind = min(rows, key=lambda kind: sum(a / best for a, best in zip(rows[kind], least, strict=True)))
+        chosen[kind], now = times[kind], rows[kind]
+    taken = [pool[min(chosen, key=lambda kind, i=i: chosen[kind][i])] for i in range(len(borders))]
+    *_, inner = (d for d, known in enumerate(operands.size) if known is None)
+    found: list[tuple[Limits, TileChoice]] = []
+    for i, (size, tile) in enumerate(zip(borders, taken, strict=True)):
+        after = borders[i + 1] if i + 1 < len(borders) else None
+        is_same = after is not None and (*size[:inner], *size[inner + 1 :]) == (*after[:inner], *after[inner + 1 :])
+        if not is_same or taken[i + 1] is not tile:  # of neighbours with the same tile the last one says it
+            open_ones = (d for d, known in enumerate(operands.size) if known is None and size[d] < borders[-1][d])
+            found.append((tuple((d, size[d]) for d in open_ones), tile))
+    return found
+
+
+def _best(operands: Operands, target: Target, tile: _Shape, threads: int, schedules: Schedules) -> TileChoice | None:
+    """A tile with the schedule that takes the least time."""
+
+    def rated(parts: int, most: int, shares: Literal["a", "b"] | None = None) -> TileChoice | None:
+        return rated_tile(
+            operands, target, tile, threads, schedules.asked, shares, parts, most, may_order=schedules.ordered
+        )
+
+    slot = (tile[0] + tile[1]) * _STEP
+    slots = [
+        n for last, n in pairwise((0, *schedules.slots)) if last * slot < target.shared_limit
+    ]  # the others are alike
+    found = [each for n in schedules.parts for most in slots if (each := rated(n, most)) is not None]
+    best = min(found, key=lambda each: each.score, default=None)
+    if best is None or not schedules.ordered or best.parts > 1 or best.exchanged or best.family != "wgmma":
+        return best
+    if best.prediction.bound not in _LOADS:
+        return best
+    pairs = (rated(1, best.most, "a"), rated(1, best.most, "b"))
+    return min(
+        [best, *(each for each in pairs if each is not None and each.score < _LOOP_GAIN * best.score)],
+        key=lambda each: each.score,
+    )
 
 
 def _fitted(operands: Operands, tiles: Sequence[_Shape]) -> Sequence[_Shape]:
@@ -143,6 +291,23 @@ def _fitted(operands: Operands, tiles: Sequence[_Shape]) -> Sequence[_Shape]:
         return ()
     fitted = -(-columns // _COLUMNS) * _COLUMNS
     return [(rows, fitted, n) for (rows, n), most in most.items() if fitted <= most and (rows, fitted, n) not in tiles]
+
+
+def _as_wide_as_rounds(operands: Operands, gpu: Gpu, parts: Sequence[int]) -> Iterator[_Shape]:
+    """Tiles of `wgmma` so wide that those of all parts of K leave few multiprocessors idle in the last round."""
+    m, n, _ = operands.size
+    if m is None or n is None:
+        return
+    for rows, threads in _HEIGHTS:
+        most = min(_WIDEST, _SUM_BYTES * threads // (rows * operands.dtypes[2].storage_bits // 8))
+        for count in parts:
+            alike, unit = -(-m // rows) * operands.batch * count, _COLUMNS * count
+            blocks = gpu.multiprocessors if count < 4 else int(gpu.in_clusters * gpu.multiprocessors)
+            least = -(-alike * -(-n // most) // blocks)  # rounds
+            for rounds in range(least, least + _ROUNDS):
+                across = rounds * blocks // alike
+                if across and (columns := -(-n // across // unit) * unit) <= most:
+                    yield rows, columns, threads
 
 
 def _exchanged(operands: Operands, tiles: Sequence[_Shape]) -> Iterator[tuple[Operands, Sequence[_Shape]]]:
@@ -161,12 +326,14 @@ def rated_tile(
     shares: Literal["a", "b"] | None = None,
     parts: int = 1,
     most: int = MOST_SLOTS,
+    may_order: bool = False,
 ) -> TileChoice | None:
     """
     A tile of rows, columns and elements of K with its time; None where no instruction multiplies it or it has no room.
 
     `asked` are slots of the ring that are written, `shares` is the operand that pairs of blocks load together,
-    `parts` are those of K that the blocks of a cluster multiply, `most` the slots where none are asked for.
+    `parts` are those of K that the blocks of a cluster multiply, `most` the slots where none are asked for. With
+    `may_order` blocks take tiles in groups of rows where that is worth a loop over them.
     """
     rows, columns, depth = tile
     a, b, sums, d = operands.dtypes
@@ -207,18 +374,29 @@ def rated_tile(
         cluster_shares=ends,
         turned=operands.exchanged,
     )
+    may_order = may_order and has_ring and parts == 1 and family == "wgmma"
     logarithms: list[float] = []
-    prediction: Prediction | None = None
+    prediction, is_ordered = None, False
     for size in operands.sizes():
         each = replace(work, size=size)
         tiles = each.tiles[0] * each.tiles[1] * operands.batch
-        if has_ring and parts == 1 and tiles > gpu.multiprocessors:
-            each = replace(each, blocks=gpu.multiprocessors)
+        is_open = operands.is_open or operands.size[0] is None or operands.size[1] is None
+        if has_ring and parts == 1 and (tiles > gpu.multiprocessors or is_open):
+            each, may_order = replace(each, blocks=min(gpu.multiprocessors, tiles)), False
+        else:
+            each = replace(each, group=2 if shares == "b" else 1)
         prediction = predict(each, gpu)
+        if may_order and min(each.tiles) > 1:
+            ordered = predict(replace(each, group=GROUP), gpu)
+            is_ordered = ordered.seconds < _LOOP_GAIN * prediction.seconds
+            prediction = ordered if is_ordered else prediction
         logarithms.append(log(prediction.seconds))
     assert prediction is not None
     score = exp(sum(logarithms) / len(logarithms))
-    return TileChoice(rows, columns, depth, threads, family, most, parts, operands.exchanged, prediction, score)
+    return TileChoice(
+        *(rows, columns, depth, threads, family, most, parts),
+        *(is_ordered, shares, operands.exchanged, prediction, score),
+    )
 
 
 @lru_cache(maxsize=1024)

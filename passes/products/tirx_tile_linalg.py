@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from math import prod
 
 from xdsl.context import Context
@@ -16,13 +17,21 @@ from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
+from tirx.dialects.requirements import Requirement, Variant, set_variants
 from tirx.dialects.structured import Structured, is_structured, memref_type, reduced
 from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
 from tirx.passes.match.slots import MOST_SLOTS, MOST_STAGES, PARTS
-from tirx.passes.match.tile_choice import Operands, choose_tiles
+from tirx.passes.match.tile_choice import (
+    Limits,
+    Operands,
+    Schedules,
+    TileChoice,
+    choose_tiles,
+    choose_variants,
+)
 from tirx.passes.products.linalg_reading import Reading
 from tirx.passes.products.linalg_steps import (
     ceildiv,
@@ -31,6 +40,9 @@ from tirx.passes.products.linalg_steps import (
     require_type,
     used_inputs,
 )
+from tirx.passes.rings.start_values import Cluster
+from tirx.passes.rings.tirx_multicast_copies import CLUSTER
+from tirx.passes.rings.tirx_tile_loop import ORDER
 from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 from tirx.values import dataclass, field, replace
@@ -46,6 +58,8 @@ _TILE, _THREADS = (128, 128, 64), 256
 _PARTS, _SLOTS = (1, 2, 4), (MOST_SLOTS, 8, 12)
 """Parts of K and slots that the model rates."""
 
+_Variants = Sequence[tuple[Limits, TileChoice]]
+
 
 @dataclass(frozen=True)
 class TirxTileLinalgPass(ModulePass):
@@ -60,14 +74,17 @@ class TirxTileLinalgPass(ModulePass):
     rows of D become columns of a product of B and A (D^T = B A^T), whose sums are transposed in registers: instructions
     multiply 64 rows or more, but as few as 8 columns. `exchanged` asks for that beside a `tile`. Sums that begin at
     zero may be those of several parts of K (see `tirx-split-k`), and rings of small tiles have more slots, as the model
-    says; `parts` fixes the former. All operations of a function have the same parallel dimensions, at most three.
-    `tile` cuts the last two (the last one of reductions) into the tiles of the blocks; the size behind them cuts the
-    reduction. Dimensions in front of these count a batch: a block works on one element of it. Contractions (`D += A B`,
-    each operand in either order, converted by `arith.extf` where types differ) become products, elementwise operations
-    maps, reductions by addf, maxnumf and minnumf loops. What one operation writes at a place the next may read at the
-    same place: it stays in registers, and a `memref.alloc` that only lives within the function is nowhere else.
-    Operands whose dimensions come in another order become arguments with strides, vectors that have one of two
-    dimensions rows (`memref<1x64xf32>`) or columns. Other functions stay.
+    says; `parts` and `stages` fix these. Blocks take few tiles in groups of rows, too (`tirx.order`), and load operands
+    in pairs (`tirx.cluster`), where that is worth it, unless `schedule=false`. A function whose sizes only a launch
+    knows becomes several kernels with tiles for few to many of them; a launch takes the one for its sizes. All
+    operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last one of
+    reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of these
+    count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order, converted
+    by `arith.extf` where types differ) become products, elementwise operations maps, reductions by addf, maxnumf and
+    minnumf loops. What one operation writes at a place the next may read at the same place: it stays in registers, and
+    a `memref.alloc` that only lives within the function is nowhere else. Operands whose dimensions come in another
+    order become arguments with strides, vectors that have one of two dimensions rows (`memref<1x64xf32>`) or columns.
+    Other functions stay.
     """
 
     name = "tirx-tile-linalg"
@@ -77,6 +94,8 @@ class TirxTileLinalgPass(ModulePass):
     target: str | None = None
     exchanged: bool = False
     parts: int | None = None
+    stages: int | None = None
+    schedule: bool = True
     marked: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -140,11 +159,46 @@ class _Tiling(Reading):
     """Where the tiles of the block start along the parallel dimensions."""
 
     def run(self) -> None:
-        """Puts a kernel in the place of the function."""
+        """Puts a kernel in the place of the function, and its variants in front of it."""
         steps = self.read()
-        parallel = self.batch + self.rank
-        self._choose(steps)
-        tile = self.tile
+        found = self._variants(steps)
+        last = found[-1][1] if found else None
+        names = {} if last is None else {last.kind: self.function.sym_name.data}
+        for _, choice in found:
+            if choice.kind not in names:
+                names[choice.kind] = self._make_variant(choice)
+        sizes = self._sizes(steps) if len(found) > 1 else ()
+        kernel = self._make(steps, last)
+        conditions = (tuple(Requirement(sizes[d], "at_most", most, "") for d, most in limits) for limits, _ in found)
+        if len(found) > 1:
+            set_variants(
+                kernel, [Variant(names[tile.kind], each) for (_, tile), each in zip(found, conditions, strict=True)]
+            )
+
+    def _make_variant(self, choice: TileChoice) -> str:
+        """Puts a kernel of the same function with another tile in front of it. Returns its name."""
+        module, copy = self.function.parent_op(), self.function.clone()
+        assert module is not None
+        taken = {op.properties["sym_name"] for op in module.walk() if "sym_name" in op.properties}
+        stem = f"{self.function.sym_name.data}_{choice.rows}x{choice.columns}"
+        copy.sym_name = next(n for i in count(1) if (n := StringAttr(stem if i == 1 else f"{stem}_{i}")) not in taken)
+        for own, copied in zip(self.function.walk(), copy.walk(), strict=True):
+            copied.location = own.location
+        Rewriter.insert_op(copy, InsertPoint.before(self.function))
+        tiling = _Tiling(copy, self.options)
+        tiling._make(tiling.read(), choice)
+        return copy.sym_name.data
+
+    def _make(self, steps: Sequence[Structured], choice: TileChoice | None) -> tirx.KernelOp:
+        """Puts a kernel in the place of the function, with the tile of a choice or that of the options."""
+        options, parallel = self.options, self.batch + self.rank
+        tile, self.threads = options.tile or _TILE, options.threads or _THREADS
+        self.exchanged, self.parts, self.most = options.exchanged, options.parts or 1, MOST_SLOTS
+        if choice is not None:
+            extents = (choice.columns, choice.rows) if choice.exchanged else (choice.rows, choice.columns)
+            tile, self.threads = (*extents, choice.depth), choice.threads
+            self.exchanged, self.parts, self.most = choice.exchanged, choice.parts, choice.most
+        self.tile = tile
         self.extents = tile[: self.rank]
         if len(tile) < self.rank + self.has_reduction:
             raise TilingError(
@@ -155,6 +209,10 @@ class _Tiling(Reading):
         kernel = self._kernel(steps)
         if self.parts != 1:
             kernel.attributes[PARTS] = i32_attr(self.parts)
+        if choice is not None and choice.is_ordered:
+            kernel.attributes[ORDER] = StringAttr(tirx.TileOrder.GROUP)
+        if choice is not None and choice.shares is not None:
+            kernel.attributes[CLUSTER] = StringAttr(Cluster.COLUMNS if choice.shares == "a" else Cluster.ROWS)
         block = kernel.body.block
         self.arguments: Mapping[SSAValue, SSAValue] = dict(zip(self.function.body.block.args, block.args, strict=True))
         self.emit = Emitter(InsertPoint.at_end(block), self.function.location)
@@ -175,27 +233,41 @@ class _Tiling(Reading):
         self.emit(tirx.ReturnOp())
         Rewriter.insert_op(kernel, InsertPoint.before(self.function))
         erase(self.function)
+        return kernel
 
-    def _choose(self, steps: Sequence[Structured]) -> None:
-        """Sets the tile and its schedule to those of the options, or the best ones for the first contraction."""
-        options = self.options
-        self.tile, self.threads = options.tile or _TILE, options.threads or _THREADS
-        self.exchanged, self.parts, self.most = options.exchanged, options.parts or 1, MOST_SLOTS
-        step = next((each for each in steps if each.reduction and factors_of(each) is not None), None)
+    def _variants(self, steps: Sequence[Structured]) -> _Variants:
+        """The best tiles for the first contraction, and where to take which. Empty where options say the tile."""
+        options, step = self.options, self._contracted(steps)
         if options.tile is not None or options.target is None or step is None or self.rank != 2:
-            return
+            return ()
         operands, target = self._operands(steps, step), Target.parse(options.target)
         parts = (options.parts,) if options.parts else _PARTS if self._splits(steps, step) else (1,)
-        found = choose_tiles(operands, target, parts, _SLOTS)
-        found = [each for each in found if options.threads in (None, each.threads)]
-        if not found:
-            return
-        best, names = found[0], [str(each) for each in found[:2]]
-        others = "" if len(found) == 1 else f"; {names[1]}: {found[1].score / best.score - 1:+.0%}"
-        remark(step.op, TilesChosen(self.function.sym_name.data, names[0], f"{best.prediction}{others}"))
-        extents = (best.columns, best.rows) if best.exchanged else (best.rows, best.columns)
-        self.tile, self.threads = (*extents, best.depth), best.threads
-        self.exchanged, self.parts, self.most = best.exchanged, best.parts, best.most
+        schedules = Schedules(parts, _SLOTS, options.stages, options.schedule, threads=options.threads)
+        name = self.function.sym_name.data
+        if None in operands.size and isinstance(step.outputs[0], BlockArgument):
+            variants = choose_variants(operands, target, schedules)
+            for choice in {choice.kind: choice for _, choice in variants}.values():
+                remark(step.op, TilesChosen(name, str(choice), f"{choice.prediction}"))
+            return variants
+        found = choose_tiles(operands, target, schedules)[:2]
+        if found:
+            others = "".join(f"; {each}: {each.score / found[0].score - 1:+.0%}" for each in found[1:])
+            remark(step.op, TilesChosen(name, str(found[0]), f"{found[0].prediction}{others}"))
+        return [((), each) for each in found[:1]]
+
+    @staticmethod
+    def _contracted(steps: Sequence[Structured]) -> Structured | None:
+        """The first contraction."""
+        return next((each for each in steps if each.reduction and factors_of(each) is not None), None)
+
+    def _sizes(self, steps: Sequence[Structured]) -> tuple[Formula, Formula, Formula]:
+        """M, N and K of the first contraction."""
+        step = self._contracted(steps)
+        assert step is not None
+        out = step.outputs[0]
+        assert isinstance(out, BlockArgument)
+        m, n = (self._size(out, out.index, self.batch + d) for d in range(2))
+        return m, n, self._reduced_size(step)
 
     @staticmethod
     def _operands(steps: Sequence[Structured], step: Structured) -> Operands:
@@ -336,15 +408,7 @@ class _Tiling(Reading):
 
     def _loop(self, step: Structured) -> tuple[scf.ForOp, SSAValue]:
         """A loop over the tiles of the reduction; the builder goes into it."""
-        (d,) = step.reduction
-        size: Formula | None = None
-        for operand, dims in zip(step.operands, step.dims, strict=True):
-            if size is None and d in dims:
-                index = list(self.arguments).index(operand)
-                form = self.forms[operand]
-                position = form.inserted(self.order(step, dims), -1).index(d)
-                size = self._size(self.arguments[operand], index, position)
-        assert size is not None
+        size = self._reduced_size(step)
         high = (
             self.emit.constant(size, IndexType())
             if isinstance(size, int)
@@ -357,6 +421,15 @@ class _Tiling(Reading):
             loop.attributes[MOST_STAGES] = i32_attr(self.most)
         self.emit = Emitter(InsertPoint.at_end(body), step.op.location)
         return loop, body.args[0]
+
+    def _reduced_size(self, step: Structured) -> Formula:
+        """The size of the reduction."""
+        (d,) = step.reduction
+        operand, dims = next(each for each in zip(step.operands, step.dims, strict=True) if d in each[1])
+        assert isinstance(operand, BlockArgument)
+        size = memref_type(operand).get_shape()[dims.index(d)]
+        position = self.forms[operand].inserted(self.order(step, dims), -1).index(d)
+        return Call("size", (operand.index, position)) if size == DYNAMIC_INDEX else size
 
     def _leave(self, loop: scf.ForOp) -> None:
         self.emit(scf.YieldOp())

@@ -44,6 +44,8 @@ class Gpu:
     narrowest: int = 48
     spread: float = 0.15
     neighbours: float = 16.5
+    in_clusters: float = 0.91
+    """Share of the multiprocessors that hold clusters of four blocks and more: 32 clusters of four take two rounds."""
 
     launch: float = 1.71e-6
     """Seconds from the start of a launch to its first copy, and from its last store to its end."""
@@ -51,6 +53,8 @@ class Gpu:
     """Cycles from the end of a block to the first product of the next one on its multiprocessor."""
     step: float = 88.0
     """Cycles between the products of two steps of a main loop."""
+    second: float = 44.0
+    """Cycles more of a step in which a warpgroup multiplies twice."""
     slot: float = 912.0
     """Cycles from the release of a slot to its products, beside latency and transfer."""
     epilogue: float = 100.0

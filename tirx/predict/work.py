@@ -18,6 +18,9 @@ ALIGNED = 16
 """Bytes of which the rows of a tensor have to be a multiple for bulk copies (CUDA driver API, tensor maps)."""
 
 
+_ROWS = 64
+"""Rows of an instruction of wgmma; more than three of them are those of two warpgroups."""
+
 _SUM = 4
 """Bytes of a sum that blocks of a cluster exchange."""
 
@@ -68,7 +71,8 @@ class Work:
     """A product D = A B^T of `batch` matrices of M x K and N x K elements, and how a kernel computes it.
 
     `rows` x `columns` is the tile of a block and `step` the bytes of K of an iteration. `slots` are those of the ring
-    (1: nothing overlaps), `group` the rows of tiles that neighbours go through before the next column (1: row by row).
+    (1: nothing overlaps), `group` the rows of tiles that neighbours go through before the next column (1: row by row,
+    as grids with a block for each tile are dealt out).
     `blocks` are those of the grid, fewer than tiles where each takes several; `at_once` of them fit on a
     multiprocessor. `shares` is the operand that a pair of blocks loads together. `parts` of K are added in memory, or,
     with `cluster_shares`, by a cluster of so many blocks, each of which ends with one of so many shares of the columns.
@@ -109,8 +113,8 @@ class Work:
         cluster, ends = (self.parts, self.cluster_shares) if self.cluster_shares else (1, 1)
         added = self.parts > cluster
         at = min(tiles, gpu.multiprocessors * self.at_once, self.blocks or tiles)
-        if cluster > 1:  # the blocks of a cluster are neighbours
-            at = min(at, gpu.neighbours * self.at_once // cluster * cluster * gpu.multiprocessors // gpu.neighbours)
+        if cluster > 2:  # of two, every multiprocessor has a neighbour for
+            at = min(at, gpu.in_clusters * gpu.multiprocessors // cluster * cluster * self.at_once)
         rounds = -(-tiles // at)
         last = tiles - (rounds - 1) * at
         half_a, half_b = (2 if self.shares == operand else 1 for operand in "ab")
@@ -129,7 +133,7 @@ class Work:
             last_at=last,
             last_per=-(-last // gpu.multiprocessors),
             steps=-(-(-(-k // self.parts) * self.element) // self.step),
-            product=self.rows * max(self.columns, gpu.narrowest) * self.step / rate,
+            product=self.rows * max(self.columns, gpu.narrowest) * self.step / rate + self._second(gpu),
             useful=self.rows * self.columns * self.step / rate,
             fill=(used_rows + used_columns) * self.step,
             through_l2=(used_rows / half_a + used_columns / half_b) * self.step,
@@ -150,6 +154,10 @@ class Work:
             straddles=row_bytes % _LINE != 0 and row_bytes % ALIGNED == 0,
             by_threads=row_bytes % ALIGNED != 0,
         )
+
+    def _second(self, gpu: Gpu) -> float:
+        """Cycles of a step beside the products, where a warpgroup multiplies twice 64 rows."""
+        return gpu.second if self.family == "wgmma" and self.rows > 3 * _ROWS else 0
 
     def _nearby(self, blocks: float) -> float:
         """Rows of A and B that `blocks` neighbouring blocks read in all, for each of them."""

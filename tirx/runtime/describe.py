@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
@@ -16,7 +17,7 @@ from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
 from tirx.dialects.ptx.effects import AccessKind, Bytes
 from tirx.dialects.ptx.memory import LdParamOp, ParamAddressOp
 from tirx.dialects.ptx.parameters import EntryParam
-from tirx.dialects.requirements import requirements
+from tirx.dialects.requirements import Requirement, requirements, variants
 from tirx.dialects.schedule_names import Schedule
 from tirx.dialects.tirx.tensor_maps import TensorMapAttr
 from tirx.layout import LayoutError
@@ -31,6 +32,7 @@ from tirx.runtime.launch import (
     Precondition,
     ScalarArgument,
     TensorMapArgument,
+    Variant,
     WorkspaceArgument,
 )
 
@@ -40,9 +42,26 @@ _ExtentT = TypeVar("_ExtentT", bound=Formula)
 def describe(module: ModuleOp) -> tuple[Launch, ...]:
     """The launch descriptors of all entries of a module of the ptx dialect, in order.
 
-    Raises LocatedError for a parameter that no launch could pass.
+    Raises LocatedError for a parameter that no launch could pass, and for variants that take other arguments.
     """
-    return tuple(describe_entry(entry) for entry in entries(module))
+    found = {entry.sym_name.data: (entry, describe_entry(entry)) for entry in entries(module)}
+    for entry, launch in found.values():
+        for variant in launch.variants:
+            other = found.get(variant.entry)
+            is_alone = variant.entry == launch.entry or (other is not None and not other[1].variants)
+            if other is None or not is_alone or _passed(other[1]) != _passed(launch):
+                raise LaunchParameterError(
+                    entry, f"expected an entry of the same arguments, without variants, found '{variant.entry}'"
+                )
+    return tuple(launch for _, launch in found.values())
+
+
+def _passed(launch: Launch) -> list[PointerArgument | ScalarArgument]:
+    """What callers have to know of the arguments."""
+    return [
+        replace(each, access="write" if each.is_written else "read") if isinstance(each, PointerArgument) else each
+        for each in launch.passed
+    ]
 
 
 def describe_entry(entry: EntryOp) -> Launch:
@@ -60,7 +79,12 @@ def describe_entry(entry: EntryOp) -> Launch:
         arguments=arguments,
         preconditions=_preconditions(entry, arguments, _stored_maps(entry)),
         schedule=Schedule.of(entry),
+        variants=tuple(Variant(each.entry, tuple(map(_precondition, each.conditions))) for each in variants(entry)),
     )
+
+
+def _precondition(each: Requirement) -> Precondition:
+    return Precondition(each.value, each.test, each.bound, each.message)
 
 
 def _three(values: Sequence[_ExtentT]) -> tuple[_ExtentT | int, _ExtentT | int, _ExtentT | int]:
@@ -93,7 +117,7 @@ def _preconditions(entry: EntryOp, arguments: Sequence[Argument], stored: set[st
 
     `stored` names the tensor maps through which the entry writes.
     """
-    found = [Precondition(each.value, each.test, each.bound, each.message) for each in requirements(entry)]
+    found = [_precondition(each) for each in requirements(entry)]
     for argument in arguments:
         for each in _of_tensor_map(argument, stored) if isinstance(argument, TensorMapArgument) else ():
             if not any(_implies(other, each) for other in found):

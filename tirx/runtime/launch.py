@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
-from tirx.dialects.formula import Call, Formula
+from tirx.dialects.formula import Call, Formula, LaunchSizes
 from tirx.dialects.requirements import TESTS, Requirement
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.values import dataclass, fields
@@ -110,13 +110,22 @@ class Precondition(Requirement):
 
 
 @dataclass(frozen=True)
+class Variant:
+    """Another entry of the PTX that does the same, for launches that pass all of `conditions`."""
+
+    entry: str
+    conditions: tuple[Precondition, ...]
+
+
+@dataclass(frozen=True)
 class Launch:
     """The launch of one entry of a PTX module.
 
     `grid` counts blocks along x, y and z as formulas of the arguments (numbers count from 0 among all `arguments`),
     None if the program does not say; `block` counts threads and `cluster` blocks; `dynamic_shared` is in bytes.
     `arguments` are the parameters of the entry in order: callers pass the pointers and scalars among them. `schedule`
-    names roles and rings, for people and `tirx-sim --timeline`; a launch does not need it.
+    names roles and rings, for people and `tirx-sim --timeline`; a launch does not need it. The first of `variants`
+    whose conditions hold is launched in its place.
 
     >>> import tirx
     >>> head = 'tirx.kernel @k(%a: memref<?xf32>) target("sm_80") grid(ceildiv(size(0, 0), 64)) threads(32)'
@@ -134,6 +143,12 @@ class Launch:
     arguments: tuple[Argument, ...]
     preconditions: tuple[Precondition, ...] = ()
     schedule: Schedule = Schedule()
+    variants: tuple[Variant, ...] = ()
+
+    def variant(self, sizes: LaunchSizes) -> str | None:
+        """The entry of the variant for these sizes, None where it is this one."""
+        fitting = (each.entry for each in self.variants if all(one.holds(sizes) for one in each.conditions))
+        return None if (entry := next(fitting, self.entry)) == self.entry else entry
 
     @property
     def passed(self) -> tuple[PointerArgument | ScalarArgument, ...]:
@@ -142,7 +157,8 @@ class Launch:
 
     def to_json(self) -> dict[str, Any]:
         """The descriptor as `json.dumps` takes it. Formulas are numbers or lists: `["ceildiv", ["size", 0, 1], 8]`."""
-        return cast("dict[str, Any]", _to_json(self))
+        found = cast("dict[str, Any]", _to_json(self))
+        return found if self.variants else {name: value for name, value in found.items() if name != "variants"}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Launch:
@@ -159,6 +175,10 @@ class Launch:
                 arguments=tuple(_argument(each) for each in data["arguments"]),
                 preconditions=tuple(_precondition(each) for each in data["preconditions"]),
                 schedule=Schedule.from_json(data.get("schedule", {})),
+                variants=tuple(
+                    Variant(each["entry"], tuple(map(_precondition, each["conditions"])))
+                    for each in data.get("variants", [])
+                ),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"expected a launch descriptor, found one with a fault: {error!r}") from error
@@ -203,7 +223,7 @@ def _to_json(value: object) -> object:
             return [value.function, *(_to_json(x) for x in value.operands)]
         case tuple():
             return [_to_json(x) for x in cast("tuple[object, ...]", value)]
-        case Launch() | Precondition() | Schedule() | RoleWarps() | RingPlace() | SlotTile():
+        case Launch() | Precondition() | Variant() | Schedule() | RoleWarps() | RingPlace() | SlotTile():
             return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
         case PointerArgument() | ScalarArgument() | ComputedArgument() | TensorMapArgument() | WorkspaceArgument():
             return {"kind": value.kind} | {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}

@@ -33,13 +33,14 @@ _READY_LIMIT = 4096
 
 
 class Launcher:
-    """Launches one kernel: the entry of `launch` in a PTX module. `other` gives the one for strides that this refuses.
+    """Launches one kernel: the entry of `launch` in a PTX module. `other` gives the one of a variant, and for None
+    the one for strides that this refuses.
 
     Arrays of torch and cupy are used where they are. Those of jax are immutable: what the kernel writes are new arrays,
     which are returned. Those of numpy are copied to the GPU and back. For the last two, a launch waits for its end.
     """
 
-    def __init__(self, ptx: str, launch: Launch, other: Callable[[], Launcher | None] = lambda: None):
+    def __init__(self, ptx: str, launch: Launch, other: Callable[[str | None], Launcher | None] = lambda _: None):
         self.launch = launch
         self._ptx = ptx
         self._other = other
@@ -118,12 +119,14 @@ class Launcher:
     def bound(
         self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None
     ) -> tuple[Launcher, BoundLaunch]:
-        """The checked launch of this kernel, or of the one for any strides."""
+        """The checked launch of this kernel, of the variant for these sizes, or of the one for any strides."""
         bound = bind(self.launch, values, device.sm_count, grid)
+        if (entry := self.launch.variant(bound.sizes)) is not None and (variant := self._other(entry)) is not None:
+            return variant.bound(values, device, grid)
         try:
             check_preconditions(bound)
         except StrideError:
-            if (other := self._other()) is None:
+            if (other := self._other(None)) is None:
                 raise
             return other.bound(values, device, grid)
         return self, bound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
 from hashlib import sha256
 from importlib import metadata
@@ -30,7 +30,8 @@ _cache: dict[str, Program] = {}
 
 
 class Program:
-    """PTX and how to launch each of its kernels. `kernels` are in the order of the module, by name.
+    """PTX and how to launch each of its kernels. `kernels` are in the order of the module, by name, without `variants`,
+    which are launched in the place of one of them.
 
     >>> import tirx
     >>> program = tirx.build('tirx.kernel @nothing() target("sm_80") grid(1) threads(32) { tirx.return }')
@@ -42,7 +43,11 @@ class Program:
         self.ptx = ptx
         self.source = source
         self.remake: Callable[[], Program] | None = None
-        self.kernels: Mapping[str, Kernel] = MappingProxyType({each.entry: Kernel(self, each) for each in launches})
+        variants = {variant.entry for each in launches for variant in each.variants if variant.entry != each.entry}
+        self.kernels, self.variants = (
+            MappingProxyType({each.entry: Kernel(self, each) for each in launches if (each.entry in variants) is which})
+            for which in (False, True)
+        )
 
     def check(self, **options: Any) -> list[Checked]:
         """Compares every kernel with its tile program, see `Kernel.check`.
@@ -60,7 +65,7 @@ class Program:
         >>> print(program.check()[0])
         @copy: 2 launches of 1 sizes agree, 2 bit for bit, in ... s
         """
-        return [kernel.check(**options) for kernel in self.kernels.values()]
+        return [kernel.check(**options) for kernel in (*self.kernels.values(), *self.variants.values())]
 
     @cached_property
     def for_any_strides(self) -> Program | None:
@@ -78,7 +83,8 @@ class Program:
 
     def to_json(self) -> str:
         """The program as text: PTX and launch descriptors."""
-        return json.dumps({"ptx": self.ptx, "launches": write_launches([k.launch for k in self.kernels.values()])})
+        launches = [each.launch for each in (*self.kernels.values(), *self.variants.values())]
+        return json.dumps({"ptx": self.ptx, "launches": write_launches(launches)})
 
     @staticmethod
     def from_json(text: str) -> Program:
@@ -119,14 +125,26 @@ class Kernel:
         """Launches the kernel, and knows the arguments of earlier launches."""
         from tirx.runtime.launcher import Launcher  # imports what simulations do not need
 
-        return Launcher(
-            self.program.ptx, self.launch, lambda: None if (other := self._for_any_strides) is None else other.launcher
-        )
+        def other(entry: str | None) -> Launcher | None:
+            kernel = self._for_any_strides if entry is None else self.program.variants[entry]
+            return None if kernel is None else kernel.launcher
+
+        return Launcher(self.program.ptx, self.launch, other)
 
     @property
     def _for_any_strides(self) -> Kernel | None:
         program = self.program.for_any_strides
-        return None if program is None else program.kernels[self.launch.entry]
+        return None if program is None else (program.kernels | program.variants)[self.launch.entry]
+
+    def _chosen(self, arguments: Sequence[Any], sm_count: int = 2, grid: Sequence[int] | None = None) -> Kernel:
+        """The variant for numpy arguments, or this kernel."""
+        from tirx.runtime.binding import bind
+        from tirx.runtime.simulation import view_arguments
+
+        if not self.launch.variants:
+            return self
+        entry = self.launch.variant(bind(self.launch, view_arguments(self.launch, arguments), sm_count, grid).sizes)
+        return self if entry is None else self.program.variants[entry]
 
     def __repr__(self) -> str:
         arguments = ", ".join(argument.name for argument in self.launch.passed)
@@ -140,10 +158,11 @@ class Kernel:
         """
         from tirx.runtime.simulation import simulate
 
+        chosen = self._chosen(arguments, **{name: options[name] for name in ("sm_count", "grid") if name in options})
         try:
-            simulate(self.program.ptx, self.launch, arguments, **options)
+            simulate(self.program.ptx, chosen.launch, arguments, **options)
         except StrideError:
-            if (other := self._for_any_strides) is None:
+            if (other := chosen._for_any_strides) is None:
                 raise
             other.simulate(*arguments, **options)
 
@@ -159,10 +178,11 @@ class Kernel:
         if self.program.source is None:
             raise ValueError("expected a program that was compiled by this process, found one without its source")
         if arguments:
+            chosen = self._chosen(arguments)
             try:
-                return check_launch(self.program.ptx, self.launch, self.program.source, arguments, **options)
+                return check_launch(self.program.ptx, chosen.launch, self.program.source, arguments, **options)
             except StrideError:
-                if (other := self._for_any_strides) is None:
+                if (other := chosen._for_any_strides) is None:
                     raise
                 return other.check(*arguments, **options)
         return check_kernel(self.program.ptx, self.launch, self.program.source, **options)

@@ -15,7 +15,7 @@ from tirx.hw.targets import Target
 from tirx.passes.ir.views import Origin
 from tirx.passes.match.kernel_product import KernelProduct, product_of
 from tirx.passes.match.memory_by_lifetime import shared_bytes
-from tirx.passes.match.tile_choice import Operands, family_name
+from tirx.passes.match.tile_choice import GROUP, Operands, family_name
 from tirx.predict import GPUS, Gpu, Work, gpu_of, predict
 from tirx.predict.model import improvements
 from tirx.remarks import counted
@@ -136,6 +136,7 @@ def _work(kernel: KernelOp, tiles: _Tiles, size: tuple[int, int, int], target: T
     order = next((op for op in kernel.walk() if isinstance(op, TilesOp)), None)
     copies = [op for op in kernel.walk() if isinstance(op, AsyncCopyOp | CopyOp)]
     blocks = _blocks(kernel, tiles, size, gpu)
+    shares = _shared(copies, tiles)
     a, _, sums, d = operands.dtypes
     work = Work(
         size,
@@ -148,8 +149,8 @@ def _work(kernel: KernelOp, tiles: _Tiles, size: tuple[int, int, int], target: T
         slots=1 if ring is None else ring.num_slots,
         blocks=blocks,
         at_once=1,
-        group=1 if order is not None and order.group is None else 8,
-        shares=_shared(copies, tiles),
+        group=GROUP if order is not None and order.group is not None else 2 if shares == "b" else 1,
+        shares=shares,
         family=family,
         turned=operands.exchanged,
         bulk_stores=any(op.engine is not None and op.engine.data is Engine.TMA_STORE for op in copies),

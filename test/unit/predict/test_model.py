@@ -20,16 +20,16 @@ SQUARE = Work((4096, 4096, 4096), 128, 256, 2, 2, slots=3, blocks=132)
 def test_sizes_that_are_held_back() -> None:
     """Errors and choices on (N, K) that the constants were not fitted on; no constant at its bound."""
     timing = benchmark_module("timing_model")
-    records = [*timing.choices(timing.load("choice")), *timing.dataset()]
-    choices, f16, other, whole = timing.reports(records, timing.held_back(records, H200, 1))
+    records = [*timing.choices(timing.load("choice")), *timing.dataset(), *timing.tiles()]
+    choices, f16, other, tiles, whole = timing.reports(records, timing.held_back(records, H200, 1))
     assert choices.count == 512 and choices.median < 0.05 and choices.chosen >= 0.8 and choices.of_three >= 0.95
-    assert f16.median < 0.06 and other.median < 0.06
-    assert whole.count == 954 and whole.chosen >= 0.8 and whole.of_three >= 0.95
+    assert f16.median < 0.06 and other.median < 0.06 and tiles.median < 0.06 and tiles.chosen >= 0.8
+    assert whole.count == 1153 and whole.chosen >= 0.8 and whole.of_three >= 0.95
     row = timing.fitted(records, H200)
     for name, (low, high) in timing.FITTED.items():
         value = getattr(row, name)
         assert 1.02 * low < value < high / 1.02, name
-        assert value == pytest.approx(getattr(H200, name), rel=0.05), name
+        assert value == pytest.approx(getattr(H200, name), rel=0.08), name
 
 
 def test_a_prediction() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from xdsl.dialects.builtin import IntegerType, f16, f32, f64, i32
 
 from tirx import embed
 from tirx.hw.targets import Target
-from tirx.passes.match.tile_choice import Operands, choose_tiles, rated_tile
+from tirx.passes.match.tile_choice import Operands, Schedules, choose_tiles, choose_variants, rated_tile
 from tirx.passes.pipeline import lower_to_ptx_passes
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.tools.predictions import Predictor
@@ -43,20 +44,18 @@ def test_ratings_are_those_of_the_schedule(target: str, rows: int, place: int) -
     assert found is not None and float(found[1]) == pytest.approx(1e6 * choice.score, abs=0.06)
 
 
-# Types, target, size, family -> the tiles that may multiply, the best first, and the microseconds that they are rated.
+# Types, target, size, family -> the best tiles that may multiply, and the microseconds that they are rated.
 _RECORDED = [
     ("f16", "sm_90a", (4096, 4096, 4096), "wgmma",
-     "128x256x64:179.5 256x128x64:187.1 128x128x64:190.2 128x192x64:202.2 64x192x64:203.5 64x256x64:210.7 "
-     "64x128x64:238.8 128x64x64:259.5 64x64x64:388.5"),
+     "128x256x64:179.5 128x208x64:184.5 192x176x64:186.2 256x128x64:188.9 128x128x64:190.2 64x232x64:197.2"),
     ("f16", "sm_90a", (64, 2112, None), "wgmma",
-     "64x64x64:5.477 64x128x64:6.231 128x64x64:6.641 64x192x64:7.358 128x128x64:8.42 64x256x64:8.627 "
-     "256x64x64 of D^T = B A^T:8.627 128x192x64:10.6 256x128x64:12.74 128x256x64:12.78"),
+     "64x16x64:5.108 64x64x64:5.477 64x128x64:6.231 128x64x64:6.641 64x8x64:6.771 64x192x64:7.358"),
     ("f16", "sm_100a", (4096, 2112, 4096), "tcgen05",
      "128x256x64:64.24 128x128x64:67.06 128x64x64:111.8"),
     ("f16", "sm_80", (4096, 2112, 4096), "mma_sync",
      "128x256x64:365.1 64x128x64:367.6 128x128x64:372.3 64x64x64:419.3"),
     ("f16", "sm_120a", (2048, 2048, 2048), "mma_sync",
-     "128x128x64:40.03 64x64x64:46.28 64x128x64:47.92 128x256x64:62.75"),
+     "128x128x64:40.03 64x64x64:46.28 64x128x64:47.92 128x256x64:65"),
     ("f64", "sm_90a", (1024, 1024, 1024), "mma_sync f64",
      "64x128x16:46.37 64x64x16:49.1 128x128x16:77.02"),
     ("f64", "sm_80", (1024, 1000, 1024), "mma_sync f64",
@@ -66,11 +65,9 @@ _RECORDED = [
     ("f16", "sm_75", (512, 512, 512), "mma_sync",
      "64x64x64:13.9 64x128x64:17.27 128x128x64:23.27 128x256x64:35.28"),
     ("f16", "sm_90a", (512, 2050, 512), "wgmma",
-     "128x64x64:5.612 64x64x64:6.67 64x192x64:6.915 128x128x64:8.298 64x256x64:8.298 64x128x64:8.792 "
-     "128x192x64:11.07 128x256x64:13.83 256x128x64:13.83"),
+     "128x64x64:5.878 192x48x64:6.037 256x32x64:6.237 64x64x64:6.67 64x136x64:6.742 128x32x64:6.817"),
     ("i8", "sm_90a", (1024, 1024, 1024), "wgmma",
-     "64x128x128:4.766 128x64x128:5.001 64x192x128:5.681 64x64x128:5.818 128x128x128:6.653 "
-     "64x256x128:6.653 128x192x128:8.597 128x256x128:15.62 256x128x128:15.62"),
+     "128x64x128:5.001 64x128x128:5.001 192x48x128:5.138 256x32x128:5.414 64x192x128:5.681 64x64x128:5.818"),
 ]  # fmt: skip
 _TYPES: dict[str, tuple[Any, Any, Any, Any]] = {
     "f16": (f16, f16, f32, f16),
@@ -85,7 +82,7 @@ def test_recorded_choices(
     types: str, target: str, size: tuple[int | None, int | None, int | None], family: str, expected: str
 ) -> None:
     found = choose_tiles(Operands(size, *_TYPES[types]), Target.parse(target))
-    assert " ".join(f"{c}:{1e6 * c.score:.4g}" for c in found) == expected
+    assert " ".join(f"{c}:{1e6 * c.score:.4g}" for c in found[:6]) == expected
     assert {each.family for each in found} == {family}
 
 
@@ -115,8 +112,40 @@ def test_tiles_without_room_are_none() -> None:
 
 def test_choices_are_legal() -> None:
     """Sums fit into registers, operands into shared memory."""
-    assert len(choose_tiles(Operands((4096, 4096, 4096), f16, f16, f32, f16), Target.parse("sm_90a"))) == 9
+    found = choose_tiles(Operands((4096, 4096, 4096), f16, f16, f32, f16), Target.parse("sm_90a"))
+    assert len(found) > 9 and all(each.rows * each.columns <= 144 * each.threads for each in found)
     wide = choose_tiles(Operands((4096, 4096, 4096), f64, f64, f64, f64), Target.parse("sm_120a"))
     assert wide and all((each.rows + each.columns) * each.depth * 8 <= 100 * 1024 for each in wide)
     open_sizes = choose_tiles(Operands((None, None, 4096), f16, f16, f32, f32), Target.parse("sm_90a"))
     assert len(open_sizes) == 9
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        ((256, 6144, 4096), "128x96x64 in groups of rows"),  # L2 has B once for all rows of tiles
+        ((1000, 1000, 1000), "64x128x64 in pairs that share B in groups of rows"),  # rows that straddle lines
+        ((256, 28672, 4096), "128x152x64"),  # three rounds, all of them full
+        ((4096, 4096, 4096), "128x256x64"),
+    ],
+)
+def test_orders_and_pairs_are_chosen_with_tiles(size: tuple[int, int, int], expected: str) -> None:
+    """What an H200 was measured to do best, where a launch has few tiles (`benchmarks/data`)."""
+    schedules = Schedules((1, 2, 4), (6, 8, 12), ordered=True)
+    assert str(choose_tiles(Operands(size, f16, f16, f32, f16), Target.parse("sm_90a"), schedules)[0]) == expected
+
+
+def test_variants_cost_little_beside_the_best_tile() -> None:
+    """A tile for few rows, others for more; sizes between the samples lose little."""
+    operands, target = Operands((None, 6144, 4096), f16, f16, f32, f16), Target.parse("sm_90a")
+    variants = choose_variants(operands, target)
+    assert variants[-1][0] == () and 2 <= len({each.kind for _, each in variants}) <= 6
+    losses: list[float] = []
+    for m in (3, 20, 64, 100, 250, 400, 777, 1500, 3000, 5000, 10000):
+        tile = next(each for limits, each in variants if all(m <= most for _, most in limits))
+        given = replace(operands, size=(m, 6144, 4096), is_open=True)
+        shape = tile.rows, tile.columns, tile.depth
+        taken = rated_tile(given.exchange() if tile.exchanged else given, target, shape, tile.threads, most=tile.most)
+        assert taken is not None
+        losses.append(taken.score / choose_tiles(given, target)[0].score)
+    assert max(losses) < 1.2 and sum(losses) / len(losses) < 1.06, losses

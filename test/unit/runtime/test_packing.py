@@ -289,10 +289,10 @@ def test_another_kernel_takes_strides_that_one_refuses():
         for name, test, bound in (("k", "multiple_of", 2), ("l", "at_most", 3), ("m", "multiple_of", 2))
     )
     device = Mock(sm_count=1)
-    found, bound = Launcher(_PTX, first, lambda: Launcher("other", other)).bound([], device, None)
+    found, bound = Launcher(_PTX, first, lambda _: Launcher("other", other)).bound([], device, None)
     assert bound.launch is other and found.bound([], device, None) == (found, bound)
     with pytest.raises(StrideError, match="^'m': expected m$"):
-        Launcher(_PTX, first, lambda: Launcher("last", last)).bound([], device, None)
+        Launcher(_PTX, first, lambda _: Launcher("last", last)).bound([], device, None)
 
 
 def test_errors_name_the_argument(fake: FakeCuda, torch: Any):

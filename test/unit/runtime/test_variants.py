@@ -1,0 +1,90 @@
+"""Variants of a kernel: a launch takes the one whose conditions hold for its sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sweeps.linalg_products import program as product
+
+import tirx
+from tirx.diagnostics import LocatedError
+from tirx.runtime.program import Kernel, Program
+
+_COPY = """
+tirx.kernel @NAME(%a: memref<?x8xf32>, %d: memref<?xTYPE>) target("sm_80") grid(1) threads(32) attributes {ATTRIBUTES} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant ONE : f32
+  %t = tirx.alloc : !tirx.tile<1xf32, register>
+  tirx.fill %t, %one : f32, !tirx.tile<1xf32, register>
+  %x = tirx.view %d[%c0] clipped : memref<?xTYPE> -> !tirx.tile<1xf32, global>
+  tirx.store %t, %x : !tirx.tile<1xf32, register>, !tirx.tile<1xf32, global>
+  tirx.return
+}"""
+
+
+def _kernel(name: str, number: float, attributes: str = "", type_: str = "f32") -> str:
+    words = {"NAME": name, "ONE": str(number), "ATTRIBUTES": attributes, "TYPE": type_}
+    text = _COPY
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text
+
+
+def _when(entry: str, *most: int) -> str:
+    conditions = (f'[#ptx.formula<size(0, 0)>, "at_most", #ptx.formula<{each}>, ""]' for each in most)
+    return "[" + ", ".join([f'"{entry}"', *conditions]) + "]"
+
+
+_DISPATCH = f"tirx.variants = [{_when('few', 4)}, {_when('fill', 8)}, {_when('some', 100, 50)}]"
+_TEXT = _kernel("few", 1.0) + _kernel("some", 2.0) + _kernel("fill", 3.0, _DISPATCH)
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(1, 1), (4, 1), (5, 3), (8, 3), (9, 2), (50, 2), (51, 3), (1000, 3)])
+def test_the_first_variant_that_fits_is_launched(rows: int, expected: int) -> None:
+    for program in (built := tirx.build(_TEXT), Program.from_json(built.to_json())):
+        assert list(program.kernels) == ["fill"] and list(program.variants) == ["few", "some"]
+        d = np.zeros(1, np.float32)
+        program.kernels["fill"].simulate(np.zeros((rows, 8), np.float32), d)
+        assert d[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("other", "attributes", "message"),
+    [
+        ("few", _when("none", 4), "found 'none'"),
+        ("few", _when("few", 4).replace('"few", ', '"few", 7, '), "in tirx.variants, found 7"),
+        ("few", "3", "expected [entry, requirement, ...] in tirx.variants, found 3"),
+    ],
+)
+def test_faulty_variants(other: str, attributes: str, message: str) -> None:
+    text = _kernel(other, 1.0) + _kernel("fill", 3.0, f"tirx.variants = [{attributes}]")
+    with pytest.raises(LocatedError) as found:
+        tirx.build(text)
+    assert message in found.value.diagnostic.message
+
+
+def test_variants_take_the_same_arguments() -> None:
+    text = _kernel("few", 1.0).replace("?x8xf32", "?x9xf32") + _kernel("fill", 3.0, f"tirx.variants = [{_when('few')}]")
+    with pytest.raises(LocatedError, match="expected an entry of the same arguments, without variants, found 'few'"):
+        tirx.build(text)
+
+
+@pytest.fixture(scope="module")
+def open_product() -> Kernel:
+    """A product of M rows, which only a launch knows."""
+    return tirx.build(product("f16", ("?", 264, 72), True), "sm_90a").kernels["matmul"]  # pyright: ignore
+
+
+@pytest.mark.parametrize("rows", [1, 100, 600])
+def test_products_of_any_size_equal_numpy(open_product: Kernel, rows: int) -> None:
+    """K is no multiple of a step, N none of a tile; strict checks, and more than one variant is taken."""
+    rng = np.random.default_rng(rows)
+    a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((rows, 72), (72, 264)))
+    d = np.full((rows, 264), 7, np.float32)
+    open_product.simulate(a, b.T, d)
+    assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32))
+
+
+def test_few_rows_have_other_tiles_than_many(open_product: Kernel) -> None:
+    taken = {each.entry for each in open_product.launch.variants}
+    assert 2 <= len(taken) <= 6 and open_product.program.variants.keys() <= taken
