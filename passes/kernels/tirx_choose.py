@@ -13,10 +13,8 @@ from tirx.dialects.tirx import KernelOp, Size, SizeAttr, TileType
 from tirx.hw.targets import Target
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass, Values, verify_bound
 from tirx.passes.match.kernel_product import KernelProduct, product_of
-from tirx.passes.match.slots import PARTS, STAGES
+from tirx.passes.match.slots import CLUSTER, PARTS, STAGES, Cluster
 from tirx.passes.match.tile_choice import Operands, TileChoice, rated_tile
-from tirx.passes.rings.start_values import Cluster
-from tirx.passes.rings.tirx_multicast_copies import CLUSTER
 from tirx.remarks import TilesChosen
 from tirx.values import dataclass
 

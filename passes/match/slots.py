@@ -1,6 +1,8 @@
-"""Slots of rings and parts of K: the attributes that ask for some, and how many there may be."""
+"""Slots of rings, parts of K, orders and pairs: the attributes that ask for some, and how many there may be."""
 
 from __future__ import annotations
+
+from xdsl.utils.str_enum import StrEnum
 
 STAGES = "tirx.stages"
 """The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
@@ -11,6 +13,12 @@ MOST_STAGES = "tirx.most_stages"
 PARTS = "tirx.parts"
 """The attribute of a kernel that says how many parts of K the blocks of a cluster multiply."""
 
+ORDER = "tirx.order"
+"""The attribute of a kernel that says in which order a persistent grid goes through its tiles, or `none`."""
+
+CLUSTER = "tirx.cluster"
+"""The attribute of a kernel that says which of its blocks form pairs."""
+
 MOST_SLOTS = 6
 """More slots than these hide nothing: memory answers within the time of four to six steps of large tiles."""
 
@@ -19,6 +27,16 @@ FEWEST_SLOTS = 3
 
 BARRIER_BYTES = 1024
 """Bytes of shared memory that are left for the mbarriers of all rings and for the alignment of slots."""
+
+
+class Cluster(StrEnum):
+    """The blocks that form pairs, which load an operand together."""
+
+    NONE = "none"
+    ROWS = "rows"
+    """Blocks of two neighbouring rows of tiles: they share B."""
+    COLUMNS = "columns"
+    """Blocks of two neighbouring columns of tiles: they share A."""
 
 
 def shares_of(columns: int, parts: int) -> int:

@@ -23,7 +23,7 @@ from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
-from tirx.passes.match.slots import MOST_SLOTS, MOST_STAGES, PARTS
+from tirx.passes.match.slots import CLUSTER, MOST_SLOTS, MOST_STAGES, ORDER, PARTS, Cluster
 from tirx.passes.match.tile_choice import (
     Limits,
     Operands,
@@ -40,9 +40,6 @@ from tirx.passes.products.linalg_steps import (
     require_type,
     used_inputs,
 )
-from tirx.passes.rings.start_values import Cluster
-from tirx.passes.rings.tirx_multicast_copies import CLUSTER
-from tirx.passes.rings.tirx_tile_loop import ORDER
 from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 from tirx.values import dataclass, field, replace

@@ -13,7 +13,7 @@ from tirx.dialects.tirx import KernelOp, MemorySpace, TileOrder
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
-from tirx.passes.match.slots import FEWEST_SLOTS, MOST_SLOTS
+from tirx.passes.match.slots import FEWEST_SLOTS, MOST_SLOTS, Cluster
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
@@ -30,16 +30,6 @@ class Roles(StrEnum):
     NONE = "none"
     LOAD = "load"
     LOAD_MMA_EPILOGUE = "load-mma-epilogue"
-
-
-class Cluster(StrEnum):
-    """The blocks that form pairs, which load an operand together."""
-
-    NONE = "none"
-    ROWS = "rows"
-    """Blocks of two neighbouring rows of tiles: they share B."""
-    COLUMNS = "columns"
-    """Blocks of two neighbouring columns of tiles: they share A."""
 
 
 @dataclass(frozen=True)

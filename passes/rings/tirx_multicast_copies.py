@@ -29,19 +29,17 @@ from tirx.passes.match.bulk_copies import plan_tma
 from tirx.passes.match.narrow_places import keep_narrow_mark
 from tirx.passes.match.pipelining import NotApplicable, hardware_operation, require_no_ordering
 from tirx.passes.match.product import ILLEGAL
+from tirx.passes.match.slots import CLUSTER, Cluster
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.proof.parties import is_issued_by_one_thread
 from tirx.passes.rings.proof.slots import slot_tile
-from tirx.passes.rings.start_values import Cluster, at_once, check_multiprocessors, chosen_word, start_values
+from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values
 from tirx.remarks import NoPairs, PairsMade, Reason
 from tirx.values import dataclass
 
 AUTO = "auto"
 
 _BOUNDED = (tirx.Engine.TMA, tirx.Engine.TMA_MULTICAST, tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE)
-
-CLUSTER = "tirx.cluster"
-"""The attribute of a kernel that says which of its blocks form pairs."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from tirx.passes.match.pipelining import (
     is_fill,
     require_no_ordering,
 )
-from tirx.passes.match.slots import BARRIER_BYTES
+from tirx.passes.match.slots import BARRIER_BYTES, ORDER
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, fewest_slots, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, counted_tiles, require_countable
 from tirx.remarks import GridKept, TileLoopMade, TilesTakenOver
@@ -44,9 +44,6 @@ ASK, READ = "ask", "read"
 
 ANSWERS = 2
 """Slots of such a ring: a block asks for the tile after the next one while the next one begins."""
-
-ORDER = "tirx.order"
-"""The attribute of a kernel that says in which order a persistent grid goes through its tiles, or `none`."""
 
 DEFAULT_GROUP = 8
 """Tiles side by side in a column of `order(group n)`."""
