@@ -44,7 +44,7 @@ from pathlib import Path
 import mutations
 import pytest
 from calls import ROOT, VARIABLE, Calls, sources, tests_of
-from mutations import Change, mutant
+from mutations import MODULE, Change, mutant
 
 _LEFT_OUT = Path("tirx/viz/browser.py")
 """Not changed: it drives a browser, which its tests need."""
@@ -54,6 +54,9 @@ _SOUND = "test/unit/test_universe.py"
 
 _OF_DEFAULTS = "test/unit/test_signatures.py"
 """A test of the defaults of all parameters and fields, which does not call the functions."""
+
+_OF_NAMES = "test/unit/test_public_names.py::test_exported_names"
+"""A test of the names that modules export, whoever imports them."""
 
 _SECONDS_OF_A_TEST = 10.0
 """Processor time of a test beyond five times its own, after which it is taken not to end."""
@@ -247,6 +250,8 @@ class _Run:
         slices = [] if self.flags.tests else list(self.calls.slices(path, change.function))
         if change.default:
             slices.insert(0, [_OF_DEFAULTS])
+        if change.function == MODULE and not self.flags.tests:
+            slices.append([_OF_NAMES])
         if tests := self.flags.tests or tests_of(path, root):  # also what a table calls, once, when it is imported
             slices.append(tests)
         endless = 0

@@ -17,7 +17,8 @@ _OTHERS = ("tirx.tools.lsp", "tirx.runtime.torch_op")
 """Modules of packages that are not everywhere."""
 
 
-def _modules() -> Iterator[ModuleType]:
+def every_module() -> Iterator[ModuleType]:
+    """The modules of all packages, but those that need others."""
     for folder, package in _FOLDERS.items():
         for path in sorted((_ROOT / folder).rglob("*.py")):
             parts = path.relative_to(_ROOT / folder).with_suffix("").parts
@@ -48,7 +49,7 @@ def _of_fields(type_: Any) -> list[str]:
 def signatures() -> str:
     """The default values of the functions, methods and fields of every module."""
     lines: list[str] = []
-    for module in _modules():
+    for module in every_module():
         for name, value in vars(module).items():
             if getattr(value, "__module__", None) != module.__name__:
                 continue

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from unit.printed_signatures import every_module
 
 import tirx
 
@@ -97,6 +98,16 @@ def test_public_modules_define_what_they_export() -> None:
     for module in map(import_module, _MODULES):
         own = {name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
         assert {name for name in own if not name.startswith("_")} <= set(module.__all__)
+
+
+def test_exported_names_exist() -> None:
+    missing = [
+        f"{module.__name__}.{name}"
+        for module in every_module()
+        for name in getattr(module, "__all__", ())
+        if not hasattr(module, name)
+    ]
+    assert missing == []
 
 
 def test_the_package_shows_what_is_public() -> None:

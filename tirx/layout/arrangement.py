@@ -70,7 +70,7 @@ class Arrangement:
         Reversed dimensions have it as if they were not; slots move together. Raises LayoutError where a dimension
         takes a part of an iter of `source`.
         """
-        iters = [it for it in source.canonicalize().shard if it.extent > 1]
+        iters = source.canonicalize().shard
         steps = [prod(it.extent for it in iters[i + 1 :]) for i in range(len(iters))]
         first = self.offset + sum(min(0, stride * (n - 1)) for stride, n in zip(self.strides, self.dims, strict=True))
         shard: list[Iter] = []

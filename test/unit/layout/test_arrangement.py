@@ -85,6 +85,7 @@ def test_slots_keep_their_order() -> None:
     [
         ((6,), (1,), "found 6 steps of 1 in"),  # a part of an iter
         ((4,), (3,), "found 4 steps of 3 in"),
+        ((2,), (6,), "found 2 steps of 6 in"),  # between the steps of an iter
         ((2, 8), (64, 1), "found 2 steps of 64 in"),  # beyond the tile
     ],
 )
