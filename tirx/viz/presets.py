@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from tirx import tcgen05, wgmma
-from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout, cute_shape, element_type
 from tirx.layout.iters import row_major
 from tirx.mma import VARIANTS
 from tirx.smem.atoms import smem_layout
@@ -18,6 +18,7 @@ from tirx.viz.tile import Tile
 _CASES = "Case studies"
 _SHARED = "Shared memory"
 _CANONICAL = "Canonical operands"
+_FIGURE = "Figures of the PTX ISA"
 _TENSOR = "Tensor memory"
 _MMA = "mma.sync fragments"
 _WGMMA = "wgmma fragments"
@@ -108,6 +109,7 @@ def _operands() -> Iterator[Tile]:
         ("f16", "none", "K", (64, 32)),
         ("f16", "128B", "MN", (128, 64)),
         ("f16", "64B", "MN", (64, 32)),
+        ("f16", "32B", "MN", (64, 32)),
         ("f16", "none", "MN", (64, 32)),
         ("e4m3", "128B", "K", (128, 128)),
         ("e4m3", "128B", "MN", (128, 64)),
@@ -119,6 +121,23 @@ def _operands() -> Iterator[Tile]:
         layout = smem_layout(dtype, mode, major, shape)
         name = f"{dtype} {major}-major {mode}, {shape[0]} x {shape[1]}"
         yield Tile(name, layout, shape, dtype, group=_CANONICAL, note="One shared-memory descriptor reads it.")
+
+
+# Figure of the PTX ISA, "Strides", its exact layout, element type
+_FIGURES = (
+    ("188, K-major none", "Swizzle<0,4,3> o ((8,2),(4,4)):((4,32),(1,64))", "tf32"),
+    ("189, K-major 32B", "Swizzle<1,4,3> o ((8,2),(4,4)):((8,64),(1,4))", "tf32"),
+    ("190, MN-major none", "Swizzle<0,4,3> o ((8,1,2),(8,2)):((1,8,64),(8,128))", "bf16"),
+    ("191, MN-major 32B", "Swizzle<1,4,3> o ((8,2,2),(8,2)):((1,8,128),(16,256))", "bf16"),
+    ("192, MN-major 64B", "Swizzle<2,4,3> o ((8,4,2),(8,2)):((1,8,256),(32,512))", "bf16"),
+)
+
+
+def _figures() -> Iterator[Tile]:
+    for name, text, dtype in _FIGURES:
+        composed = ComposeLayout.from_cute(text, element_type(dtype).storage_bits)
+        layout = composed.tile if composed.swizzle.is_identity else composed
+        yield Tile(f"Figure {name}, {dtype}", layout, cute_shape(text), dtype, group=_FIGURE, note=f"PTX ISA: {text}.")
 
 
 def _tensor_memory() -> Iterator[Tile]:
@@ -174,4 +193,4 @@ def _loads() -> Iterator[Tile]:
 @cache
 def presets() -> tuple[Tile, ...]:
     """All presets, in the order of their groups."""
-    return (*_cases(), *_shared(), *_operands(), *_tensor_memory(), *_mma(), *_wgmma(), *_loads())
+    return (*_cases(), *_shared(), *_operands(), *_figures(), *_tensor_memory(), *_mma(), *_wgmma(), *_loads())

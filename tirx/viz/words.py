@@ -60,6 +60,18 @@ def _shapes() -> list[dict[str, Any]]:
     ]
 
 
+def _masks() -> list[dict[str, Any]]:
+    """The examples of the PTX ISA, "Zero-Column Mask Descriptor", for N = 64; "-" there is 0 here."""
+    mask = zero_column_mask.ZeroColumnMask
+    examples = (
+        (128, mask(skip_span=4, use_span=3, generate=False)),
+        (128, mask(skip_span=2, use_span=3)),
+        (64, mask(first_span=(1, 0, 0, 0), skip_span=2, use_span=3)),
+        (32, mask((0, 1, 2, 1), (1, 1, 0, 0), skip_span=2, use_span=3, shift=2)),
+    )
+    return [{"m": m, "n": 64, "word": f"{each.encode():#018x}"} for m, each in examples]
+
+
 def _tensor_maps() -> dict[str, Any]:
     """Tensor maps: fields, limits, and the unit in which elements of each type are copied."""
     units: dict[str, tma.Unit | None] = {}
@@ -141,5 +153,5 @@ def word_tables() -> dict[str, Any]:
         "kinds": [_kind(name) for name in KINDS],
         "shapes": _shapes(),
         "tma": _tensor_maps(),
-        "mask": {"fields": zero_column_mask.FIELDS, "reserved": zero_column_mask.RESERVED},
+        "mask": {"fields": zero_column_mask.FIELDS, "reserved": zero_column_mask.RESERVED, "examples": _masks()},
     }

@@ -20,10 +20,22 @@ export function setAxes(rows) {
   AXES = new Map(rows.map((row) => [row.name, row]));
 }
 
+// How many letters are to be changed, added or left out to make one word the other.
+function edits(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const above = row;
+    row = [i];
+    for (let j = 1; j <= b.length; j++) row[j] = Math.min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] !== b[j - 1]));
+  }
+  return row[b.length];
+}
+
 export function axisRow(name, position = null) {
   const found = AXES.get(name);
   if (found === undefined) {
-    const close = [...AXES.keys()].find((known) => known.toLowerCase() === name.toLowerCase());
+    const [close] = [...AXES.keys()].filter((known) => edits(known.toLowerCase(), name.toLowerCase()) <= name.length / 3)
+      .sort((a, b) => edits(a, name) - edits(b, name));
     const hint = close === undefined ? "" : `did you mean '${close}'? `;
     throw new LayoutError(`unknown axis '${name}'; ${hint}known axes: ${[...AXES.keys()].join(", ")}`, position);
   }

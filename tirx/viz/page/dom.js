@@ -13,8 +13,13 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+const CONTROLS = "button, select, input, [tabindex]";
+
+// Other children. The control that had the focus is made anew, too: the one in its place gets it.
 export function replace(parent, ...children) {
+  const before = [...parent.querySelectorAll(CONTROLS)].indexOf(document.activeElement);
   parent.replaceChildren(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  if (before >= 0) parent.querySelectorAll(CONTROLS)[before]?.focus({ preventScroll: true });
   return parent;
 }
 

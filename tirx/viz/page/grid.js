@@ -37,13 +37,17 @@ export class Grid {
     const same = this.model !== null && this.model.rows === model.rows && this.model.cols === model.cols;
     this.model = model;
     this.cache = new Map();
-    if (this.cursor && (this.cursor[0] >= model.rows || this.cursor[1] >= model.cols)) this.cursor = null;
+    this.cursor = null;
+    this.says.textContent = "";
     if (!(keep && same)) this.fit();
     else this.draw();
   }
 
-  mark(marks) {
+  // What is marked, and the cell that the status line tells about.
+  mark(marks, cursor = this.cursor) {
     this.marks = marks;
+    this.cursor = cursor;
+    if (this.model) this.says.textContent = cursor === null ? "" : this.model.say(...cursor);
     this.draw();
   }
 
@@ -230,6 +234,7 @@ export class Grid {
     this.paintMarks(g);
     g.restore();
     this.paintLabels(g);
+    this.onPaint?.();
     this.canvas.dataset.painted = `${model.rows}x${model.cols}`;
   }
 

@@ -29,7 +29,7 @@ const TABS = [
   ["mask", "Column mask", maskTab], ...(data.programs.length ? [["program", "Program", programTab]] : []),
 ];
 const KEYS = [
-  [`1 – ${TABS.length}`, "tabs"], ["/", "search the presets"], ["t", "light, dark"], ["?", "these keys"], ["← ↑ → ↓", "next element (in a grid)"],
+  [`1 – ${TABS.length}`, "tabs"], ["/", "search the presets"], ["t", "light, dark"], ["?", "these keys"], ["← ↑ → ↓", "next element (in a grid), next tab (in the tabs)"],
   ["+ − 0", "zoom in, out, fit (in a grid)"], ["Ctrl + wheel", "zoom"], ["Home End PgUp PgDn", "far (in a grid)"],
 ];
 
@@ -45,7 +45,14 @@ const app = {
   },
 };
 
+const listing = (shown) => {
+  document.body.classList.toggle("listing", shown);
+  byId("list").setAttribute("aria-expanded", String(document.body.classList.contains("listing")));
+};
+byId("list").addEventListener("click", () => listing());
+
 function open(tile) {
+  listing(false);
   const keep = ["layout", "compare", "algebra", "descriptor"].includes(state.tab) ? state.tab : "layout";
   app.change({ tab: keep, l: tile.text, s: tile.shape.join(","), d: tile.dtype, e: "", c: "", v: "", p: "", mesh: "", os: "", is: "" });
 }
@@ -53,7 +60,7 @@ function open(tile) {
 readAddress();
 if (!hasAddress()) {
   const first = data.tiles[0] ?? data.presets[0];
-  Object.assign(state, { l: first.text, s: first.shape.join(","), d: first.dtype });
+  Object.assign(state, { l: first.text, s: first.shape.join(","), d: first.dtype, tab: data.programs.length ? "program" : state.tab });
 }
 
 const tabs = new Map();
@@ -62,6 +69,14 @@ const bar = byId("tabs");
 for (const [name, title] of TABS) {
   bar.append(h("button", { type: "button", role: "tab", "data-tab": name, onclick: () => app.change({ tab: name }) }, title));
 }
+bar.addEventListener("keydown", (event) => {
+  const at = TABS.findIndex(([name]) => name === state.tab);
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: TABS.length - 1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  app.change({ tab: TABS[(to + TABS.length) % TABS.length][0] });
+  bar.querySelector("[aria-selected=true]").focus();
+});
 
 function tabOf(name) {
   if (!tabs.has(name)) {
@@ -74,7 +89,11 @@ function tabOf(name) {
 function update() {
   const tab = tabOf(state.tab);
   if (content.firstChild !== tab.element) replace(content, tab.element);
-  for (const button of bar.children) button.setAttribute("aria-selected", String(button.dataset.tab === state.tab));
+  for (const button of bar.children) {
+    const chosen = button.dataset.tab === state.tab;
+    button.setAttribute("aria-selected", String(chosen));
+    button.tabIndex = chosen ? 0 : -1;
+  }
   tab.update();
   for (const each of list.querySelectorAll("button")) each.classList.toggle("current", each.dataset.text === state.l && each.dataset.shape === state.s);
   writeAddress();

@@ -4,6 +4,7 @@ import { digest, product, sizeOf } from "./algebra.js";
 import { analyse, elementsOf, fitsBanks, patterns, sectors } from "./banks.js";
 import { field, h, replace, select, showError, table } from "./dom.js";
 import { Grid } from "./grid.js";
+import { Lines } from "./lines.js";
 import { layoutText } from "./notation.js";
 import { defaultPartAxis, partAxes, renderParts } from "./parts.js";
 import { state } from "./state.js";
@@ -51,6 +52,12 @@ export function layoutTab(app) {
     h("div", { class: "three" }, inspector, checks, access),
   );
 
+  const lines = new Lines(element.querySelector(".two"), logical, physical, () => {
+    const flat = selected();
+    if (flat === null || tile === null || physicalModel === null || !parts.hidden) return null;
+    return [logicalModel.cellOf(flat)[0], physicalModel.cellOf(flat).slice(0, 16)];
+  });
+
   let tile = null, logicalModel = null, physicalModel = null, shown = "";
 
   function pick(flat) {
@@ -74,6 +81,7 @@ export function layoutTab(app) {
       if (failure.name !== "Error" || failure.where === undefined) throw failure;
       showError(error, failure, failure.where === "layout" ? state.l : state.s);
       element.classList.add("stale");
+      for (const grid of [logical, physical]) grid.says.textContent = "";
       return;
     }
     element.classList.remove("stale");
@@ -168,14 +176,15 @@ export function layoutTab(app) {
         marks.push({ kind: "select", cells: shared.flatMap((each) => logicalModel.cellOf(each)) });
       }
     }
-    logical.cursor = flat === null ? null : logicalModel.cellOf(flat)[0];
+    let place = null;
+    const here = physicalModel === null ? null : physical.cursor;
     if (physicalModel !== null && flat !== null) {
       const cells = physicalModel.cellOf(flat);
-      const here = physical.cursor;
-      if (here === null || !cells.some(([r, c]) => r === here[0] && c === here[1])) physical.cursor = cells[0];
-    } else physical.cursor = null;
-    logical.mark(marks);
-    physical.mark(places);
+      place = here !== null && cells.some(([r, c]) => r === here[0] && c === here[1]) ? here : cells[0];
+    } else if (here !== null && !physicalModel.elementAt(...here).length) place = here; // a place that holds nothing
+    logical.mark(marks, flat === null ? null : logicalModel.cellOf(flat)[0]);
+    physical.mark(places, place);
+    lines.draw();
     if (!parts.hidden) {
       drawParts();
     }

@@ -8,6 +8,20 @@ const SECTIONS = [
 ];
 const WORD = /^(0x[0-9a-f]+)(.*)$/s;
 
+const TOKENS = /(?<comment>\/\/.*)|(?<string>"[^"]*")|(?<value>%[\w.#-]+)|(?<name>[@^][\w.-]+)|(?<type>[!#][\w.]+|\b(?:index|[su]?i\d+|b?f\d+\w*)\b)|(?<operation>\b[a-z_]\w*(?:\.\w+)+)|(?<number>\b\d[\w.]*)/g;
+
+// A line of MLIR, each word in the colour of its kind.
+function highlighted(text) {
+  const parts = [];
+  let at = 0;
+  for (const found of text.matchAll(TOKENS)) {
+    const [kind] = Object.entries(found.groups).find(([, each]) => each !== undefined);
+    parts.push(text.slice(at, found.index), h("i", { class: `t-${kind}` }, found[0]));
+    at = found.index + found[0].length;
+  }
+  return [...parts, text.slice(at)];
+}
+
 export function programTab(app) {
   const { programs } = app;
   const keys = programs.flatMap((program) => program.kernels.map((kernel) => [`${program.name}@${kernel.name}`, program, kernel]));
@@ -60,7 +74,7 @@ export function programTab(app) {
     const total = Math.max(1, ...spans.map(([, last]) => last + 1));
     return h("div", { class: "memory" }, spans.map(([first, last], k) => h("span", {
       class: `f${k % 8}`, style: `left:${(100 * first) / total}%;width:${(100 * (last - first + 1)) / total}%`, title: `${Object.keys(decision.facts)[k]}: ${Object.values(decision.facts)[k]}`,
-    }, Object.values(decision.facts)[k])));
+    }, (last - first + 1) / total > Object.values(decision.facts)[k].length / 60 ? Object.values(decision.facts)[k] : "")));
   }
 
   function draw(program, found) {
@@ -71,7 +85,7 @@ export function programTab(app) {
     for (const [name] of SECTIONS) for (const each of found[name]) if (each.line !== null) lines.set(each.line, true);
     replace(source, program.source.split("\n").map((text, k) => h("div", {
       class: lines.has(k + 1) ? "line decided" : "line", "data-line": k + 1, ...(lines.has(k + 1) ? { onclick: () => app.change({ pl: String(k + 1) }) } : {}),
-    }, h("span", {}, String(k + 1)), text)));
+    }, h("span", {}, String(k + 1)), highlighted(text))));
     const notes = found.notes.map(([line, text]) => h("p", {}, line === null ? null : link(`line ${line}`, { pl: String(line) }), ` ${text}`));
     replace(decisions,
       SECTIONS.filter(([name]) => found[name].length).map(([name, title]) => h("section", { class: "card" }, h("h2", {}, title), found[name].map((each) => [card(each), name === "memory" ? bar(each) : null]))),

@@ -202,6 +202,11 @@ export function maskTab(app) {
     app.change({ mask: word.value });
   });
   const error = h("div", { class: "error", role: "alert", hidden: true });
+  const examples = h("div", { class: "chips" }, "examples of the PTX ISA:", app.tables.mask.examples.map((each, i) =>
+    h("button", { type: "button", class: "link", "data-example": i + 1, onclick: () => {
+      draft = null;
+      app.change({ mm: String(each.m), mn: String(each.n), mask: each.word });
+    } }, String(i + 1))));
   const columns = h("div", { class: "mask", id: "mask-columns", role: "grid", "aria-label": "columns of B" });
   const out = h("div", { id: "mask-out" });
   const clear = h("button", { type: "button", onclick: () => {
@@ -209,7 +214,7 @@ export function maskTab(app) {
     app.change({ mask: "" });
   } }, "use all columns");
   const element = h("div", { class: "tab" },
-    h("div", { class: "inputs" }, field("instruction", m), field("N", n), field("descriptor", word), clear),
+    h("div", { class: "inputs" }, field("instruction", m), field("N", n), field("descriptor", word), clear), examples,
     h("p", { class: "note" }, "Click or drag over columns of B to zero them; the descriptor follows. Or write a descriptor: the columns follow."),
     error, h("section", { class: "card" }, columns), h("section", { class: "card" }, out));
   let draft = null; // columns that no descriptor has
@@ -246,7 +251,8 @@ export function maskTab(app) {
       },
       onpointerenter: () => paint !== null && shown[j] !== paint && setColumn(shown, j, paint),
       onkeydown: (event) => {
-        const next = { ArrowLeft: j - 1, ArrowRight: j + 1, ArrowUp: j - 32, ArrowDown: j + 32 }[event.key];
+        const across = getComputedStyle(columns).gridTemplateColumns.split(" ").length;
+        const next = { ArrowLeft: j - 1, ArrowRight: j + 1, ArrowUp: j - across, ArrowDown: j + across }[event.key];
         if (event.key === " " || event.key === "Enter") {
           event.preventDefault();
           setColumn(shown, j, !shown[j]);

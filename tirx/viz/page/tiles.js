@@ -2,13 +2,50 @@
 
 import {
   LayoutError, apply, axesOf, axisRow, canonicalName, canonicalize, checkShape, displacements, evaluator, extentsOf,
-  footprint, isInjective, periodOf, product, sizeOf, span, swizzleAddress,
+  footprint, isInjective, makeLayout, periodOf, product, sizeOf, span, swizzleAddress,
 } from "./algebra.js";
 import { bankOf } from "./banks.js";
 import { parseCute, toTile } from "./cute.js";
 import { number } from "./dom.js";
-import { layoutText, parseIntegers, parseLayout, scaledText, swizzleText } from "./notation.js";
+import { isLinear, linearTile } from "./linear.js";
+import { checkSwizzle, layoutText, parseIntegers, parseLayout, scaledText, swizzleText } from "./notation.js";
 import { coordinateOf, onBanks } from "./views.js";
+
+const SWIZZLED = /^\s*(?:Swizzle|Sw|S)\s*<\s*(\d+)\s*,\s*(\d+)\s*,\s*(-?\d+)\s*>\s*o\s*(?:_?smem_ptr\[(\d+)b\]\([^)]*\)\s*o\s*|(\d+)\s*o\s*)?/;
+const ATTRIBUTE = /^(\s*(?:#\w+\s*=\s*)?#tirx\.(?:tile|swizzle|compose)_layout<)(.*)>\s*$/s;
+
+// A layout of CuTe, with or without a swizzle, or of Triton, as the command line reads them; null for other texts.
+function otherNotation(text, bits) {
+  if (isLinear(text)) return linearTile(text);
+  const found = SWIZZLED.exec(text);
+  if (found === null) return /^\s*(\(|_?\d)/.test(text) ? toTile(parseCute(text)) : null;
+  const [head, b, base, shift, width, offset] = found;
+  const unit = Number(width ?? bits);
+  if (width !== undefined && unit !== bits) throw new LayoutError(`expected a pointer to elements of ${bits} bits, found ${unit} bits`, 0);
+  // On offsets in elements where an offset is written, otherwise on bytes.
+  const m = Number(base) + (offset === undefined ? 3 - Math.log2(unit) : 0);
+  let tile;
+  try {
+    tile = toTile(parseCute(text.slice(head.length)));
+  } catch (error) {
+    if (error instanceof LayoutError && error.position !== null) error.position += head.length;
+    throw error;
+  }
+  const swizzle = checkSwizzle({ m, b: Number(b), s: Math.abs(shift), inner: shift >= 0 }, 0);
+  const moved = makeLayout(tile.layout.shard, [], offset > 0 ? { m: Number(offset) } : {}, Number(b) ? swizzle : null);
+  return { ...tile, layout: moved };
+}
+
+// The text of an attribute of the IR in the notation of layouts, and how much was cut off in front of it.
+function plainText(text) {
+  const found = ATTRIBUTE.exec(text);
+  if (found === null) return [text, 0];
+  if (found[1].includes("tile_layout")) return [found[2], found[1].length];
+  const swizzle = /<?\s*(\d+\s*,\s*\d+\s*,\s*\d+)\s*>?/.exec(found[2]);
+  if (found[1].includes("swizzle_layout")) return [`Swizzle(${swizzle?.[1] ?? found[2]})`, 0];
+  const tile = /\bS\s*\[[^<>]*/.exec(found[2]);
+  return [`ComposeLayout(Swizzle(${swizzle?.[1] ?? ""}), ${tile?.[0] ?? ""})`, 0];
+}
 
 // { layout, shape, dtype, bits, text }. An error has `where`: "layout" or "shape".
 export function readTile(text, shapeText, dtype, tables) {
@@ -23,12 +60,20 @@ export function readTile(text, shapeText, dtype, tables) {
   };
   let shape = at("shape", () => (shapeText.trim() ? parseIntegers(shapeText) : null));
   let layout;
-  if (/^\s*(\(|_?\d)/.test(text)) {
-    const found = at("layout", () => toTile(parseCute(text)));
-    layout = found.layout;
-    shape ??= found.shape;
+  const other = at("layout", () => otherNotation(text, bits));
+  if (other !== null) {
+    layout = other.layout;
+    shape ??= other.shape;
   } else {
-    layout = at("layout", () => parseLayout(text, shape));
+    const [plain, cut] = plainText(text);
+    layout = at("layout", () => {
+      try {
+        return parseLayout(plain, shape);
+      } catch (error) {
+        if (error instanceof LayoutError && error.position) error.position += cut;
+        throw error;
+      }
+    });
     shape ??= extentsOf(layout);
   }
   if (!shape.length) shape = [1];

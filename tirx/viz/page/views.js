@@ -66,7 +66,11 @@ const plainGrid = (rows, cols) => ({
 
 // What cells can be coloured by: axes, dimensions, and for memory banks and pieces of 16 bytes.
 export function colourKeys(tile) {
+  const ends = footprint(tile.layout);
   const keys = axesOf(tile.layout).map((name) => [`axis:${name}`, name]);
+  for (const name of axesOf(tile.layout).filter((each) => axisRow(each).kind === "thread" && ends[each][1] - ends[each][0] >= 8)) {
+    keys.push([`mod8:${name}`, `${name} mod 8`]);
+  }
   keys.push(...tile.shape.map((_, d) => [`dim:${d}`, `dimension ${d}`]));
   if (onBanks(tile)) keys.push(["piece", "16-byte piece of a row"], ["bank", "bank"], ["line", "line of banks"]);
   return keys;
@@ -90,6 +94,10 @@ export function painter(tile, key) {
   const axes = axesOf(tile.layout);
   const ends = footprint(tile.layout);
   const [kind, which] = key.split(":");
+  if (kind === "mod8") {
+    const at = axes.indexOf(which), paint = colouring(0, 7);
+    return (flat, place) => paint((((place[at] ?? 0) % 8) + 8) % 8);
+  }
   if (kind === "axis") {
     const at = axes.indexOf(which);
     const [low, high] = ends[which] ?? [0, 0];
@@ -138,8 +146,9 @@ export function logicalView(tile, key) {
     everyCol: beside ? blockCols : 0,
     say: (r, c) => {
       const flat = flatAt(r, c);
-      const values = at(flat, place);
-      return `element (${elementText(flat, tile.shape)}): ${axes.map((name, a) => `${name} ${values[a]}`).join(", ")}`;
+      const owners = placesOf(tile, flat).map((each) => axes.map((name) => `${name} ${each[name]}`).join(", "));
+      const more = owners.length > 4 ? ` and ${owners.length - 4} more` : "";
+      return `element (${elementText(flat, tile.shape)}): ${owners.slice(0, 4).join("; ")}${more}`;
     },
     cellOf: (flat) => [cellOf(flat)],
     elementAt: (r, c) => [flatAt(r, c)],
