@@ -211,7 +211,8 @@ def _value(leaf: Any, like: Any, name: str, where: str) -> SSAValue:
     if isinstance(like, Tile):
         if not isinstance(leaf, Tile):
             _differs(name, like, leaf, where)
-        found = leaf.load() if isinstance(leaf, View | Memory) else leaf.read()
+        found = leaf.read()
+        found = found.load() if isinstance(found, Memory) else found
         if found.shape != like.shape or (found.dtype != like.dtype and index not in (found.dtype, like.dtype)):
             _differs(name, like, leaf, where)
         return found.ssa()

@@ -165,11 +165,12 @@ class Memory(Tile):
             return self
         return self + value
 
-    def accumulate(self, product: Product, **clauses: Any) -> Memory:
-        """Adds a product, in place; clauses are those of `tirx.mma`."""
+    def accumulate(self, product: Tile, **clauses: Any) -> Memory:
+        """Adds a product, in place; clauses are those of `tirx.mma`, such as `scale_a=fa` and `saturate=True`."""
+        if not isinstance(product, Product):
+            raise BuildError(f"expected a product x @ y.T to add, found {product!r}; t[:] = t + x adds another tile")
         self.trace.before_write(self.op_value)
-        self.trace(MmaOp(product.a, product.b, self.op_value, **{**product.clauses, **clauses}))
-        self.trace.writes += 1
+        LATE["operation"]("tirx.mma", product.a, product.b, self, **clauses)
         return self
 
 
@@ -196,7 +197,7 @@ class Product(Tile):
 
     is_product = True
 
-    def __init__(self, trace: Trace, a: SSAValue, b: SSAValue, **clauses: Any):
+    def __init__(self, trace: Trace, a: SSAValue, b: SSAValue):
         first, second = TileType.of(a), TileType.of(b)
         kind = dtype_of(first.element_type)
         dtype = f64 if kind == f64 else f32 if kind.is_float else DTYPES["i32"]
@@ -206,7 +207,7 @@ class Product(Tile):
                 f"expected x @ y.T of two tiles with one K, their last dimension, found {shapes[0]} and {shapes[1]}"
             )
         super().__init__(trace, (*first.dims[:-1], second.dims[-2]), dtype)
-        self.a, self.b, self.clauses = a, b, clauses
+        self.a, self.b = a, b
         self._memory: Memory | None = None
         self.reads = {root(each) for each in (a, b) if TileType.of(each).memory is not MemorySpace.REGISTER}
         trace.pending[self.number] = self
@@ -234,7 +235,7 @@ class Product(Tile):
             store(tile.constant, memory)
             return memory.accumulate(self)
         start = tile.ssa()
-        op = MmaOp(self.a, self.b, start, result_type=start.type, **self.clauses)
+        op = MmaOp(self.a, self.b, start, result_type=start.type)
         return Tile.of(self.trace(op).results[0])
 
 

@@ -34,7 +34,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tirx.builder import functions
-from tirx.builder.dtypes import ArrayType, DType, dtype_of, index
+from tirx.builder.dtypes import LATE, ArrayType, DType, dtype_of, index
 from tirx.builder.memory import Memory
 from tirx.builder.scalars import Scalar
 from tirx.builder.tiles import Tile
@@ -258,6 +258,9 @@ def inferred_types(kind: type[IRDLOperation], operands: Sequence[Attribute]) -> 
         else:
             return []
     return types
+
+
+LATE["operation"] = operation
 
 
 class _Dialect:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from runpy import run_path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 from unit.examples import EXAMPLES, PROGRAMS
-from unit.sim.example_launches import LAUNCHES, Example
+from unit.sim.example_launches import LAUNCHES
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
 
@@ -422,22 +423,13 @@ def test_a_module_in_xdsl_s_interpreter() -> None:
     assert d.tolist() == a.tolist()
 
 
-def _check(kernel: KernelOp, example: Example, **options: Any) -> None:
-    values = example.make(np.random.default_rng(0), "integers" if example.exact else "normal")
-    grid = None if kernel.grid is not None else (example.one[0] * kernel.cluster_size, *example.one[1:])
-    run_kernel(kernel, values.arguments, grid=grid, **options)
-    for output in values.outputs:
-        found = np.asarray(values.arguments[output.index]).astype(np.float64)
-        assert (np.abs(found - output.expected) <= output.tolerance).all()
-
-
 @pytest.mark.sample(15)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_example(path: Any) -> None:
     """It computes what numpy says, as it is written and behind all passes that keep tiles."""
     context, module = new_context(), embed.parse(path.read_text(), path.name)
     for kernel in kernels(module):
-        _check(kernel, LAUNCHES[kernel.sym_name.data])
+        LAUNCHES[kernel.sym_name.data].check(kernel)
     last: dict[str, KernelOp] = {}
     with diagnostic_handler(lambda _: None):
         for each in lower_to_ptx_passes(None, "multiprocessors=2 stages=2").passes:
@@ -447,8 +439,27 @@ def test_example(path: Any) -> None:
                 break
     for name, kernel in last.items():
         if can_run(kernel):
-            _check(kernel, LAUNCHES[name], seed=1)
+            LAUNCHES[name].check(kernel, seed=1)
     assert last
+
+
+_PYTHON = [path for path in PROGRAMS if path.stem != "softmax"]  # which has no types of its own
+
+
+@pytest.mark.sample(15)
+@pytest.mark.parametrize("path", _PYTHON, ids=lambda path: path.stem)
+def test_example_in_python(path: Any) -> None:
+    """It has the kernels of the text, with their arguments and targets, and computes what numpy says."""
+    names = run_path(str(path.parent / "python" / f"{path.stem}.py"))
+    written = {name: each for name, each in names.items() if isinstance(each, tx.Kernel)}
+    texts = list(kernels(embed.parse(path.read_text(), path.name)))
+    assert list(written) == [kernel.sym_name.data for kernel in texts]
+    for text, kernel in zip(texts, written.values(), strict=True):
+        (found,) = kernels(kernel.module)
+        found.verify()
+        assert found.body.block.arg_types == text.body.block.arg_types
+        assert (found.target, found.threads, found.cluster) == (text.target, text.threads, text.cluster)
+        LAUNCHES[found.sym_name.data].check(found)
 
 
 def test_a_pass_that_adds_a_part_twice() -> None:

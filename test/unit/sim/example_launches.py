@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -12,6 +13,9 @@ import numpy.typing as npt
 from unit.sim import arithmetic_launches as arithmetic
 from unit.sim.launches import UNTOUCHED, Launch, Output, result
 from unit.sim.products import Array, Numbers, bound, pack_e2m1, product, random, tf32
+
+from tirx.dialects.tirx import KernelOp
+from tirx.interp import run_kernel
 
 Grid = tuple[int, int] | tuple[int, int, int]
 
@@ -29,6 +33,15 @@ class Example:
     one: Grid = (1, 1)
     some: Grid = (1, 1)
     exact: bool = True
+
+    def check(self, kernel: KernelOp, **options: Any) -> None:
+        """Runs the kernel on whole tiles, and compares its results with numpy's."""
+        values = self.make(np.random.default_rng(0), "integers" if self.exact else "normal")
+        grid = None if kernel.grid is not None else (self.one[0] * kernel.cluster_size, *self.one[1:])
+        run_kernel(kernel, values.arguments, grid=grid, **options)
+        for output in values.outputs:
+            found = np.asarray(values.arguments[output.index]).astype(np.float64)
+            assert (np.abs(found - output.expected) <= output.tolerance).all()
 
 
 def _gemm(

@@ -1,0 +1,41 @@
+"""Attention of grouped heads 128 wide on tcgen05: sums and weights are in tensor memory."""
+
+import tirx as tx
+from tirx import Array, Scalar, Span, f16, f32
+
+SCALE = 0.12751743  # log2(e) / sqrt(128)
+QKVO = f16[None, None, 128], f16[None, None, 128], f16[None, 128, None].strided(None, 1, 128), f16[None, None, 128]
+
+
+@tx.fn
+def attend(q: Array, k: Array, v: Array, o: Array, head: Scalar, m: Span, causal: bool) -> None:
+    length, kv = k.shape[1], head // (q.shape[0] // k.shape[0])
+    end, whole = (min(m.start + 128, length), min(m.start + 1, length)) if causal else (length, length)
+    sq, weights = tx.shared(q[head, m, :]), tx.allocate(f16[128, 128].tile("tensor"))
+    out, top, total = tx.accumulator(f32, (128, 128)), tx.full(f32, -1e30, 128, 1), tx.zeros(f32, 128, 1)
+    out[:, :] = 0
+    for i in tx.range(0, end, 128):
+        n = tx.tile(i, 128, end=length)
+        s = sq @ tx.shared(k[kv, n, :]).T
+        if i + 128 > whole:
+            seen = n.inside[None, :] & (m.index[:, None] >= n.index[None, :]) if causal else n.inside[None, :]
+            s = tx.where(seen, s, -1e30)
+        new = tx.maxnum(top, s.max(1))
+        p, factor = (tx.exp2(tx.fma(x, SCALE, -new * SCALE), fastmath="afn") for x in (s, top))
+        total, top = tx.fma(total, factor, p.sum(1)), new
+        weights[:, :] = p.to(f16)
+        out[:, :] = out * factor
+        out += weights @ tx.shared(v[kv, :, n]).T
+    o[head, m, :] = (out * (1.0 / total)).to(f16)
+
+
+@tx.jit(*QKVO, threads=128, target="sm_100a")
+def tensor_attention(q: Array, k: Array, v: Array, o: Array) -> None:
+    head, m = tx.grid(q.shape[0], (q.shape[1], 128))
+    attend(q, k, v, o, head, m, False)
+
+
+@tx.jit(*QKVO, threads=128, target="sm_100a")
+def causal_tensor_attention(q: Array, k: Array, v: Array, o: Array) -> None:
+    block, head = tx.grid(tx.ceildiv(q.shape[1], 128), q.shape[0])
+    attend(q, k, v, o, head, tx.tile((tx.ceildiv(q.shape[1], 128) - 1 - block) * 128, 128, end=q.shape[1]), True)
