@@ -446,10 +446,10 @@ def test_example(path: Any) -> None:
 _PYTHON = [path for path in PROGRAMS if path.stem != "softmax"]  # which has no types of its own
 
 
-@pytest.mark.sample(15)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("path", _PYTHON, ids=lambda path: path.stem)
 def test_example_in_python(path: Any) -> None:
-    """It has the kernels of the text, with their arguments and targets, and computes what numpy says."""
+    """It has the kernels of the text, with their arguments and targets, computes what numpy says, and compiles."""
     names = run_path(str(path.parent / "python" / f"{path.stem}.py"))
     written = {name: each for name, each in names.items() if isinstance(each, tx.Kernel)}
     texts = list(kernels(embed.parse(path.read_text(), path.name)))
@@ -460,6 +460,7 @@ def test_example_in_python(path: Any) -> None:
         assert found.body.block.arg_types == text.body.block.arg_types
         assert (found.target, found.threads, found.cluster) == (text.target, text.threads, text.cluster)
         LAUNCHES[found.sym_name.data].check(found)
+        assert f".entry {found.sym_name.data}" in tx.compile(kernel.module)
 
 
 def test_a_pass_that_adds_a_part_twice() -> None:
