@@ -27,11 +27,17 @@ class DeferredPass(ModulePass):
         """Returns the name and the options of the pass."""
         return self.step
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def needed(self, module: ModuleOp) -> ModulePass | None:
+        """Returns the pass, imported; None if it would do nothing."""
         names = ACTS_ON[str(self.step)]
-        if any(inner.name.startswith(names) for inner in walk(op)):
-            kind: type[ModulePass] = resolve_name(pass_path(self.name))
-            kind.from_spec(self.step).apply(ctx, op)
+        if not any(inner.name.startswith(names) for inner in walk(module)):
+            return None
+        kind: type[ModulePass] = resolve_name(pass_path(self.name))
+        return kind.from_spec(self.step)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if (running := self.needed(op)) is not None:
+            running.apply(ctx, op)
 
 
 def deferred(step: ArgSpec) -> ModulePass | None:

@@ -92,7 +92,8 @@ def _initializer(cls: Any, all_fields: tuple[dataclasses.Field[Any], ...], froze
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     every = ["self", *positional, *(["*", *named] if named else [])]
-    exec(f"def __init__({', '.join(every)}):\n " + "\n ".join(body or ["pass"]), names)
+    source = f"def __init__({', '.join(every)}):\n " + "\n ".join(body or ["pass"])
+    exec(source, names)
     init = names["__init__"]
     init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     init.__annotations__ = {each.name: each.type for each in all_fields if each.init} | {"return": None}

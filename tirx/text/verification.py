@@ -17,8 +17,10 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, each_warning_once, in_stage, position, written_at
+from tirx.dialects.definition import quicken
 from tirx.dialects.nesting import ancestors, walk
 from tirx.passes import PASS_SUMMARIES
+from tirx.passes.deferred import DeferredPass
 from tirx.rules import DefinitionError, DominanceError, invalid
 from tirx.text.dominance import Dominance
 from tirx.text.mlir_rules import check_mlir_rules
@@ -67,6 +69,7 @@ def _verify_structure(op: Operation) -> None:
         for block in region.blocks:
             if block.is_empty:
                 block.verify()
+    quicken(type(op))
     block = op.parent
     region = None if block is None else block.parent
     if block is None or region is None:
@@ -221,12 +224,14 @@ def run_passes(
     stages = _stages([each.name for each in remaining])
     while remaining:
         module_pass = remaining.popleft()
+        running = module_pass.needed(module) if isinstance(module_pass, DeferredPass) else module_pass
         start = perf_counter()
         with in_stage(module_pass.name):
             if stages is not None:
                 stages.before(module_pass.name, module)
             try:
-                module_pass.apply(ctx, module)
+                if running is not None:
+                    running.apply(ctx, module)
             except (LocatedError, PassFailedException):
                 raise
             except Exception as error:
@@ -237,7 +242,7 @@ def run_passes(
             stages.after(module_pass.name, PASS_SUMMARIES)
         end = perf_counter()
         unverified.append(module_pass.name)
-        if verify_each or not remaining:
+        if (verify_each and running is not None) or not remaining:
             try:
                 verify_located(module)
             except LocatedError as error:
