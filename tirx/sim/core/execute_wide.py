@@ -68,7 +68,9 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
                 _finish_deferred(wide)
                 pc, wide.mask = ways.part(pc, wide.mask, mask, branch.target, branch.join)
             if outcome is Outcome.YIELD:
-                break
+                if (others := ways.pass_by(pc, wide.mask)) is None:
+                    break
+                pc, wide.mask = others
     except UndefinedError:
         pass  # the same
     except SimError as error:

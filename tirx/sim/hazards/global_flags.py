@@ -293,17 +293,28 @@ class GlobalFlags:
             rest = np.flatnonzero(~found)
             if not len(rest):
                 break
+            # Threads that have acquired it themselves come first: they need not know of others.
             knows = threads[rest][:, None] == each.threads
-            which, of = np.nonzero(~knows)
-            if len(which):
-                at = np.full(len(which), each.instant)
-                knows[which, of] = side.monitor.reached(Row.VISIBLE, threads[rest][which], each.threads[of], at)
-            for record in np.unique(each.records[knows.any(axis=0)]).tolist():
-                own = each.records == record
-                some = rest[knows[:, own].any(axis=1)]
-                who = (side.cluster, int(each.threads[own][0]) // side.lanes, each.scope)
-                found[some] |= self._holds(record, who, source, tokens[some], level)
+            found[rest] |= self._received(side, each, source, knows, tokens[rest], level)
+            open_rows = np.flatnonzero(~found[rest])
+            which, of = np.nonzero(~knows[open_rows])
+            if not len(which):
+                continue
+            rest, others = rest[open_rows], np.zeros((len(open_rows), len(each.threads)), np.bool_)
+            at = np.full(len(which), each.instant)
+            others[which, of] = side.monitor.reached(Row.VISIBLE, threads[rest][which], each.threads[of], at)
+            found[rest] |= self._received(side, each, source, others, tokens[rest], level)
         return found
+
+    def _received(self, side: Side, found: _Import, row: Row, knows: Mask, tokens: Array, level: Level) -> Mask:
+        """Returns where the effects of `tokens` are among those of an acquisition of whose threads some `knows`."""
+        holds = np.zeros(len(tokens), np.bool_)
+        for record in np.unique(found.records[knows.any(axis=0)]).tolist():
+            own = found.records == record
+            some = np.flatnonzero(knows[:, own].any(axis=1))
+            who = (side.cluster, int(found.threads[own][0]) // side.lanes, found.scope)
+            holds[some] |= self._holds(record, who, row, tokens[some], level)
+        return holds
 
     def _holds(self, record: int, reader: tuple[int, int, Scope], row: Row, tokens: Array, level: Level) -> Mask:
         """Returns where a reader (cluster, CTA in it, scope) of a record acquires effects of `tokens` by it."""

@@ -104,8 +104,11 @@ class GlobalOrder:
         if np.count_nonzero(before):
             suspicious = before != 0
             if access.kind not in _NEVER_SETTLED:
+                hows = shadow.write_hows[places]
                 suspicious &= before >> THREAD_SHIFT != (tokens >> THREAD_SHIFT)[:, None]
-                suspicious |= IS_LATE[kinds_of(shadow.write_hows[places])] | shadow.has_earlier(places, access)
+                suspicious |= IS_LATE[kinds_of(hows)] | shadow.has_earlier(places, access)
+                if access.strong:
+                    suspicious &= ~PairRules.settled_by_any(hows, access, element)
             if suspicious.any():
                 accessed = Accessed(users, segment, shadow, places, units, access, element)
                 for side in users.sides:
@@ -189,12 +192,16 @@ class GlobalOrder:
         own, is_read = tokens >> THREAD_SHIFT, bool(np.count_nonzero(read))
         suspicious, touched = written != 0, read != 0
         if access.kind not in ASYNC:
-            late = IS_LATE[kinds_of(shadow.write_hows.take(places))]
-            suspicious &= (written >> THREAD_SHIFT != own) | late
+            hows = shadow.write_hows.take(places)
+            suspicious &= (written >> THREAD_SHIFT != own) | IS_LATE[kinds_of(hows)]
             suspicious |= shadow.has_earlier(places, access)
+            if access.strong:
+                suspicious &= ~PairRules.settled_by_any(hows, access, accessed.element)
             if is_read:
-                late = IS_LATE_READ[kinds_of(shadow.read_hows.take(places))]
-                touched &= (read >> THREAD_SHIFT != own) | shadow.several.take(places) | late
+                hows, several = shadow.read_hows.take(places), shadow.several.take(places)
+                touched &= (read >> THREAD_SHIFT != own) | several | IS_LATE_READ[kinds_of(hows)]
+                if access.strong:
+                    touched &= several | ~PairRules.settled_by_any(hows, access, accessed.element)
         if np.count_nonzero(suspicious) or np.count_nonzero(touched):
             for side in accessed.users.sides:
                 self._checks.writes(side, accessed, changed, suspicious, touched)

@@ -218,6 +218,13 @@ class PairRules:
         return same & IS_ATOMIC[kinds_of(pairs.hows)] & self._scopes(side, pairs, access)
 
     @staticmethod
+    def settled_by_any(hows: Array, access: Access, element: int) -> Mask:
+        """Returns which accesses are settled (`_settled`) whatever their threads are."""
+        same = widths_of(hows) == widths_of(how(0, element, 0, 0))
+        wide = min(access.scope, Scope.GPU) == Scope.GPU
+        return same & IS_ATOMIC[kinds_of(hows)] & (scopes_of(hows) >= Scope.GPU) & (access.strong and wide)
+
+    @staticmethod
     def _with_settled(
         settled: Mask,
         rule: Callable[..., Verdict],

@@ -23,6 +23,7 @@ _RANK_SHIFT = np.uint64(RANK_SHIFT)
 _SHARED_OFFSET_MASK = np.uint64(SHARED_OFFSET_MASK)
 # Spaces whose generic addresses are their own addresses.
 _FLAT = ("global", "const")
+_SHORT = 256  # keys that are sorted quickly as they are
 _PADDED = 1 << 12  # updates of one instruction, repeated ones included, that are cheaper at once
 
 
@@ -341,7 +342,12 @@ def _turns(offsets: Array) -> Iterator[tuple[Array, Mask]]:
 
     Rows come together, or with those that are at most twice as long: few steps for many places, and little is repeated.
     """
-    order = np.argsort(offsets, kind="stable")
+    keys = offsets
+    if len(keys) > _SHORT:
+        least, most = np.minimum.reduce(offsets), np.maximum.reduce(offsets)
+        if most - least < 1 << 16:
+            keys = (offsets - least).astype(np.uint16)  # which numpy sorts in linear time
+    order = np.argsort(keys, kind="stable")
     ordered = offsets[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
     counts: Array = np.diff(starts, append=len(offsets))
