@@ -222,6 +222,9 @@ class Checker(Monitor):
             after = self._clocks.release(np.array(own))
             self._ordered[place] = after if before is None else np.maximum(before, after)
 
+    def ordered_alone(self, space: str, address: int, thread: int, instant: int) -> None:
+        self._only_user[space, address] = thread, instant
+
     def _flag_access(self, place: tuple[str, int], threads: Array, how: Access) -> None:
         """Orders threads by an access as exactly as it says: without .acquire and .release by fences only."""
         before = self._ordered.get(place)

@@ -261,6 +261,9 @@ class Monitor:
         one that accesses addresses[i] of a state space. `how`: without those, and without fences, they are not ordered.
         """
 
+    def ordered_alone(self, space: str, address: int, thread: int, instant: int) -> None:
+        """Notes that one thread has made all ordered accesses to an address, the last one behind an instant."""
+
     def copy_async(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
         """cp.async of thread i will write `width` bytes at offsets[i]."""
 

@@ -9,7 +9,7 @@ verdict of a checker of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import isfunction
 from typing import Any, TypeAlias, TypeGuard, cast
@@ -209,6 +209,8 @@ class ClusterChecker(Monitor):
     def __init__(self, history: _History, note: Note | None = None):
         self._history, self._note = history, note
         self._names: dict[int, int] = {}  # of addresses of ordered accesses
+        # The thread that makes all ordered accesses of a place, and the last instant before them; None: there are more.
+        self._alone: dict[tuple[str, int], tuple[int, int] | None] = {}
         self._ticks = False
         self._instant = 1
         self.number = 0
@@ -238,12 +240,37 @@ class ClusterChecker(Monitor):
 
     def ordered_access(self, space: str, addresses: Array, threads: Array, how: Access | None = None) -> None:
         # Only which accesses are to the same address matters, and that is often the same for all clusters.
+        users: dict[int, list[int]] = {}
         if (addresses == addresses[:1]).all():
-            addresses, again = addresses[:1], len(addresses)
+            users[int(addresses[0])] = threads.tolist()
         else:
-            again = 1
-        names = [self._names.setdefault(address, len(self._names)) for address in addresses.tolist()]
-        self.hear("ordered_access", (space, np.repeat(names, again), threads, how), {})
+            for address, thread in zip(addresses.tolist(), threads.tolist(), strict=True):
+                users.setdefault(address, []).append(thread)
+        if how is None:
+            users = {address: own for address, own in users.items() if not self._is_alone((space, address), own)}
+        if not users:
+            return
+        names = [self._names.setdefault(address, len(self._names)) for address in users]
+        counts, everyone = [len(own) for own in users.values()], [thread for own in users.values() for thread in own]
+        self.hear("ordered_access", (space, np.repeat(names, counts), np.array(everyone), how), {})
+
+    def _is_alone(self, place: tuple[str, int], threads: Sequence[int]) -> bool:
+        """Returns True if one thread makes all ordered accesses of a place, as yet: they order nothing."""
+        if place in self._alone:
+            before = self._alone[place]
+            if before is None:
+                return False
+            if len(threads) == 1 and before[0] == threads[0]:
+                self._alone[place] = before[0], self._instant
+                return True
+            space, address = place
+            name = self._names.setdefault(address, len(self._names))
+            self.hear("ordered_alone", (space, name, *before), {})
+        elif len(threads) == 1:
+            self._alone[place] = threads[0], self._instant
+            return True
+        self._alone[place] = None
+        return False
 
     def mark(self) -> int:
         return self.hear("mark", (), {}) if self._ticks else self._instant
