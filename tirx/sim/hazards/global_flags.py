@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,12 +15,13 @@ from tirx.sim.core.types import Array, Mask
 from tirx.sim.hazards.clocks import Row
 from tirx.sim.hazards.global_access import Access, Scope
 from tirx.sim.hazards.global_shadow import INSTANT_MASK, clusters_of, threads_of
-from tirx.sim.hazards.monitor import Flag, Monitor
+from tirx.sim.hazards.monitor import Flag, KnownInstants, Monitor
 
 _MOST_PENDING = 1 << 12  # relaxed reads of a cluster that a fence may still acquire
 _MOST_FENCED = 16  # those of them that have been acquired by their own threads, but not by all that are behind them
 _BUDGET = 1 << 28  # bytes of what flags release
 _MOST_IMPORTS = 1 << 17  # acquisitions of all clusters
+_MOST_SOURCES = 1 << 8  # records of which it is remembered what is acquired by them
 _MOST_PROXIES = 1 << 12  # proxy fences of a cluster
 # Rows of the clocks that flags hand on as another one: what is released is published, and its loads have returned.
 _ROWS = {Row.HANDED: Row.VISIBLE, Row.PUBLISHED: Row.VISIBLE, Row.READ: Row.VISIBLE}
@@ -127,6 +129,24 @@ class _Pending:
     acquired: Mask
 
 
+_Reader: TypeAlias = tuple[int, int, Scope]  # of a record: cluster, CTA in it, and the scope of the access
+# What a reader acquires: the cluster of the writer, how far writers knew threads there, and its number among them.
+_Source: TypeAlias = tuple[int, Mapping[Row, KnownInstants], int]
+
+
+class _Sources:
+    """What a reader of a record acquires, as far as somebody has asked for it: records do not change."""
+
+    def __init__(self, walk: Iterator[_Source]):
+        self._walk, self._found = walk, list[_Source]()
+
+    def __iter__(self) -> Iterator[_Source]:
+        yield from self._found
+        for source in self._walk:
+            self._found.append(source)
+            yield source
+
+
 class GlobalFlags:
     """Releases and acquisitions of a launch, by threads of one cluster (`side`) at a time."""
 
@@ -138,6 +158,7 @@ class GlobalFlags:
         self._imported = 0  # acquisitions that are not forgotten
         self._pending: dict[int, list[_Pending]] = {}
         self._size = 0
+        self._sources: dict[tuple[int, _Reader, Level], _Sources] = {}
         self.forgotten = False  # whether some order is not known any more, as there was too much of it
         # Proxy fences: threads, instant, and how many imports the cluster had.
         self._proxies: defaultdict[int, list[tuple[Array, int, int]]] = defaultdict(list)
@@ -192,11 +213,13 @@ class GlobalFlags:
         half = len(self._releases) // 2
         self._size -= sum(map(_size, self._releases[:half]))
         del self._releases[:half], self._firsts[:half]
+        self._sources.clear()
         self.forgotten = True
 
     def _add(self, cluster: int, found: _Import) -> None:
         self._imported += self._imports[cluster].add(found)
         if self._imported > _MOST_IMPORTS:
+            self._sources.clear()
             self._imported -= sum(each.forget() for each in self._imports.values())
             self.forgotten = True
 
@@ -316,19 +339,34 @@ class GlobalFlags:
             holds[some] |= self._holds(record, who, row, tokens[some], level)
         return holds
 
-    def _holds(self, record: int, reader: tuple[int, int, Scope], row: Row, tokens: Array, level: Level) -> Mask:
-        """Returns where a reader (cluster, CTA in it, scope) of a record acquires effects of `tokens` by it."""
+    def _holds(self, record: int, reader: _Reader, row: Row, tokens: Array, level: Level) -> Mask:
+        """Returns where a reader of a record acquires effects of `tokens` by it."""
         clusters, others, instants = clusters_of(tokens), threads_of(tokens), tokens & INSTANT_MASK
-        found = np.zeros(len(clusters), np.bool_)
+        found, wanted = np.zeros(len(clusters), np.bool_), set[int](np.unique(clusters).tolist())
+        key = (record, reader, level)
+        if key not in self._sources:
+            if len(self._sources) >= _MOST_SOURCES:
+                self._sources.clear()
+            self._sources[key] = _Sources(self._walk(record, reader, level))
+        for cluster, known, lane in self._sources[key]:
+            if cluster in wanted and row in known:
+                own = clusters == cluster
+                found[own] |= known[row].of(lane, others[own]) >= instants[own]
+                if found.all():
+                    break
+        return found
+
+    def _walk(self, record: int, reader: _Reader, level: Level) -> Iterator[_Source]:
+        """Yields all that a reader of a record acquires by it, those that it continues, and what they had acquired."""
         waiting = [(record, reader)]
         seen = {waiting[0]}
 
-        def add(record: int, reader: tuple[int, int, Scope]) -> None:
+        def add(record: int, reader: _Reader) -> None:
             if record and (record, reader) not in seen:
                 seen.add((record, reader))
                 waiting.append((record, reader))
 
-        while waiting and not found.all():
+        while waiting:
             number, who = waiting.pop()
             at = self._at(number)
             if at is None:
@@ -341,10 +379,8 @@ class GlobalFlags:
                 if not _covers(min(flag.scope, release.scope, who[2]), release, writer, who):
                     continue
                 known = flag.letter if level is Level.LETTER else flag.hardware
-                if row in known:
-                    own = clusters == release.cluster
-                    found[own] |= known[row].of(lane, others[own]) >= instants[own]
-                if Row.VISIBLE not in known or found.all():
+                yield release.cluster, known, lane
+                if Row.VISIBLE not in known:
                     continue
                 for each in self._imports[release.cluster].until(release.imports):
                     if level is Level.LETTER and not each.letter:
@@ -353,7 +389,6 @@ class GlobalFlags:
                     for reader_lane in np.flatnonzero(has).tolist():
                         cta = int(each.threads[reader_lane]) // release.lanes
                         add(int(each.records[reader_lane]), (release.cluster, cta, each.scope))
-        return found
 
 
 def _size(release: _Release) -> int:
