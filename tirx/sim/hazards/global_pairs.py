@@ -290,9 +290,11 @@ class PairRules:
         letter = found.copy()
         rest = ~found
         if rest.any():
-            found[rest] = self._by_flags(side, pairs.of(rest), row, Level.HARDWARE)
-            if found[rest].any():
-                letter[rest] = self._by_flags(side, pairs.of(rest), row, Level.LETTER)
+            own = pairs.of(rest)
+            letter[rest] = found[rest] = known = self._by_flags(side, own, row, Level.LETTER)
+            if not known.all():  # hardware orders all that the letter does, and more
+                known[~known] = self._by_flags(side, own.of(~known), row, Level.HARDWARE)
+                found[rest] = known
         return found, letter
 
     def _fenced(self, side: Side, pairs: Pairs) -> tuple[Mask, Mask]:
