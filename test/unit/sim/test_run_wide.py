@@ -13,7 +13,7 @@ from unit.sim.machine import new_cluster, waiting
 
 from tirx.sim import SimError, SimWarning
 from tirx.sim.core.cta import ThreadGroup
-from tirx.sim.core.execute_wide import run_wide
+from tirx.sim.core.execute_wide import _PATIENCE, run_wide
 from tirx.sim.core.types import Array, Mask
 from tirx.sim.core.wait import Outcome
 from tirx.sim.core.wave import Wave, WideGroup
@@ -113,7 +113,12 @@ def test_steps_for_all_and_for_each() -> None:
     run = _Run()
     run.add({0: Outcome.YIELD}, is_wide=True)  # done, but others run first
     run.add()
+    run.wide.is_all = False
     assert run.run() == 3 and run.log == ["all 0"] and run.pcs == [1] * 3
+    run = _Run()
+    run.add({0: Outcome.YIELD}, is_wide=True)  # nobody else has threads: for some time they go on
+    run.add(step=None, control=Branch(0, None))
+    assert run.run() == 3 * (2 * _PATIENCE - 1) and run.log == ["all 0"] * _PATIENCE and run.pcs == [1] * 3
     run = _Run()
     run.add({0: Outcome.RETRY}, is_wide=True, guard=np.arange(192) % 64 == 5)
     lanes = [lane for lane in range(40) if lane != 5]

@@ -12,6 +12,7 @@ from tirx.sim.core.ways import Ways
 from tirx.sim.errors import SimError, UndefinedError
 from tirx.sim.program.code import Branch, Op, Program
 
+_PATIENCE = 16  # requests that are repeated in vain before others run, if there are others
 _PRODUCTS = ("mma.", "wgmma.mma_async")  # which look themselves after those that wait for their accumulators
 
 
@@ -30,7 +31,7 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
     wide.defers = True
     ticks = [part.cta.monitor.tick for part in parts] if launch.checks else []
     ctas = [part.cta for part in parts]
-    executed, apart = 0, False
+    executed, apart, patience = 0, False, _PATIENCE
     op = code[pc]
     try:
         while executed < limit and not apart:
@@ -68,9 +69,12 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
                 _finish_deferred(wide)
                 pc, wide.mask = ways.part(pc, wide.mask, mask, branch.target, branch.join)
             if outcome is Outcome.YIELD:
-                if (others := ways.pass_by(pc, wide.mask)) is None:
+                others = ways.pass_by(pc, wide.mask)
+                patience -= not ways
+                if others is not None:
+                    pc, wide.mask = others
+                elif ways or not patience or not wide.is_all:
                     break
-                pc, wide.mask = others
     except UndefinedError:
         pass  # the same
     except SimError as error:

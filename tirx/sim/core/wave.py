@@ -66,9 +66,12 @@ def _whole(cta: Cta) -> ThreadGroup | None:
 
 
 class WideGroup(ThreadGroup):
-    """The threads of several CTAs of a wave, each with all of its threads in one of `parts`."""
+    """
+    The threads of several CTAs of a wave, each with all of its threads in one of `parts`. `is_all`: no other CTA of the
+    wave has threads.
+    """
 
-    __slots__ = ("parts", "lanes_of_cta", "_existing")
+    __slots__ = ("parts", "lanes_of_cta", "is_all", "_existing")
 
     def __init__(self, wave: Wave, parts: list[ThreadGroup]):
         cta, place = parts[0].cta, wave.place
@@ -80,6 +83,7 @@ class WideGroup(ThreadGroup):
         self.states, self.fenced = place.states[:, self.first : self.last], place.fenced[:, self.first : self.last]
         self.lanes: Array = np.tile(cta.lanes, len(parts))
         self.parts, self.lanes_of_cta = parts, wave.lanes
+        self.is_all = len(parts) == sum(cluster.running for cluster in wave.clusters)
         bases = np.repeat(np.arange(number, number + len(parts)) * wave.bytes, wave.lanes)
         own = slice(self.first, self.last)
         copies = place.copies.part(own)

@@ -154,7 +154,8 @@ class Ways:
 
 def _warps(mask: Mask) -> Mask:
     """Returns which warps have lanes in a mask."""
-    return mask.reshape(-1, WARP).any(axis=1)
+    found: Mask = np.logical_or.reduce(mask.reshape(-1, WARP), axis=1)
+    return found
 
 
 def _add_groups(cta: Cta, own: slice, of_all: slice, way: _Way, rest: Mask, frames: tuple[Frame, ...]) -> None:

@@ -240,21 +240,27 @@ class ClusterChecker(Monitor):
 
     def ordered_access(self, space: str, addresses: Array, threads: Array, how: Access | None = None) -> None:
         # Only which accesses are to the same address matters, and that is often the same for all clusters.
-        users: dict[int, list[int]] = {}
         if (addresses == addresses[:1]).all():
-            users[int(addresses[0])] = threads.tolist()
+            address = int(addresses[0])
+            if how is None and self._is_alone((space, address), threads):
+                return
+            names = np.full(len(threads), self._name(address))
         else:
-            for address, thread in zip(addresses.tolist(), threads.tolist(), strict=True):
-                users.setdefault(address, []).append(thread)
-        if how is None:
-            users = {address: own for address, own in users.items() if not self._is_alone((space, address), own)}
-        if not users:
-            return
-        names = [self._names.setdefault(address, len(self._names)) for address in users]
-        counts, everyone = [len(own) for own in users.values()], [thread for own in users.values() for thread in own]
-        self.hear("ordered_access", (space, np.repeat(names, counts), np.array(everyone), how), {})
+            if how is None:
+                users: dict[int, list[int]] = {}
+                for address, thread in zip(addresses.tolist(), threads.tolist(), strict=True):
+                    users.setdefault(address, []).append(thread)
+                alone = [address for address, own in users.items() if self._is_alone((space, address), own)]
+                several = ~np.isin(addresses, np.array(alone, addresses.dtype))
+                addresses, threads = addresses[several], threads[several]
+            names = np.array([self._name(address) for address in addresses.tolist()])
+        if len(names):
+            self.hear("ordered_access", (space, names, threads, how), {})
 
-    def _is_alone(self, place: tuple[str, int], threads: Sequence[int]) -> bool:
+    def _name(self, address: int) -> int:
+        return self._names.setdefault(address, len(self._names))
+
+    def _is_alone(self, place: tuple[str, int], threads: Sequence[int] | Array) -> bool:
         """Returns True if one thread makes all ordered accesses of a place, as yet: they order nothing."""
         if place in self._alone:
             before = self._alone[place]
@@ -264,10 +270,9 @@ class ClusterChecker(Monitor):
                 self._alone[place] = before[0], self._instant
                 return True
             space, address = place
-            name = self._names.setdefault(address, len(self._names))
-            self.hear("ordered_alone", (space, name, *before), {})
+            self.hear("ordered_alone", (space, self._name(address), *before), {})
         elif len(threads) == 1:
-            self._alone[place] = threads[0], self._instant
+            self._alone[place] = int(threads[0]), self._instant
             return True
         self._alone[place] = None
         return False

@@ -57,6 +57,6 @@ def order(group: ThreadGroup, lanes: Array, space: str, addresses: Array, how: A
 
 def _may_be_flags(addresses: Array) -> bool:
     """Returns True if there are few different addresses."""
-    if len(addresses) <= _MOST_FLAGS:
+    if len(addresses) <= _MOST_FLAGS or (addresses == addresses[0]).all():
         return True
     return all(len(set(some.tolist())) <= _MOST_FLAGS for some in (addresses[: 2 * _MOST_FLAGS], addresses))
