@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import tirx
+from tirx import embed
 from tirx.diagnostics import LocatedError
+from tirx.passes.rings.tirx_split_k import TirxSplitKPass
 from tirx.ptx.ptxas import assemble
 
 PRODUCT = """
@@ -131,3 +133,69 @@ def test_registers_of_a_share_are_neighbours() -> None:
     """A warpgroup with two tiles of 64 rows has columns of both between those of one."""
     with pytest.raises(LocatedError, match="expected 2 shares of the columns that are one after the other"):
         tirx.compile(_product((128, 128, 256), 128, 128).replace("threads(256)", "threads(128)"), options="parts=2")
+
+
+_WITH_A_GRID = "expected a kernel without clusters, with a grid, for a target that has wgmma for parts=4, found @k"
+_FROM_ZERO = "expected sums that begin at zero, and are read behind the loop for parts=4, found "
+_FILL, _LOOP = "tirx.fill %acc, %zero : f32, !acc", "scf.for %k = %c0 to %end step %step {"
+
+
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        ({"grid(1, 1)": ""}, _WITH_A_GRID),
+        ({"threads(128)": "threads(128) in_order"}, _WITH_A_GRID),
+        ({"sm_90a": "sm_80"}, _WITH_A_GRID),
+        ({_FILL: ""}, "expected sums that begin at zero for parts=4, found 'scf.for'"),
+        ({_FILL: f"%p = arith.cmpi eq, %n, %c0 : index\n  scf.if %p {{\n  {_FILL}\n  }}"}, f"{_FROM_ZERO}'tirx.fill'"),
+        ({_FILL: f"tirx.fill %acc, %one : f32, !acc\n  {_FILL}"}, f"{_FROM_ZERO}'tirx.fill'"),
+        (
+            {"tirx.mma %sa, %sb, %acc : !a, !b, !acc": "tirx.mma %sa, %sb, %acc : !a, !b, !acc\n"
+             "    tirx.mma %sa, %sb, %other : !a, !b, !acc"},
+            "expected one loop that adds products to one tile of sums for parts=4, found @k",
+        ),
+        (
+            {"tirx.copy %acc, %gd": "%part = tirx.subview %acc[%c0, %c0] : !acc -> !tirx.tile<64x32xf32, accumulator>\n"
+             "  tirx.copy %acc, %gd"},
+            "expected only elementwise operations on what the loop has summed up for parts=4, found 'tirx.subview'",
+        ),
+    ],
+)  # fmt: skip
+def test_kernels_that_cannot_share(edits: dict[str, str], said: str) -> None:
+    text = _product((64, 64, 256), 64, 64)
+    text = text.replace(_FILL, f"%one = arith.constant 1.0 : f32\n  %other = tirx.alloc : !acc\n  {_FILL}")
+    for old, new in edits.items():
+        assert old in text
+        text = text.replace(old, new)
+    with pytest.raises(LocatedError) as caught:
+        embed.run(embed.parse(text, "k.mlir"), [TirxSplitKPass(parts=4)])
+    assert said in str(caught.value)
+
+
+def test_rows_and_columns_of_other_tiles() -> None:
+    """A factor of each row stays whole; of a bias for each column a block takes its share."""
+    text = _product((64, 64, 256), 64, 64).replace(
+        "%d: memref<64x64xf32>", "%x: memref<64x1xf32>, %y: memref<1x64xf32>, %d: memref<64x64xf32>"
+    )
+    columns, rows, r = ("!tirx.tile<{}xf32, {}>".format(dims, "register") for dims in ("64x1", "1x64", "64x64"))
+    text = text.replace(
+        "  tirx.copy %acc, %gd : !acc,",
+        f"""  %vx = tirx.view %x[%c0, %c0] : memref<64x1xf32> -> !tirx.tile<64x1xf32, global>
+  %vy = tirx.view %y[%c0, %n] clipped : memref<1x64xf32> -> !tirx.tile<1x64xf32, global>
+  %scale = tirx.load %vx : !tirx.tile<64x1xf32, global> -> {columns}
+  %bias = tirx.load %vy : !tirx.tile<1x64xf32, global> -> {rows}
+  %wide = tirx.broadcast %scale : {columns} -> {r}
+  %z = tirx.map ins(%acc, %wide, %bias : !acc, {r}, {rows}) {{
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %s = arith.mulf %p, %q : f32
+    %t = arith.addf %s, %o : f32
+    tirx.yield %t : f32
+  }} -> {r}
+  tirx.store %z, %gd : {r},""",
+    )
+    kernel = tirx.build(text, options="parts=4").kernels["k"]
+    rng = np.random.default_rng(0)
+    a, b = _operands(rng, (64, 64, 256), "float16")
+    x, y = (rng.integers(1, 4, shape).astype(np.float32) for shape in ((64, 1), (1, 64)))
+    kernel.simulate(a, b, x, y, d := np.zeros((64, 64), np.float32))
+    assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T * x + y)
