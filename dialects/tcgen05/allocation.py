@@ -6,7 +6,7 @@ import abc
 from typing import ClassVar
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import I32, IntAttr, IntegerAttr
+from xdsl.dialects.builtin import I32, IntAttr, IntegerAttr, UnitAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import ParsePropInAttrDict, operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -19,7 +19,7 @@ from tirx.dialects.tcgen05.common import CtaGroupOp, expect_tile, immediate
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.rules import InstructionFormError, PlaceError
 from tirx.tcgen05.check_memory import Alloc
-from tirx.tcgen05.tmem import COLUMNS
+from tirx.tcgen05.tmem import COLUMNS, EXCLUSIVE_SIZES
 
 _SLOT_BYTES = 4
 """What tcgen05.alloc stores: an address in tensor memory."""
@@ -33,20 +33,31 @@ class _ColumnsOp(CtaGroupOp, abc.ABC):
     address = operand_def(I32)
     columns_register = opt_operand_def(I32)
     columns = opt_prop_def(IntegerAttr[I32])
+    exclusive = opt_prop_def(UnitAttr)
 
     assembly_format = """
-    $address (`columns` $columns^)? (`columns_in` $columns_register^)? (`cta_group` $cta_group^)? attr-dict
+    $address (`exclusive` $exclusive^)? (`columns` $columns^)? (`columns_in` $columns_register^)?
+    (`cta_group` $cta_group^)? attr-dict
     """
+    FORMS_NEED: ClassVar = ("tcgen05.alloc.exclusive",)
+
+    def features(self) -> tuple[str, ...]:
+        return self.NEEDS if self.exclusive is None else (*self.NEEDS, *self.FORMS_NEED)
 
     def describe(self, depth: int) -> Alloc:
         columns = immediate(self.columns_register, depth) if self.columns is None else self.columns.value.data
-        return Alloc(columns, self.cta_group.value.data)
+        return Alloc(columns, self.cta_group.value.data, exclusive=self.exclusive is not None)
 
     def verify_(self) -> None:
         if (self.columns is None) == (self.columns_register is None):
             found = "none" if self.columns is None else "both"
             raise InstructionFormError(f"{self.name}: expected one of columns and columns_in, found {found}")
         super().verify_()
+
+    @property
+    def modifier(self) -> str:
+        """The modifier of an exclusive allocation."""
+        return "" if self.exclusive is None else "exclusive."
 
     def count(self, reg: Names) -> str:
         """The operand with the number of columns."""
@@ -60,8 +71,8 @@ class AllocOp(_ColumnsOp):
     """`tcgen05.alloc %slot columns 256`: one warp allocates columns of tensor memory.
 
     The address of the allocation is written to the 4 bytes of shared memory at `%slot`. With `cta_group 2`, one warp of
-    each CTA of a pair allocates the columns in both. `columns_in %n`: the number is in a register. PTX ISA,
-    "tcgen05.alloc".
+    each CTA of a pair allocates the columns in both. `columns_in %n`: the number is in a register. `exclusive`: the
+    only allocation of the block, a multiple of 32 columns, up to 576 on sm_107a. PTX ISA, "tcgen05.alloc".
     """
 
     name = "tcgen05.alloc"
@@ -71,7 +82,7 @@ class AllocOp(_ColumnsOp):
         return Effects(MemoryAccess(AccessKind.GENERIC, writes=(slot,), warp_wide=True))
 
     def emit(self, reg: Names) -> str:
-        form = f"{self.group}.sync.aligned.shared::cta.b32"
+        form = f"{self.modifier}{self.group}.sync.aligned.shared::cta.b32"
         return f"tcgen05.alloc.{form} {address(reg, self.address)}, {self.count(reg)}"
 
 
@@ -79,14 +90,14 @@ class AllocOp(_ColumnsOp):
 class DeallocOp(_ColumnsOp):
     """`tcgen05.dealloc %base columns 256`: one warp (of each CTA of a pair) gives the columns at `%base` back.
 
-    It does so before the kernel ends. PTX ISA, "tcgen05.dealloc".
+    It does so before the kernel ends, `exclusive` where the allocation was. PTX ISA, "tcgen05.dealloc".
     """
 
     name = "tcgen05.dealloc"
     EFFECTS: ClassVar = NO_EFFECTS
 
     def emit(self, reg: Names) -> str:
-        return f"tcgen05.dealloc.{self.group}.sync.aligned.b32 {reg(self.address)}, {self.count(reg)}"
+        return f"tcgen05.dealloc.{self.modifier}{self.group}.sync.aligned.b32 {reg(self.address)}, {self.count(reg)}"
 
 
 @irdl_op_definition
@@ -141,5 +152,7 @@ class TileOp(DirectOperation):
                 first, last = first + (base & 0xFFFF), last + (base & 0xFFFF)  # lanes are above
             case _:
                 pass
-        if first < 0 or last >= COLUMNS:
-            raise PlaceError(f"expected columns 0 to {COLUMNS - 1} of tensor memory, found {first} to {last}")
+        allocation = allocation_of(self.base)
+        limit = COLUMNS if allocation is None or allocation.exclusive is None else EXCLUSIVE_SIZES[-1]
+        if first < 0 or last >= limit:
+            raise PlaceError(f"expected columns 0 to {limit - 1} of tensor memory, found {first} to {last}")

@@ -34,7 +34,7 @@ from tirx.tcgen05 import Mma
 from tirx.tcgen05.check import check_instruction
 from tirx.tcgen05.check_memory import LdSt
 from tirx.tcgen05.mma_info import MmaInfo
-from tirx.tcgen05.tmem import COLUMNS
+from tirx.tcgen05.tmem import COLUMNS, EXCLUSIVE_SIZES
 from tirx.wgmma import check_wgmma
 from tirx.wgmma.check import WgmmaFacts
 
@@ -227,6 +227,8 @@ def _check_allocations(instructions: list[Tcgen05Op], flow: ControlFlow) -> None
             raise AllocationError(
                 op, f"expected the {expected} columns that were allocated there, found {found}; give back all of them"
             )
+        if op.exclusive != origin.exclusive:
+            raise AllocationError(op, "expected 'exclusive' on both tcgen05.alloc and tcgen05.dealloc, found it on one")
     _check_capacity(instructions)
 
 
@@ -241,8 +243,10 @@ def _check_capacity(instructions: list[Tcgen05Op]) -> None:
         if isinstance(op, DeallocOp):
             live = 0 if columns is None else max(0, live - columns)
         else:
+            if live and op.exclusive is not None:
+                raise AllocationError(op, f"expected nothing beside an exclusive allocation, found {live} columns")
             live += columns or 0
-        if live > COLUMNS:
+        if live > (COLUMNS if op.exclusive is None else EXCLUSIVE_SIZES[-1]):
             raise AllocationError(
                 op, f"expected at most {COLUMNS} columns to be allocated at a time, found {live}; give some back first"
             )

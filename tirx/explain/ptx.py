@@ -242,7 +242,8 @@ class _Reader:
     def tcgen05_allocate(self, instruction: Instruction, modifiers: list[str]) -> _Told:
         columns = known_value(self.word(instruction, 1, 32))
         group = 2 if "cta_group::2" in modifiers else 1
-        return [], _problems(find_memory_violations(Alloc(columns, group, self._target, self._ptx)))
+        allocation = Alloc(columns, group, self._target, self._ptx, "exclusive" in modifiers)
+        return [], _problems(find_memory_violations(allocation))
 
     def tcgen05_access(self, instruction: Instruction, modifiers: list[str]) -> _Told:
         shape = next((part for part in modifiers if part in map(str, LD_SHAPES)), "")

@@ -12,7 +12,7 @@ from tirx.hw.rules import Finding, Rule, all_findings, choices, raise_first, rea
 from tirx.hw.targets import PtxVersion
 from tirx.smem.smem_descriptor import SmemDescriptor, meaningless, possible_descriptors
 from tirx.symbolic.integers import Integers
-from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, LANES
+from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, EXCLUSIVE_SIZES, LANES
 from tirx.tcgen05.tmem_access import LD_SHAPES, THREADS, LdShape
 from tirx.values import dataclass
 
@@ -22,12 +22,13 @@ ROW_LANES = 32
 
 @dataclass(frozen=True)
 class Alloc:
-    """tcgen05.alloc or tcgen05.dealloc: `columns` of 32 bits."""
+    """tcgen05.alloc or tcgen05.dealloc: `columns` of 32 bits; `exclusive`: all that the block has."""
 
     columns: int | None = None
     cta_group: int = 1
     target: str | None = None
     ptx: PtxVersion | None = None
+    exclusive: bool = False
 
 
 class _InAllocation:
@@ -215,9 +216,23 @@ ALLOC_RULES: tuple[Rule[Alloc], ...] = (
     Rule[Alloc](
         "alloc-columns",
         _ALLOC,
-        lambda i: i.columns is not None and i.columns not in ALLOCATION_SIZES,
+        lambda i: i.columns is not None and not i.exclusive and i.columns not in ALLOCATION_SIZES,
         "expected a power of two of columns from 32 to 512, found {i.columns}",
         "round up with allocation_columns",
+    ),
+    Rule[Alloc](
+        "alloc-exclusive-columns",
+        _ALLOC,
+        lambda i: i.columns is not None and i.exclusive and i.columns not in EXCLUSIVE_SIZES,
+        "expected a multiple of 32 columns from 32 to 576 with .exclusive, found {i.columns}",
+        "round up",
+    ),
+    Rule[Alloc](
+        "alloc-exclusive-target",
+        _TARGET,
+        lambda i: (i.columns or 0) > COLUMNS and unsupported(("tensor_memory.576_columns",), i.target, i.ptx),
+        "{reason}",
+        "use at most 512 columns",
     ),
     Rule[Alloc](
         "alloc-cta-group",

@@ -261,6 +261,10 @@ ALLOCATION_SIZES = (32, 64, 128, 256, 512)
 """Columns that one tcgen05.alloc may take (PTX ISA "tcgen05.alloc")."""
 
 
+EXCLUSIVE_SIZES = range(32, 576 + 1, 32)
+"""Columns that one tcgen05.alloc.exclusive may take; more than 512 where a target has `tensor_memory.576_columns`."""
+
+
 def allocation_columns(columns: int) -> int:
     """The size for tcgen05.alloc that holds so many columns: a power of two from 32 to 512. Raises LegalityError."""
     if not 0 < columns <= COLUMNS:

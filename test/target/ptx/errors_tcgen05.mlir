@@ -221,3 +221,41 @@ ptx.entry @absolute_lbo(d : u32, b : u64) target("sm_100a") {
   tcgen05.mma f16 %d, %a, %b, %d, %yes : i32, i64
   ptx.ret
 }
+
+// -----
+
+ptx.entry @beside_an_exclusive_one() target("sm_107a") reqntid(32) {
+  %first = ptx.shared_alloc @first bytes 4 align 4
+  %second = ptx.shared_alloc @second bytes 4 align 4
+  tcgen05.alloc %first columns 32
+  // expected-error@+1 {{expected nothing beside an exclusive allocation, found 32 columns}}
+  tcgen05.alloc %second exclusive columns 32
+  %a = ptx.ld shared %first : i32 -> i32
+  %b = ptx.ld shared %second : i32 -> i32
+  tcgen05.dealloc %a columns 32
+  tcgen05.dealloc %b exclusive columns 32
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @given_back_otherwise() target("sm_107a") reqntid(32) {
+  %slot = ptx.shared_alloc @slot bytes 4 align 4
+  tcgen05.alloc %slot exclusive columns 512
+  %base = ptx.ld shared %slot : i32 -> i32
+  // expected-error@+1 {{expected 'exclusive' on both tcgen05.alloc and tcgen05.dealloc, found it on one}}
+  tcgen05.dealloc %base columns 512
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @too_many_columns() target("sm_100a") reqntid(32) {
+  %slot = ptx.shared_alloc @slot bytes 4 align 4
+  // expected-error@+1 {{'tensor_memory.576_columns' does not exist on sm_100a; supported on sm_107a; use at most 512 columns [alloc-exclusive-target]}}
+  tcgen05.alloc %slot exclusive columns 576
+  %base = ptx.ld shared %slot : i32 -> i32
+  // expected-error@+1 {{'tensor_memory.576_columns' does not exist on sm_100a}}
+  tcgen05.dealloc %base exclusive columns 576
+  ptx.ret
+}

@@ -355,7 +355,7 @@ class Scene:
                 cta.tensor.allocate(32, 1 + pair)
                 continue
             cta.tensor.allocate(512, 1 + pair)
-            cta.tensor.values[:] = _TENSOR
+            cta.tensor.values[:, : _TENSOR.shape[1]] = _TENSOR
             for first in (64, 160):
                 cta.tensor.values[32:, first : first + 32] = np.tile(_TENSOR[:32, first : first + 32], (3, 1))
             if ".sp" in opcode:

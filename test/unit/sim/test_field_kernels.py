@@ -63,6 +63,35 @@ def test_allocation_with_an_address_of_shared_memory(space: str):
     run(_cluster(body), "k", 1, 32, [])
 
 
+_EXCLUSIVE = """
+  tcgen05.alloc.exclusive.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 576; bar.warp.sync -1;
+  ld.shared.b32 %r4, [%r3]; mov.u32 %r5, %laneid; add.u32 %r6, %r4, 575;
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%r6], {%r5}; tcgen05.wait::st.sync.aligned;
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r7}, [%r6]; tcgen05.wait::ld.sync.aligned;
+  setp.ne.u32 %p1, %r5, %r7; @%p1 trap;
+  tcgen05.dealloc.exclusive.cta_group::1.sync.aligned.b32 %r4, 576;
+"""
+
+
+def test_exclusive_allocations():
+    """All 576 columns of sm_107a in one allocation; elsewhere 512, a multiple of 32, and nothing beside it."""
+    text = _cluster(_EXCLUSIVE).replace("sm_100a", "sm_107a").replace(".version 8.6", ".version 9.4")
+    run(text, "k", 1, 32, [])
+    second = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 32; mov.u32 %r5, %laneid;"
+    for new, message in (
+        (text.replace("sm_107a", "sm_103a"), "expected a multiple of 32 columns up to 512, found 576"),
+        (text.replace("576", "560"), "expected a multiple of 32 columns up to 576, found 560"),
+        (text.replace("576", "544"), "columns 575-575, but the allocated columns are 544 at 0x0"),
+        (text.replace("dealloc.exclusive", "dealloc").replace("%r4, 576", "%r4, 512"), "expected .exclusive on both"),
+        (
+            text.replace("mov.u32 %r5, %laneid;", second),
+            "tcgen05.alloc of 32 columns, but the allocated columns are 576",
+        ),
+    ):
+        with pytest.raises(SimError, match=message):
+            run(new, "k", 1, 32, [])
+
+
 _INIT = "@%p0 mbarrier.init.shared::cta.b64 [%r2], 1;"
 _STORE = "@%p0 st.shared.b32 [%r3], 7;"
 _TEST = "mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r2], 1;"

@@ -36,6 +36,20 @@ CASES: dict[str, tuple[list[tuple[Instruction, str]], list[Instruction]]] = {
         ],
         [Alloc(columns) for columns in (None, 32, 64, 128, 256, 512)],
     ),
+    "alloc-exclusive-columns": (
+        [
+            (
+                Alloc(columns, exclusive=True),
+                f"a multiple of 32 columns from 32 to 576 with .exclusive, found {columns}",
+            )
+            for columns in (0, 48, 608, 1024)
+        ],
+        [Alloc(columns, exclusive=True) for columns in (None, 32, 96, 544, 576)],
+    ),
+    "alloc-exclusive-target": (
+        [(Alloc(576, exclusive=True, target="sm_100a"), "'tensor_memory.576_columns' does not exist on sm_100a")],
+        [Alloc(576, exclusive=True, target="sm_107a"), Alloc(512, exclusive=True, target="sm_100a")],
+    ),
     "alloc-cta-group": ([(Alloc(32, 3), "expected cta_group 1 or 2, found 3")], [Alloc(32, 2)]),
     "alloc-target": (
         [

@@ -11,7 +11,7 @@ from tirx.sim.core.types import Array, Mask
 from tirx.sim.errors import HazardError, UndefinedError
 from tirx.sim.hazards.clocks import Clocks, Row
 from tirx.sim.hazards.monitor import Note, TensorAccess
-from tirx.sim.tensor.data_path import COLUMNS, LANES
+from tirx.sim.tensor.data_path import LANES, MOST_COLUMNS
 
 _WARP = 32
 
@@ -46,7 +46,7 @@ _PIPELINES: dict[TensorAccess, Mask] = {
 
 
 def _cells(dtype: type[np.generic]) -> Array:
-    return np.zeros((LANES, COLUMNS), dtype)
+    return np.zeros((LANES, MOST_COLUMNS), dtype)
 
 
 @dataclass(slots=True)

@@ -14,11 +14,12 @@ from tirx.sim.isa.mbarriers import multicast, multicast_address, ranks_of, use
 from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.tcgen05_common import cta_group, value_of, warp_wide
 from tirx.sim.isa.tcgen05_mma import decode_mma
-from tirx.sim.isa.tcgen05_targets import need_feature
+from tirx.sim.isa.tcgen05_targets import TARGETS, need_feature
 from tirx.sim.isa.tcgen05_transfers import decode_copy, decode_load, decode_shift, decode_store, decode_wait
 from tirx.sim.memory import spaces
 from tirx.sim.memory.addresses import RANK_SHIFT
 from tirx.sim.program.code import Step
+from tirx.sim.tensor.data_path import COLUMNS, MOST_COLUMNS
 
 
 @instruction("tcgen05")
@@ -31,7 +32,16 @@ def _tcgen05(decoder: Decoder) -> Step:
     return found(decoder, operation)
 
 
+def _exclusive(decoder: Decoder) -> int:
+    """Takes .exclusive. Returns the most columns that such an allocation has, 0 without it."""
+    if not decoder.flag("exclusive"):
+        return 0
+    need_feature(decoder, "tcgen05.alloc.exclusive")
+    return MOST_COLUMNS if decoder.symbols.target in TARGETS["576 columns"] else COLUMNS
+
+
 def _alloc(decoder: Decoder, operation: str) -> Step:
+    exclusive = _exclusive(decoder)
     group_size = cta_group(decoder)
     warp_wide(decoder)
     explicit = decoder.flag("shared::cta")
@@ -47,7 +57,7 @@ def _alloc(decoder: Decoder, operation: str) -> Step:
         cta.require_converged(group, mask, "tcgen05.alloc")
         address = uniform(addresses(group, mask), mask, "the address")
         count = uniform(counts(group, mask), mask, "the number of columns")
-        column = cta.tensor.allocate(count, group_size)
+        column = cta.tensor.allocate(count, group_size, exclusive)
         if column is None:
             before = dict(cta.tensor.allocations)
             group.wait = Wait(
@@ -64,6 +74,7 @@ def _alloc(decoder: Decoder, operation: str) -> Step:
 
 
 def _dealloc(decoder: Decoder, operation: str) -> Step:
+    exclusive = _exclusive(decoder)
     group_size = cta_group(decoder)
     warp_wide(decoder)
     decoder.type(B32)
@@ -77,7 +88,7 @@ def _dealloc(decoder: Decoder, operation: str) -> Step:
         cta.require_converged(group, mask, "tcgen05.dealloc")
         address = uniform(addresses(group, mask), mask, "the address")
         count = uniform(counts(group, mask), mask, "the number of columns")
-        cta.tensor.free(address, count, group.first + cta.first_thread, group_size)
+        cta.tensor.free(address, count, group.first + cta.first_thread, group_size, exclusive)
         cta.launch.made_progress()
         return None
 

@@ -10,6 +10,8 @@ _ALL = ("sm_100a", "sm_100f", "sm_103a", "sm_103f", *_RUBIN, "sm_110a", "sm_110f
 
 TARGETS: dict[str, tuple[str, ...]] = {
     "tcgen05": _ALL,
+    "tcgen05.alloc.exclusive": _ALL,
+    "576 columns": ("sm_107a",),
     "tcgen05.scale_input_d": _ALL[:6],
     "tcgen05.kind::i8": ("sm_100a", "sm_110a"),
     "tcgen05.kind::ti16": _RUBIN,

@@ -12,6 +12,7 @@ from tirx.sim.errors import SimError
 
 LANES = 128
 COLUMNS = 512
+MOST_COLUMNS = 576  # by an exclusive allocation on sm_107a: 512 to 575 follow 511 in the same field of addresses
 _HALF = 16
 _LANE_STEP = 1 << 16  # of addresses: the lane is in bits 16-31, the column below (section 9.7.16.1)
 

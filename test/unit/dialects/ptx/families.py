@@ -63,6 +63,9 @@ def _allocation() -> Iterator[PTXInstruction]:
         count = {"columns": columns} if isinstance(columns, int) else {"columns_register": columns}
         yield tcgen05.AllocOp(WORD, cta_group=group, **count)
         yield tcgen05.DeallocOp(WORD, cta_group=group, **count)
+    for group, columns in product((1, 2), (32, 96, 512, 544, 576)):
+        yield tcgen05.AllocOp(WORD, cta_group=group, columns=columns, exclusive=True)
+        yield tcgen05.DeallocOp(WORD, cta_group=group, columns=columns, exclusive=True)
     for group in (1, 2):
         yield tcgen05.RelinquishAllocPermitOp(group)
         for masks, reads_a in product(({}, {"multicast": MASK}, {"multicast_32b": WORD}), FLAG):
