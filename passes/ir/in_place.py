@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from math import inf
 from typing import NamedTuple
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from tirx.dialects.definition import item
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
@@ -35,9 +35,9 @@ def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
     for op in entry.walk():
         if not _may_overwrite(type(op)) or not isinstance(op, PTXInstruction):
             continue
-        block, operands = op.parent, op.operands
+        block, operands = op.parent, op._operands  # pyright: ignore[reportPrivateUsage]
         for result, index in op.in_place():
-            operand = operands[index]
+            operand = item(operands, index)
             origin = owner if isinstance(owner := operand.owner, Block) else owner.parent
             key = id(block), id(origin)
             if (behind := reached.get(key)) is None:
@@ -114,47 +114,53 @@ def shared_registers(entry: EntryOp, in_place: Iterable[InPlace] | None = None) 
 class _Registers:
     """Classes of values that share a register, joined while their live ranges do not overlap.
 
-    Values are known by their identity: to hash one takes several times as long.
+    Values are known by their identity: to hash one takes several times as long. So are live ranges, which the
+    registers of a tile have in common: what is computed of them is computed once.
     """
 
     def __init__(self, entry: EntryOp, in_place: Sequence[InPlace]):
-        self._control = ControlFlow(entry)
-        self._parents: dict[int, SSAValue] = {}
-        self._members: list[SSAValue] = []
-        """The values that have a parent."""
-        self._positions: dict[Operation, int] = {}
-        for block in entry.body.blocks:
-            self._positions.update((op, i) for i, op in enumerate(operations(block)))
+        blocks = tuple(entry.body.blocks)
+        control = ControlFlow(entry)
+        self._positions: dict[int, float] = {}
+        """An operation -> its position in the text of the entry; blocks do not touch."""
+        self._numbers = {id(block): i for i, block in enumerate(blocks)}
+        self._before = [[self._numbers[id(each)] for each in control.predecessors(block)] for block in blocks]
+        """The blocks that jump to each block."""
+        self._spans: list[_Run] = []
+        """The positions in front of the first operation of each block and behind its last one."""
+        position = 0.0
+        for block in blocks:
+            start = position
+            for op in operations(block):
+                position += 1
+                self._positions[id(op)] = position
+            self._spans.append((start, position + 1))
+            position += 3
+        self._roots: dict[int, SSAValue] = {}
+        self._members: dict[int, list[SSAValue]] = {}
+        """A root -> all values of its class."""
         self._ranges: dict[int, _Ranges] = {}
+        """A root -> the live ranges of its class."""
         self._kept: dict[tuple[int, ...], _Ranges] = {}
         """Live ranges of values that the same operation defines and the same ones use, as the registers of a tile."""
-        self._joined: dict[tuple[int, int], _Ranges] = {}
         for one in in_place:
             self._join(self._root(one.operand), self._root(one.result))
         self._pass_on(entry)
 
     def roots(self) -> dict[SSAValue, SSAValue]:
         """Every value of a class but one, with that one."""
-        return {value: root for value in self._members if (root := self._root(value)) is not value}
+        return {value: members[0] for members in self._members.values() for value in members[1:]}
 
     def _root(self, value: SSAValue) -> SSAValue:
-        parents = self._parents
-        while (parent := parents.get(id(value), value)) is not value:
-            value = parent
-        return value
+        return self._roots.get(id(value), value)
 
     def _join(self, root: SSAValue, other: SSAValue) -> None:
-        first, second = self._ranges_of(root), self._ranges_of(other)
-        key = id(first), id(second)
-        if (joined := self._joined.get(key)) is None:
-            joined = self._joined[key] = {**first}
-            for block, runs in second.items():
-                joined[block] = _merged([*before, *runs]) if (before := joined.get(block)) else runs
-        self._ranges[id(root)] = joined
-        for value in (root, other):
-            if id(value) not in self._parents:
-                self._members.append(value)
-            self._parents[id(value)] = root
+        first, second = self._ranges.pop(id(root), None), self._ranges.pop(id(other), None)
+        if first is not None and second is not None:
+            self._ranges[id(root)] = _merged([*first, *second])
+        more = self._members.pop(id(other), [other])
+        self._members.setdefault(id(root), [root]).extend(more)
+        self._roots.update(dict.fromkeys(map(id, more), root))
 
     def _pass_on(self, entry: EntryOp) -> None:
         passed = [
@@ -170,61 +176,64 @@ class _Registers:
             for argument, value in passed:
                 root, other = self._root(argument), self._root(value)
                 # Only what some product overwrites.
-                if root is other or (id(root) not in self._parents and id(other) not in self._parents):
+                if root is other or (id(root) not in self._members and id(other) not in self._members):
                     continue
                 if not _overlap(self._ranges_of(root), self._ranges_of(other)):
                     self._join(root, other)
                     changed = True
 
-    def _ranges_of(self, value: SSAValue) -> _Ranges:
-        if (found := self._ranges.get(id(value))) is None:
-            key = (id(value.owner), *[id(use.operation) for use in value.uses])
-            if (found := self._kept.get(key)) is None:
-                found = self._kept[key] = self._live_ranges(value)
-            self._ranges[id(value)] = found
+    def _ranges_of(self, root: SSAValue) -> _Ranges:
+        if (found := self._ranges.get(id(root))) is None:
+            members = self._members.get(id(root), (root,))
+            found = self._ranges[id(root)] = _merged([run for value in members for run in self._ranges_of_one(value)])
+        return found
+
+    def _ranges_of_one(self, value: SSAValue) -> _Ranges:
+        key = [id(value.owner)]
+        use = value.first_use
+        while use is not None:
+            key.append(id(use._operation))  # pyright: ignore[reportPrivateUsage]
+            use = use._next_use  # pyright: ignore[reportPrivateUsage]
+        if (found := self._kept.get(whole := tuple(key))) is None:
+            found = self._kept[whole] = self._live_ranges(value)
         return found
 
     def _live_ranges(self, value: SSAValue) -> _Ranges:
-        """Where a value is needed: runs of positions in each block, from its definition to its last use."""
-        origin = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        start = _START if isinstance(value.owner, Block) else self._positions[value.owner]
-        ranges: _Ranges = {}
-        if origin is not None:
-            ranges[origin] = [(start, start + 0.5)]  # it is written, even if nobody reads it
-        entered: set[Block] = set()
-
-        def enter(block: Block, last: float) -> None:
-            ranges.setdefault(block, []).append((_START, last))
+        """Where a value is needed: from its definition to its last use in each block."""
+        if isinstance(owner := value.owner, Block):
+            origin = self._numbers[id(owner)]
+            start, _ = self._spans[origin]
+        else:
+            origin, start = self._numbers.get(id(owner.parent)), self._positions[id(owner)]
+        runs = [(start, start + 0.5)]  # it is written, even if nobody reads it
+        entered: set[int] = set()
+        for use in value.uses:
+            block, position = self._numbers[id(use.operation.parent)], self._positions[id(use.operation)]
+            if block == origin and position > start:
+                runs.append((start, position))
+                continue
+            runs.append((self._spans[block][0], position))
             pending = [block]
             while pending:
-                for before in self._control.predecessors(pending.pop()):
-                    first = start if before is origin else _START
-                    ranges.setdefault(before, []).append((first, inf))
-                    if before is not origin and before not in entered:
+                for before in self._before[pending.pop()]:
+                    first, last = self._spans[before]
+                    runs.append((start if before == origin else first, last))
+                    if before != origin and before not in entered:
                         entered.add(before)
                         pending.append(before)
-
-        for use in value.uses:
-            block, position = use.operation.parent, self._positions[use.operation]
-            if block is None:
-                continue
-            if block is origin and position > start:
-                ranges[block].append((start, position))
-            else:
-                enter(block, position)
-        return {block: _merged(runs) for block, runs in ranges.items()}
+        return _merged(runs)
 
 
-_START = -1
-"""The position in front of the first operation of a block."""
+_Run = tuple[float, float]
+"""Positions from one on and up to another."""
 
-_Ranges = dict[Block, list[tuple[float, float]]]
-"""Runs of positions in a block."""
+_Ranges = list[_Run]
+"""Runs of positions that are apart, in order."""
 
 
-def _merged(runs: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _merged(runs: Iterable[_Run]) -> _Ranges:
     """The same positions as runs that are apart, in order."""
-    merged: list[tuple[float, float]] = []
+    merged: _Ranges = []
     for run in sorted(runs):
         if merged and run[0] <= merged[-1][1]:
             run = merged[-1][0], max(merged.pop()[1], run[1])
@@ -234,8 +243,12 @@ def _merged(runs: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def _overlap(a: _Ranges, b: _Ranges) -> bool:
     """Returns True if a position is strictly inside of both: a value may end where another one begins."""
-    for block, runs in a.items():
-        for other in b.get(block, ()):
-            if any(run[0] < other[1] and other[0] < run[1] for run in runs):
-                return True
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if a[i][0] < b[j][1] and b[j][0] < a[i][1]:
+            return True
+        if a[i][1] <= b[j][1]:
+            i += 1
+        else:
+            j += 1
     return False
