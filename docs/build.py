@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from importlib.util import find_spec
 from inspect import cleandoc
@@ -271,8 +271,8 @@ def operations_page(programs: Sequence[str] = INSTRUCTIONS_OF) -> str:
         "# Operations", "", _MADE, "",
         "Every operation of the dialects of tirx, from its documentation in the code. [The tile level](language.md)",
         "shows those that programs are written with, each in a program that runs. Instructions say since which version",
-        "of PTX and on which targets they exist, by the rows of `tirx.hw.features`; forms of which nothing is said",
-        "exist on all targets.", "",
+        "of PTX and on which targets they exist, by the rows of `tirx.hw.features`, operations on tiles by the",
+        "instructions that they become; forms of which nothing is said exist on all targets.", "",
         *_instructions(programs),
     ]  # fmt: skip
     for name, make in get_all_dialects().items():
@@ -288,20 +288,53 @@ def operations_page(programs: Sequence[str] = INSTRUCTIONS_OF) -> str:
             lines += [f"### `{op.name}`", "", cleandoc(op.__doc__ or ""), ""]
             if issubclass(op, IRDLOperation) and (found := clauses(op)):
                 lines += [f"Clauses: {', '.join(f'`{clause}`' for clause in found)}.", ""]
-            if found := list(_since(op)):
+            if len(found := list(_since(op))) == 1:
+                lines += [f"Since: {found[0]}.", ""]
+            elif found:
                 lines += ["Since:", "", *(f"- {each}" for each in found), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
+_PRODUCTS = ("mma.m8n8k4.f16", "mma.m16n8k16.f16", "wgmma", "tcgen05")
+_TILES: Mapping[str, tuple[tuple[str, ...] | None, tuple[str, ...]]] = {
+    "tirx.async_copy": (None, ("cp.async", "cp.async.bulk.tensor", "tcgen05")),
+    "tirx.async_mma": (None, ("wgmma", "tcgen05")),
+    "tirx.async_next": (("clusterlaunchcontrol",), ()),
+    "tirx.atomic": ((), ("atom.b16", "red.bf16")),
+    "tirx.await": (None, ("cp.async", "cp.async.bulk.tensor", "wgmma", "tcgen05")),
+    "tirx.cluster_sum": (("cluster",), ()),
+    "tirx.convert": ((), ("bf16.cvt", "f8x2.cvt", "narrow.cvt", "cvt.ue5m3x2")),
+    "tirx.copy": ((), ("cp.async", "ldmatrix", "stmatrix", "cp.async.bulk.tensor", "tcgen05")),
+    "tirx.cp_async": (("cp.async",), ()),
+    "tirx.cta_rank": (("cluster",), ()),
+    "tirx.kernel": ((), ("cluster", "griddepcontrol")),
+    "tirx.mma": (None, (*_PRODUCTS, "mma.block_scale")),
+    "tirx.mma_sync": (None, (*_PRODUCTS[:2], "mma.block_scale")),
+    "tirx.release": ((), ("mbarrier", "tcgen05.commit.sync_restrict")),
+    "tirx.ring": ((), ("mbarrier", "cluster")),
+    "tirx.role": ((), ("setmaxnreg",)),
+    "tirx.tiles": ((), ("clusterlaunchcontrol",)),
+    "tirx.tma_load": (("cp.async.bulk.tensor",), ("cp.async.bulk.tensor.cta_group",)),
+    "tirx.tma_store": (("cp.async.bulk.tensor",), ()),
+}
+"""Operations on tiles that are not for all targets -> rows that all forms need (None: no form is for all targets), and
+rows that some need: those of the instructions that they become.
+"""
+
+
 def _since(op: type[Any]) -> Iterator[str]:
-    """The PTX versions and targets that have an instruction; of forms that need more, by the rows that they need."""
+    """The PTX versions and targets that have an operation; of forms that need more, by the rows that they need."""
     from tirx.dialects.ptx.base import PTXInstruction
     from tirx.hw.features import since
 
+    if not issubclass(op, PTXInstruction) and not op.name.startswith("tirx."):
+        return
+    needs, forms = _TILES.get(op.name, ((), ()))
     if issubclass(op, PTXInstruction):
-        if op.NEEDS or not op.FORMS_NEED:
-            yield since(*op.NEEDS) if op.NEEDS else "all targets"
-        yield from (f"forms of `{name}`: {since(name)}" for name in op.FORMS_NEED if name not in op.NEEDS)
+        needs, forms = op.NEEDS or (None if op.FORMS_NEED else ()), op.FORMS_NEED
+    if needs is not None:
+        yield since(*needs) if needs else "all targets"
+    yield from (f"forms of `{name}`: {since(name)}" for name in forms if name not in (needs or ()))
 
 
 def _first(op: type[Any]) -> str:
