@@ -503,3 +503,67 @@ ptx.entry @cluster(map : b8[128] align 64) target("sm_100a") reqntid(64) cluster
   %v = ptx.ld shared %tile : i32 -> i32
   ptx.ret
 }
+
+// -----
+
+// Which threads take a branch on a loaded number is not known: another may do the rest of the work in order.
+
+ptx.entry @writers(d : u64 ptr, e : u64 ptr) target("sm_90a") reqntid(128) {
+  %0 = ptx.constant 0 : i32
+  %tile = ptx.shared_alloc @tile bytes 4 align 4
+  %d = ptx.ld.param @d : i64
+  %e = ptx.ld.param @e : i64
+  %x = ptx.ld global %d : i64 -> i32
+  %p = ptx.setp eq %x, %0 : i32
+  ptx.cond_bra %p, ^write, ^read
+^write:
+  ptx.st shared %tile, %0 : i32, i32
+  ptx.bra ^read
+^read:
+  %y = ptx.ld shared %tile : i32 -> i32
+  ptx.st global %e, %y : i64, i32
+  ptx.ret
+}
+
+ptx.entry @readers(d : u64 ptr, e : u64 ptr) target("sm_90a") reqntid(128) {
+  %0 = ptx.constant 0 : i32
+  %tile = ptx.shared_alloc @tile bytes 4 align 4
+  %d = ptx.ld.param @d : i64
+  %e = ptx.ld.param @e : i64
+  %x = ptx.ld global %d : i64 -> i32
+  %p = ptx.setp eq %x, %0 : i32
+  %tid = ptx.read_special tid.x
+  %first = ptx.setp eq %tid, %0 : i32
+  ptx.cond_bra %first, ^write, ^written
+^write:
+  ptx.st shared %tile, %0 : i32, i32
+  ptx.bra ^written
+^written:
+  ptx.cond_bra %p, ^read, ^end
+^read:
+  %y = ptx.ld shared %tile : i32 -> i32
+  ptx.st global %e, %y : i64, i32
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
+
+ptx.entry @initialised(d : u64 ptr, e : u64 ptr) target("sm_90a") reqntid(128) {
+  %0 = ptx.constant 0 : i32
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  %d = ptx.ld.param @d : i64
+  %e = ptx.ld.param @e : i64
+  %x = ptx.ld global %d : i64 -> i32
+  %p = ptx.setp eq %x, %0 : i32
+  %tid = ptx.read_special tid.x
+  %first = ptx.setp eq %tid, %0 : i32
+  ptx.cond_bra %first, ^maybe, ^go
+^maybe:
+  ptx.cond_bra %p, ^init, ^go
+^init:
+  ptx.mbarrier.init %bar, 1
+  ptx.bra ^go
+^go:
+  ptx.mbarrier.arrive %bar
+  ptx.ret
+}
