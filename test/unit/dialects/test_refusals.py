@@ -36,6 +36,10 @@ _KERNEL = """tirx.kernel @k(%n: index, %x: i32, %m: memref<64x64xf16>) target("s
 }
 """
 _INSTRUCTIONS = """
+%r = ptx.atom add relaxed gpu unsigned %l, %i : i64, i32 -> i32
+    expected 'unsigned' on min and max, found it on add
+ptx.printf "%d" %j : i16
+    expected i32, i64 or f64, found i16
 %r = ptx.mul.wide %i, %i : i32 -> i32
     ptx.mul.wide: expected i32 -> i64, found i32
 %r = "ptx.mul.wide"(%i, %i) : (i32, i32) -> i32
@@ -91,6 +95,35 @@ ptx.red add %l, %p : i1
     expected registers of i32, i64, f16, bf16, f32 or f64, found i1
 """
 _OPERATIONS = """
+%t = tirx.load %m[0 + %c0 - 1, 65 floordiv 2 ceildiv 3 mod 4] : memref<64x64xf16> -> !tirx.tile<8x99xf16, register>
+    expected a tile that fits into memref<64x64xf16>, found 8x99
+%r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
+%t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) { select(%p > 0, %p) } -> !tirx.tile<8x8xf16, register>
+    expected select(CONDITION, VALUE, VALUE)
+%r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
+%t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) { f16(%p, %p) } -> !tirx.tile<8x8xf16, register>
+    expected one operand of f16(...)
+%r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
+%t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) { index(%p) } -> !tirx.tile<8x8xf16, register>
+    expected index(DIMENSION)
+%r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
+%t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) { %p %p } -> !tirx.tile<8x8xf16, register>
+    expected an operator, ',' or '}', found '%p'
+%r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
+%t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) { nothing(%p) } -> !tirx.tile<8x8xf16, register>
+    expected a function of math or arith, index, select or a type, found 'nothing'
+%r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
+%t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) { %p + * } -> !tirx.tile<8x8xf16, register>
+    expected an expression, found '*'
+%r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
+%t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) [%p] -> !tirx.tile<8x8xf16, register>
+    expected the expressions of a body in braces
+%r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
+%t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) { %p ? 1 } -> !tirx.tile<8x8xf16, register>
+    expected an expression, found '?'
+%r = "test.op"() : () -> memref<64x64xf16, 1 : i32>
+%t = tirx.view %r[%c0, %c0] : memref<64x64xf16, 1 : i32> -> !tirx.tile<8x8xf16, global>
+    expected a memref in global memory, without a memory space, found memref<64x64xf16, 1 : i32>
 "tirx.for"() <{loop = "k", operandSegmentSizes = array<i32: 0, 0>}> ({
 ^bb0(%k: index):
 tirx.yield
@@ -194,6 +227,14 @@ tcgen05.cp "128x256b" %a, %d : !a
     #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
 """
 _MODULES = """
+tirx.kernel @k() params(A in [1, 1]) threads(32) { tirx.return }
+    expected different candidates of A, one or more numbers or words, found [1, 1]
+tirx.kernel @k() params(A in [1, "x"]) threads(32) { tirx.return }
+    expected different candidates of A, one or more numbers or words, found [1, 'x']
+tirx.kernel @k() params(A in [1], A in [2]) threads(32) { tirx.return }
+    expected parameters of different names, found A, A
+tirx.kernel @k() params(A in []) threads(32) { tirx.return }
+    expected different candidates of A, one or more numbers or words, found []
 ptx.entry @k() target("sm_90a") grid(1, 2, 3, 4) {
 ptx.ret
 }

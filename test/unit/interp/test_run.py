@@ -562,3 +562,21 @@ def test_scattered_tiles_that_agree() -> None:
             expected[place] = row
             sums[place] += row
     assert np.array_equal(stored, expected) and np.array_equal(added, sums)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 23])
+def test_places_are_computed(n: int) -> None:
+    """Products, quotients and remainders come before sums, from the left."""
+    place = "%n floordiv 3 * 2 + 2 * %n - %n ceildiv 4 + %n mod 5 - 1 + 2"
+    body = f"""
+%x = tirx.load %a[{place}] : memref<99xf32> -> !tirx.tile<1xf32, register>
+tirx.store %x, %d[0] : !tirx.tile<1xf32, register>, memref<1xf32>
+"""
+    d = np.zeros(1, np.float32)
+    _run(
+        _kernel(body, "%a: memref<99xf32>, %n: index, %d: memref<1xf32>", "grid(1)"),
+        np.arange(99, dtype=np.float32),
+        n,
+        d,
+    )
+    assert d[0] == n // 3 * 2 + 2 * n - -(-n // 4) + n % 5 + 1
