@@ -1518,3 +1518,50 @@ tirx.kernel @k() target("sm_90a") threads(128) {
   }
   tirx.return
 }
+
+// -----
+
+// tirx-opt --tirx-pick-layouts
+// 1:1: error: expected memrefs and numbers as arguments of a kernel, found !tirx.tile<32x4xf32, register>
+tirx.kernel @k(%t: !tirx.tile<32x4xf32, register>) target("sm_90a") threads(32) {
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-mma
+// 8:8: error: expected a plan of mma_sync; tirx-select-instructions chooses it
+!a = !tirx.tile<16x16xf16, register>
+!b = !tirx.tile<8x16xf16, register>
+!c = !tirx.tile<16x8xf32, register>
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.zero : !b
+  %c = tirx.zero : !c
+  %d = tirx.mma %a, %b, %c : !a, !b, !c -> !c
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 5:7: error: expected a number to be stored by all threads of the kernel, found a role
+tirx.kernel @k(%m: memref<4xf32>, %x: f32) target("sm_90a") threads(64) {
+  %c0 = arith.constant 0 : index
+  tirx.roles {
+    tirx.role @one warps(1) {
+      memref.store %x, %m[%c0] : memref<4xf32>
+    }
+    tirx.role @two warps(1) {
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt -p tirx-specialize{BM=x}
+// 1:1: error: expected a value like one of BM in [32, 64], found x
+tirx.kernel @k(%m: memref<64x64xf16>) params(BM in [32, 64]) target("sm_90a") threads(64) {
+  tirx.return
+}
