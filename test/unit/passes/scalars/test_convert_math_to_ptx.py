@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unit.sim.assembled import assembled
 
 import tirx
-from tirx.hw.approximations import EXACT, FUNCTIONS, Bound
+from tirx.hw.approximations import EXACT, FUNCTIONS, INSTRUCTIONS, Bound
 from tirx.sim import run
 
 Array = NDArray[Any]
@@ -71,15 +71,15 @@ def _line(i: int, name: str, flags: str, dtype: str) -> str:
     return f"{constants}%y{i} = math.{function} {', '.join(values)} {flags} : {dtype}\n"
 
 
-def computed(names: list[str], x: Array, dtype: str, target: str, flags: str = "") -> dict[str, Array]:
-    """Each function of `x`, a vector, by one kernel."""
-    tile = f"{len(x)}x{dtype}"
+def _ptx(names: list[str], size: int, dtype: str, target: str, flags: str = "") -> str:
+    """A kernel of each function of a vector."""
+    tile = f"{size}x{dtype}"
     stores = "".join(
         f"%g{i} = tirx.view %d{i}[%c0] : memref<{tile}> -> !tirx.tile<{tile}, global>\n"
         f"tirx.copy %r#{i}, %g{i} : !tirx.tile<{tile}, register>, !tirx.tile<{tile}, global>\n"
         for i in range(len(names))
     )
-    ptx = tirx.compile(f"""
+    return tirx.compile(f"""
     tirx.kernel @k(%x: memref<{tile}>, {", ".join(f"%d{i}: memref<{tile}>" for i in range(len(names)))})
         target("{target}") threads(128) {{
       %c0 = arith.constant 0 : index
@@ -94,8 +94,12 @@ def computed(names: list[str], x: Array, dtype: str, target: str, flags: str = "
       tirx.return
     }}
     """)
+
+
+def computed(names: list[str], x: Array, dtype: str, target: str, flags: str = "") -> dict[str, Array]:
+    """Each function of `x`, a vector, by one kernel."""
     results = [np.zeros_like(x) for _ in names]
-    run(assembled(ptx), "k", (1, 1, 1), (128, 1, 1), [x, *results])
+    run(assembled(_ptx(names, len(x), dtype, target, flags)), "k", (1, 1, 1), (128, 1, 1), [x, *results])
     return dict(zip(names, results, strict=True))
 
 
@@ -173,3 +177,17 @@ def test_halves_go_through_f32_unless_approximations_are_asked_for() -> None:
         for name in names:
             exact = REFERENCES[name](x.astype(np.float64))
             assert _within(found[name], exact, FUNCTIONS[name], relative=relative), (name, flags)
+
+
+def test_approximations_of_f32_are_single_instructions() -> None:
+    x = np.random.default_rng(2).uniform(0.1, 3, 128).astype(np.float32)
+    instructions = {
+        "exp2": "ex2", "tanh": "tanh", "sin": "sin", "cos": "cos", "log2": "lg2", "sqrt": "sqrt", "rsqrt": "rsqrt",
+    }  # fmt: skip
+    found = computed(list(instructions), x, "f32", "sm_80", "fastmath<afn>")
+    for name, instruction in instructions.items():
+        exact = REFERENCES[name](x.astype(np.float64))
+        assert _within(found[name], exact, INSTRUCTIONS[instruction, "f32"], relative=2.0**-24), name
+        assert f"{instruction}.approx" in _ptx([name], 128, "f32", "sm_80", "fastmath<afn>")
+        assert "fma" not in _ptx([name], 128, "f32", "sm_80", "fastmath<afn>")
+    assert all("fma" in _ptx([name], 128, "f32", "sm_80") for name in ("tanh", "sin", "cos"))
