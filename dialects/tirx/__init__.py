@@ -32,6 +32,7 @@ from tirx.dialects.tirx.roles import *
 from tirx.dialects.tirx.sizes import *
 from tirx.dialects.tirx.slots import *
 from tirx.dialects.tirx.tensor_maps import *
+from tirx.dialects.tirx.thread_sets import *
 from tirx.dialects.tirx.threads import *
 from tirx.dialects.tirx.tile_loop import *
 from tirx.dialects.tirx.transfers import *

@@ -32,6 +32,7 @@ from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.sizes import NAME, ParametersAttr, Size, SizeAttr, formula_names, parse_size
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text, write
+from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet
 from tirx.dialects.traits import InSymbolTable, Isolated
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import (
@@ -42,7 +43,6 @@ from tirx.rules import (
     NoTargetError,
     UnboundParameterError,
 )
-from tirx.values import dataclass
 
 
 class GridAxis(StrEnum):
@@ -104,42 +104,6 @@ def _formula_problem(formula: Formula, arguments: Sequence[Attribute]) -> str | 
     if (divisor := next(divisors, None)) is not None:
         return f"expected a positive divisor in {formula}, found {divisor}"
     return None
-
-
-@dataclass(frozen=True)
-class ThreadSet:
-    """The threads `first` to `first + count - 1` of a block, by linear index, that run a region together.
-
-    `barrier` is the number of the named barrier at which they meet: 0 for all threads of the block, None without one.
-    """
-
-    first: int
-    count: int
-    barrier: int | None = 0
-
-
-class OnThreads:
-    """An operation whose regions run on a thread set of its own: a kernel, a role."""
-
-    @property
-    def thread_set(self) -> ThreadSet:
-        """The threads that run the regions of this operation."""
-        raise NotImplementedError
-
-
-def thread_owner(op: Operation) -> OnThreads | None:
-    """The nearest kernel or role, `op` itself or one around it; None outside of kernels."""
-    around: Operation | None = op
-    while around is not None and not isinstance(around, OnThreads):
-        around = around.parent_op()
-    return around
-
-
-def thread_set(op: Operation) -> ThreadSet:
-    """The threads that run `op`: those of the nearest kernel or role, `op` itself or one around it."""
-    if (owner := thread_owner(op)) is None:
-        raise ValueError(f"expected '{op.name}' inside a kernel, found it in none")
-    return owner.thread_set
 
 
 class _CallableKernel(CallableOpInterface):

@@ -24,7 +24,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.engines import Queue, QueueAttr
-from tirx.dialects.tirx.kernel import KernelOp, thread_owner
+from tirx.dialects.tirx.kernel import KernelOp
 from tirx.dialects.tirx.ring_types import RingType
 from tirx.dialects.tirx.syntax import (
     in_parens,
@@ -36,6 +36,7 @@ from tirx.dialects.tirx.syntax import (
     types_text,
     write,
 )
+from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.rules import RingOpError, SlotTypeError, StationError
 
 SELF = "self"

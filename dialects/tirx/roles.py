@@ -16,9 +16,10 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
-from tirx.dialects.tirx.kernel import KernelOp, OnThreads, ThreadSet
+from tirx.dialects.tirx.kernel import KernelOp
 from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.syntax import in_parens, parse_clauses, parse_integer
+from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet
 from tirx.dialects.traits import NoEnd, is_pure
 from tirx.layout.axis import WARP_SIZE
 from tirx.rules import RoleCrossingError, RoleError

@@ -11,8 +11,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffe
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.kernel import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.tirx.syntax import parse_integer
+from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.traits import NoEnd
 from tirx.rules import WarpgroupTilesError
 

@@ -15,7 +15,7 @@ from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import AddressOp
-from tirx.dialects.tirx.kernel import thread_owner
+from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, bit_pattern, erase

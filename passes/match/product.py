@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from tirx.diagnostics import LocatedError
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import AsyncMmaOp, KernelOp, MmaOp, ProductPlan, TileType, ZeroColumns
-from tirx.dialects.tirx.kernel import thread_set
+from tirx.dialects.tirx.thread_sets import thread_set
 from tirx.hw.errors import LegalityError
 from tirx.hw.features import UnsupportedFeature
 from tirx.hw.targets import Target

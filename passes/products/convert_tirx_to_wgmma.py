@@ -10,8 +10,8 @@ from xdsl.passes import ModulePass
 from tirx.dialects import wgmma
 from tirx.dialects.ptx.core import REGISTER_LIMIT
 from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, PendingType, Queue, RoleOp, WgmmaPlan, kernels, thread_set
-from tirx.dialects.tirx.kernel import thread_owner
 from tirx.dialects.tirx.roles import REGISTER_FILE
+from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.match.families import match

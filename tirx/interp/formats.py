@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -31,6 +32,7 @@ WORKING = np.dtype(np.float64)
 """Holds every number of every other float format, and products of two of them but for f64."""
 
 
+@lru_cache(maxsize=256)
 def dtype_of(type_: Attribute) -> np.dtype[Any]:
     """Returns the dtype of a scalar or element type. Raises ValueError for a type that tiles do not have."""
     if (dtype := DTYPES.get(str(type_))) is None:

@@ -10,7 +10,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import AcquireOp, ForOp, RingOp, TilesOp
-from tirx.dialects.tirx.kernel import thread_owner
+from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.purity import is_pure
 

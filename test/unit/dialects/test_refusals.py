@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import width
 from tirx.dialects.tirx import RingType
-from tirx.dialects.tirx.kernel import thread_set
+from tirx.dialects.tirx.thread_sets import thread_set
 from tirx.text.parsing import parse_located
 from tirx.text.verification import verify_located
 from tirx.universe import new_context

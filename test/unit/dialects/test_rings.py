@@ -39,7 +39,7 @@ from tirx.dialects.tirx import (
     Unit,
     YieldOp,
 )
-from tirx.dialects.tirx.kernel import ThreadSet
+from tirx.dialects.tirx.thread_sets import ThreadSet
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.text.verification import verify_located
 

@@ -68,7 +68,7 @@ def _text(target: str, e: str, d: str, n: int = 64, both: bool = True, cluster: 
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize("size", [64, 200, 77])
+@pytest.mark.parametrize("size", [64, 130, 77])
 @pytest.mark.parametrize(
     ("target", "e", "d"),
     [

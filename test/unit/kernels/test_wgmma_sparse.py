@@ -57,15 +57,15 @@ def test_codes_from_memory_say_which_elements_are_stored(target: str, metadata: 
     program = tirx.build(_KERNEL.replace("METADATA", metadata[0]).replace("TYPE", metadata[1]), target=target)
     assembled(program.ptx)
     rng = np.random.default_rng(0)
-    for m, n, codes in ((64, 64, 16), (77, 71, 18)):
-        a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((m, 2 * codes), (n, 4 * codes)))
-        first = rng.integers(0, 3, (m, codes))
-        second = rng.integers(first + 1, 4)
-        # Of every four elements along K, those at `first` and `second` are stored.
-        whole = np.zeros((m, codes, 4))
-        np.put_along_axis(whole, np.stack((first, second), -1), a.reshape(m, codes, 2).astype(float), -1)
-        packed = (first | second << 2).astype(np.uint8)
-        arguments = a, b, packed[:, ::2] | packed[:, 1::2] << 4, np.zeros((m, n), np.float32)
-        program.kernels["k"].simulate(*arguments, check="strict")
-        np.testing.assert_array_equal(arguments[-1], whole.reshape(m, 4 * codes) @ b.T.astype(float))
-        program.kernels["k"].check(*arguments[:-1], np.zeros((m, n), np.float32))
+    m, n, codes = 77, 71, 18  # a whole tile and parts of some, along M, N and K
+    a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((m, 2 * codes), (n, 4 * codes)))
+    first = rng.integers(0, 3, (m, codes))
+    second = rng.integers(first + 1, 4)
+    # Of every four elements along K, those at `first` and `second` are stored.
+    whole = np.zeros((m, codes, 4))
+    np.put_along_axis(whole, np.stack((first, second), -1), a.reshape(m, codes, 2).astype(float), -1)
+    packed = (first | second << 2).astype(np.uint8)
+    arguments = a, b, packed[:, ::2] | packed[:, 1::2] << 4, np.zeros((m, n), np.float32)
+    program.kernels["k"].simulate(*arguments, check="strict")
+    np.testing.assert_array_equal(arguments[-1], whole.reshape(m, 4 * codes) @ b.T.astype(float))
+    program.kernels["k"].check(*arguments[:-1], np.zeros((m, n), np.float32))
