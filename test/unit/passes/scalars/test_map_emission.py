@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import UnknownLoc, i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+import tirx
 from tirx.dialects.ptx.packed import CvtPairOp, PairOp
 from tirx.dialects.tirx import MapOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
@@ -27,7 +28,10 @@ BODIES = {
     "i8": "arith.addi %x, %x : i8",
     "f8E4M3FN": "arith.extf %x : f8E4M3FN to f32",
 }
-NUMPY: dict[str, Any] = {"f16": np.float16, "i8": np.uint8, "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f32": np.float32}
+NUMPY: dict[str, Any] = {
+    "f16": np.float16, "i8": np.uint8, "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f32": np.float32,
+    "bf16": ml_dtypes.bfloat16, "f8E5M2": ml_dtypes.float8_e5m2,
+}  # fmt: skip
 
 
 def _slots(type_: TileType, registers: list[Lanes], element: str) -> Lanes:
@@ -221,3 +225,29 @@ tirx.kernel @k() target("{target}") threads(32) {{
     evaluated(block.ops, values)
     words = np.stack([values[each].view(np.uint32) for each in registers], 1)
     return words.view(dtype)[:, :5], list(block.ops)
+
+
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [("f16", "f8E4M3FN"), ("bf16", "f8E5M2"), ("f32", "f8E4M3FN"), ("f32", "f16"), ("f32", "bf16"), ("f8E5M2", "f32")],
+)
+@pytest.mark.parametrize("columns", [1, 3, 8])
+def test_conversions_of_pairs_and_single_elements(source: str, result: str, columns: int) -> None:
+    """Two elements of a register at once, one alone, and what is left of an odd number."""
+    s, d = f"32x{columns}x{source}", f"32x{columns}x{result}"
+    convert = "extf" if result == "f32" else "truncf"
+    program = tirx.build(f"""
+tirx.kernel @k(%a: memref<{s}>, %b: memref<{d}>) target("sm_90a") grid(1) threads(32) {{
+  %x = tirx.load %a[0, 0] : memref<{s}> -> !tirx.tile<{s}, register>
+  %y = tirx.map ins(%x : !tirx.tile<{s}, register>) {{
+  ^bb0(%p: {source}):
+    %q = arith.{convert} %p : {source} to {result}
+    tirx.yield %q : {result}
+  }} -> !tirx.tile<{d}, register>
+  tirx.store %y, %b[0, 0] : !tirx.tile<{d}, register>, memref<{d}>
+  tirx.return
+}}
+""")
+    a = (np.random.default_rng(0).integers(-60, 61, (32, columns)) / 8).astype(NUMPY[source])
+    program.kernels["k"].simulate(a, b := np.zeros((32, columns), NUMPY[result]))
+    assert np.array_equal(b.astype(np.float32), a.astype(np.float32).astype(NUMPY[result]).astype(np.float32))
