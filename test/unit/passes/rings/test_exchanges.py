@@ -1,59 +1,52 @@
-"""Shared memory for changes of layout and reductions across warps."""
+"""Shared memory for exchanges that come later is as much as the pass that expands them takes."""
 
 from __future__ import annotations
 
 import pytest
-from unit.passes.parsed import parsed
 
-from tirx.dialects.tirx import KernelOp
+from tirx import embed
+from tirx.dialects.tirx import AllocOp, MemorySpace, kernels
+from tirx.passes.copies.tirx_expand_exchanges import TirxExpandExchangesPass
 from tirx.passes.rings.exchanges import exchange_bytes
 
-WARPS = "#tirx.tile_layout<S[(6, 32, 5) : (1@warpid, 1@laneid, 1)]>"
-LANES = "#tirx.tile_layout<S[(192, 5) : (1, 1)] + R[192 : 1@tx]>"
-TURNED = "#tirx.tile_layout<S[(32, 6, 5) : (1@laneid, 1@warpid, 1)]>"
-ROW = "#tirx.tile_layout<S[(1, 5) : (1, 1)] + R[192 : 1@tx]>"
-ROWS = "#tirx.tile_layout<S[(6, 32, 1) : (1@warpid, 1@laneid, 1)]>"
-FAR = "#tirx.tile_layout<S[(6, 32, 5) : (2@warpid, 1@laneid, 1)]>"
-HALF = "#tirx.tile_layout<S[(2, 32, 5) : (1@warpid, 1@laneid, 1)] + R[3 : 2@warpid]>"
+_WARPS = "#tirx.tile_layout<S[(4, 32, 2) : (1@warpid, 1@laneid, 1)]>"
+_ROWS = "#tirx.tile_layout<S[(4, 16, 4, 32) : (1@warpid, 4, 1, 1@laneid)]>"
+_ACROSS = "#tirx.tile_layout<S[(8, 4, 32) : (1, 1@warpid, 1@laneid)]>"
+
+
+def _kernel(body: str) -> str:
+    return f'tirx.kernel @k() target("sm_90a") grid(1) threads(128) {{\n{body}\n  tirx.return\n}}\n'
 
 
 @pytest.mark.parametrize(
-    ("ops", "expected"),
+    ("body", "taken", "flags"),
     [
-        ((), 0),
-        # Within threads and warps; without layouts; across warps: the tile, or a part of the result for each warp.
-        ((f"reduce {{}} dim(1) add | 192x5xf32, {WARPS} -> 192x1xf32, {ROWS}",), 0),
-        (("reduce {} dim(1) add | 192x5xf32 -> 192x1xf32",), 0),
-        ((f"reduce {{}} dim(0) add | 192x5xf32 -> 1x5xf32, {ROW}",), 0),
-        ((f"reduce {{}} dim(0) add | 192x5xf32, {WARPS} -> 1x5xf32",), 0),
-        ((f"reduce {{}} dim(0) add | 192x5xf32, {WARPS} -> 1x5xf32, {ROW}",), 6 * 5 * 4),
-        ((f"convert {{}} | 192x5xf32, {WARPS} -> 192x5xf32, {WARPS}",), 0),
-        (("convert {} | 192x5xf32 -> 192x5xf32",), 0),
-        ((f"convert {{}} | 192x5xf32, {WARPS} -> 192x5xf32, {TURNED}",), 192 * 5 * 4),
-        ((f"convert {{}} | 192x5xf16, {WARPS} -> 192x5xf16, {TURNED}",), 192 * 5 * 2),
-        # Layouts that are wrong need nothing: warps that the kernel does not have.
-        (("convert {} | 192x5xf32, FAR -> 192x5xf32, TURNED".replace("FAR", FAR).replace("TURNED", TURNED),), 0),
-        (("reduce {} dim(0) add | 192x5xf32, FAR -> 1x5xf32, ROW".replace("FAR", FAR).replace("ROW", ROW),), 0),
-        # The largest of several.
-        (
-            (
-                f"convert {{}} | 192x5xf16, {WARPS} -> 192x5xf16, {TURNED}",
-                f"reduce {{}} dim(0) add | 192x5xf32, {WARPS} -> 1x5xf32, {ROW}",
-            ),
-            192 * 5 * 2,
-        ),
+        # A sum of all warps: 4 parts of 8 numbers each.
+        (f"""  %x = tirx.zero : !tirx.tile<8x128xf32, register, {_ACROSS}>
+  %y = tirx.reduce %x dim(1) add : !tirx.tile<8x128xf32, register, {_ACROSS}> -> !tirx.tile<8x1xf32, register,
+      #tirx.tile_layout<S[(8, 1) : (1, 1)] + R[(4, 32) : (1@warpid, 1@laneid)]>>""", 4 * 8 * 4, 0),
+        # Within a warp nothing is exchanged through memory.
+        (f"""  %x = tirx.zero : !tirx.tile<64x128xf32, register, {_ROWS}>
+  %y = tirx.reduce %x dim(1) add : !tirx.tile<64x128xf32, register, {_ROWS}> -> !tirx.tile<64x1xf32, register,
+      #tirx.tile_layout<S[(4, 16, 1) : (1@warpid, 1, 1)] + R[32 : 1@laneid]>>""", 0, 0),
+        # Another order of warps and lanes, by way of the whole tile.
+        (f"""  %x = tirx.zero : !tirx.tile<128x2xf32, register, {_WARPS}>
+  %y = tirx.convert %x : !tirx.tile<128x2xf32, register, {_WARPS}> -> !tirx.tile<128x2xf32, register,
+      #tirx.tile_layout<S[(32, 4, 2) : (1@laneid, 1@warpid, 1)]>>""", 128 * 2 * 4, 0),
+        # A sum up to each warp, and room for the flags that a scan by a region has.
+        (f"""  %x = tirx.zero : !tirx.tile<8x128xf32, register, {_ACROSS}>
+  %y, %z = tirx.scan %x dim(1) add : !tirx.tile<8x128xf32, register, {_ACROSS}> ->
+      !tirx.tile<8x128xf32, register, {_ACROSS}>,
+      !tirx.tile<8x1xf32, register, #tirx.tile_layout<S[(8, 1) : (1, 1)] + R[(4, 32) : (1@warpid, 1@laneid)]>>""",
+         4 * 8 * 4, 4 * 8 * 4),
     ],
-)
-def test_bytes(ops: tuple[str, ...], expected: int) -> None:
-    lines: list[str] = []
-    for i, op in enumerate(ops):
-        name, _, types = op.partition(" | ")
-        source, result = (
-            f"!tirx.tile<{dims}, register{comma}{layout}>"
-            for dims, comma, layout in (each.partition(", ") for each in types.split(" -> "))
-        )
-        lines += [f"%s{i} = tirx.zero : {source}", f"%r{i} = tirx.{name.format(f'%s{i}')} : {source} -> {result}"]
-    text = 'tirx.kernel @k() target("sm_90a") threads(192) {\n' + "\n".join(lines) + "\n  tirx.return\n}"
-    module = parsed(text)
-    (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
-    assert exchange_bytes(kernel) == expected
+    ids=["reduce", "within a warp", "convert", "scan"],
+)  # fmt: skip
+def test_bytes(body: str, taken: int, flags: int) -> None:
+    module = embed.parse(_kernel(body), "k.mlir")
+    (kernel,) = kernels(module)
+    found = exchange_bytes(kernel)
+    embed.run(module, [TirxExpandExchangesPass()])
+    tiles = [op.result.type for op in module.walk() if isinstance(op, AllocOp)]
+    assert sum(each.num_bytes for each in tiles if each.memory is MemorySpace.SHARED) == taken
+    assert found == taken + flags
