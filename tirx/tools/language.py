@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from inspect import cleandoc
+from math import prod
 
 from xdsl.irdl import IRDLOperation, OptPropertyDef
 from xdsl.utils.exceptions import DiagnosticException
 
 from tirx.diagnostics import Diagnostic, Facts, LocatedError, diagnostic_handler
 from tirx.dialects import get_all_dialects
-from tirx.layout import ComposeLayout, LayoutError, TileLayout, parse_layout
+from tirx.layout import ComposeLayout, LayoutError, TileLayout, element_type, known_axes, parse_layout
 from tirx.passes import lower_to_ptx_passes
 from tirx.text.collector import paused_collector
 from tirx.text.parsing import parse_located
@@ -20,22 +20,22 @@ from tirx.text.source import Source, file_location
 from tirx.text.verification import InvalidPassOutputError, run_passes
 from tirx.tools.changes import closing_bracket
 from tirx.tools.decisions import Decision, DecisionRecorder, KernelDecisions
+from tirx.tools.names import WORD, Place, Text
 from tirx.universe import new_context
 from tirx.values import dataclass, field
 
-_WORD = re.compile(r"[%@!#^]?[\w$.-]*\w|[%@!#^]")
 _SHOWN = 8
 """Rows and columns of the table of a layout."""
 
 _BULLET = re.compile(r"^- `(\w+)|, `(\w+)`?(?=[^`]*`?:)", re.MULTILINE)
+_WRONG = re.compile(r"(?:unknown \w+|operation|found|attribute|type|pass|dialect) '([^']+)'")
 _LAYOUT = re.compile(r"#tirx\.(?:tile|compose)_layout<")
 
 
 @dataclass
-class Analysis:
+class Analysis(Text):
     """A text with what the compiler says about it. Lines and columns count from 0, as in editors."""
 
-    source: Source
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     kernels: list[KernelDecisions] = field(default_factory=list[KernelDecisions])
 
@@ -68,45 +68,6 @@ class Analysis:
                 self.diagnostics.append(Diagnostic("error", str(error), start, Facts.of(error)))
         self.kernels += recorder.kernels()
 
-    # Words
-
-    def word(self, line: int, column: int) -> tuple[str, int] | None:
-        """The word at a place, with the column where it starts."""
-        lines = self.source.lines
-        if not 0 <= line < len(lines):
-            return None
-        return next(
-            ((m[0], m.start()) for m in _WORD.finditer(lines[line]) if m.start() <= column <= m.end() and m[0]), None
-        )
-
-    def definition(self, line: int, column: int) -> tuple[int, int] | None:
-        """The line and column where the value, kernel, alias or block at a place is defined; None if nowhere."""
-        word = self.word(line, column)
-        if word is None or word[0][0] not in "%@!#^":
-            return None
-        name = word[0].partition("#")[0] if word[0].startswith("%") else word[0]
-        places = list(self._definitions(name))
-        before = [place for place in places if place <= (line, word[1])]
-        if name[0] == "%":
-            return before[-1] if before else None
-        return places[0] if places else None
-
-    def _definitions(self, name: str) -> Iterator[tuple[int, int]]:
-        quoted = re.escape(name)
-        end = r"(?![\w$.-])"
-        patterns = {
-            # Results, `%a, %b = ...`, and arguments, `%a: type`.
-            "%": rf"{quoted}{end}(?=(?::\d+)?(?:\s*,\s*%[\w$.-]+)*\s*=[^=])|{quoted}{end}(?=:\s)",
-            "@": rf"(?:tirx\.kernel|ptx\.entry|func\.func|tirx\.for|tirx\.role|tirx\.tiles)\s+(?P<at>{quoted}{end})",
-            "!": rf"^\s*(?P<at>{quoted}{end})\s*=",
-            "#": rf"^\s*(?P<at>{quoted}{end})\s*=",
-            "^": rf"^\s*(?P<at>{quoted}{end})\s*[:(]",
-        }
-        pattern = re.compile(patterns[name[0]])
-        for number, line in enumerate(self.source.lines):
-            for found in pattern.finditer(line.partition("//")[0]):
-                yield number, found.start("at") if "at" in pattern.groupindex else found.start()
-
     # Hover
 
     def hover(self, line: int, column: int) -> str | None:
@@ -116,13 +77,17 @@ class Analysis:
             return None
         name = word[0]
         parts: list[str] = []
-        if name[0] in "!#" and (place := self.definition(line, column)) is not None:
+        if name == "!tirx.tile":
+            parts += _tile_parts(self.source.lines[line][word[1] :])
+        elif name[0] in "!#" and (place := self.definition(line, column)) is not None:
             text = self.source.lines[place[0]].strip()
             parts += [f"```mlir\n{text}\n```", *_layout_parts(text)]
         elif name[0] == "%":
             parts += self._tile(name, line, column)
         elif (op := operations().get(name)) is not None:
             parts += [_decision_text(each) for each in self._decisions(line)]
+            if name in ("scf.for", "tirx.for"):
+                parts += self._rings(line)
             parts.append(cleandoc(op.__doc__ or name))
         elif name[0] == "@":
             parts += [
@@ -143,6 +108,17 @@ class Analysis:
             if each.line == line + 1
         ]
 
+    def _rings(self, line: int) -> list[str]:
+        """The rings whose tiles are copied or multiplied inside of the loop of a line."""
+        last = self._ends().get(line, line)
+        inside = " ".join("\n".join(self.source.lines[line : last + 1]).split())
+        found: list[str] = []
+        for each in (each for kernel in self.kernels for each in kernel.schedule if each.what.startswith("ring ")):
+            tiles = each.what.removeprefix("ring ").partition(":")[0]
+            if any(f"%{tile}" in WORD.findall(inside) for tile in tiles.split("_")) or f"%{tiles}" in inside:
+                found.append(_decision_text(each))
+        return found
+
     def _tile(self, name: str, line: int, column: int) -> list[str]:
         place = self.definition(line, column)
         if place is None:
@@ -157,6 +133,39 @@ class Analysis:
                     parts += _layout_parts(layout, shape)
         return parts
 
+    # Hints and fixes
+
+    def hints(self) -> list[tuple[int, str]]:
+        """(line, what was decided about it) for layouts that are not written, engines and plans."""
+        found: list[tuple[int, str]] = []
+        for kernel in self.kernels:
+            for name, decisions in (("layout", kernel.tiles), ("engine", kernel.copies), ("plan", kernel.products)):
+                for each in decisions:
+                    text = dict(each.facts).get(name)
+                    if each.line is None or text is None:
+                        continue
+                    row = self.source.lines[each.line - 1]
+                    if f"{name}(" not in row and not (name == "layout" and _LAYOUT.search(row)):
+                        found.append((each.line - 1, _short(name, text)))
+        return sorted(dict.fromkeys(found))
+
+    def fixes(self, diagnostic: Diagnostic) -> list[tuple[str, Place, str]]:
+        """(title, place, text to write there) for each word that a diagnostic proposes."""
+        if diagnostic.position is None:
+            return []
+        line, column = diagnostic.position[1] - 1, diagnostic.position[2] - 1
+        found: list[tuple[str, Place, str]] = []
+        for better in re.findall(r"did you mean '([^']+)'", diagnostic.message):
+            wrong = _WRONG.search(diagnostic.message)
+            row = self.source.lines[line] if 0 <= line < len(self.source.lines) else ""
+            words = [word for word in WORD.finditer(row) if word.start() <= column <= word.end()]
+            at = row.find(wrong[1], max(column - len(wrong[1]), 0)) if wrong is not None else -1
+            if wrong is not None and at >= 0:
+                found.append((f"write '{better}'", Place(line, at, len(wrong[1])), better))
+            elif words:
+                found.append((f"write '{better}'", Place(line, words[0].start(), len(words[0][0])), better))
+        return found
+
     # Completion
 
     def completions(self, line: int, column: int) -> list[tuple[str, str]]:
@@ -164,8 +173,15 @@ class Analysis:
         the line."""
         lines = self.source.lines
         before = lines[line][:column] if 0 <= line < len(lines) else ""
+        if (sigil := re.search(r"(\d\s*)?([%@!#^])[\w$.-]*$", before)) is not None:
+            if sigil[1] is not None and sigil[2] == "@":
+                return [(axis.name, axis.meaning) for axis in known_axes()]
+            kinds = {"%": "value", "@": "symbol", "!": "alias of a type", "#": "alias of an attribute", "^": "block"}
+            names = self.visible(line, sigil.start(2), sigil[2])
+            types = [("!tirx.tile", "type of a tile")] if sigil[2] == "!" else []
+            return [*((name, kinds[sigil[2]]) for name in names), *types]
         typed: str = re.findall(r"[\w.]*$", before)[0]
-        op = next((op for word in reversed(_WORD.findall(before)) if (op := operations().get(word)) is not None), None)
+        op = next((op for word in reversed(WORD.findall(before)) if (op := operations().get(word)) is not None), None)
         if op is not None and typed != op.name and "." not in typed:
             return [(each, f"clause of {op.name}") for each in clauses(op) if each.startswith(typed)]
         return [(name, _summary(op)) for name, op in operations().items() if name.startswith(typed)]
@@ -204,6 +220,41 @@ def _summary(op: type[IRDLOperation]) -> str:
 def _decision_text(decision: Decision) -> str:
     lines = [f"**{decision.what}**", *(f"- {name}: {text}" for name, text in decision.facts)]
     return "\n".join([*lines, *(f"- why: {each}" for each in decision.why)])
+
+
+def _short(name: str, text: str) -> str:
+    """What was decided, in a few words."""
+    if name == "layout":
+        return f"layout: {parse_layout(text)}"
+    if name == "plan":
+        family, m, n, k = text.partition(",")[0], *(re.search(rf"\b{key} = (\d+)", text) for key in "mnk")
+        return f"plan: {family}" + (f" m{m[1]}n{n[1]}k{k[1]}" if m and n and k else "")
+    return f"{name}: {text.partition(' ')[0]}"
+
+
+def _tile_parts(text: str) -> list[str]:
+    """The size of the tile whose type a text begins with, and how many places of each axis have a part of it."""
+    found = re.match(r"!tirx\.tile<((?:\d+x)+)(\w+), (\w+)", text)
+    if found is None:
+        return []
+    extents = [int(n) for n in found[1].split("x")[:-1]]
+    try:
+        dtype = element_type(found[2])
+    except LayoutError:  # of a type that is still being written
+        return []
+    elements = prod(extents)
+    size = elements * dtype.storage_bits // 8
+    lines = [f"{elements:,} elements of {dtype.name} in {found[3]} memory, {size:,} bytes"]
+    layout = _LAYOUT.search(text)
+    if layout is not None:
+        try:
+            parsed = parse_layout(text[layout.start() : closing_bracket(text, layout.end())])
+        except (LayoutError, IndexError):
+            return lines
+        tile = parsed.tile if isinstance(parsed, ComposeLayout) else parsed
+        if isinstance(tile, TileLayout):
+            lines.append("owners: " + ", ".join(f"{tile.size(axis)} on {axis}" for axis in tile.axes))
+    return ["\n\n".join(lines), *_layout_parts(text, tuple(extents))]
 
 
 def _layout_parts(text: str, shape: tuple[int, ...] | None = None) -> list[str]:

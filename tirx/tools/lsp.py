@@ -1,6 +1,7 @@
 """`tirx-lsp`: a language server for `.mlir` files with tirx, over standard input and output.
 
-Errors and warnings while one types, what passes decided under the pointer, definitions, completion. Needs the extra
+Errors and warnings while one types, with fixes; what passes decided, under the pointer and as hints; definitions,
+references, renaming, symbols, colours by meaning, completion, indentation. Needs the extra
 `lsp` (`pip install 'tirx-compiler[lsp]'`).
 """
 
@@ -14,12 +15,14 @@ from collections.abc import Sequence
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from tirx.diagnostics import Diagnostic
 from tirx.text.source import Source
 from tirx.tools import commands
 from tirx.tools.language import Analysis
+from tirx.tools.names import TOKEN_KINDS, Place, Symbol
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.version import installed_version
 
@@ -98,6 +101,119 @@ def _sent(diagnostic: Diagnostic, analysis: Analysis) -> lsp.Diagnostic:
     )
 
 
+_SYMBOLS = {
+    **dict.fromkeys(("tirx.kernel", "ptx.entry", "func.func"), lsp.SymbolKind.Function),
+    **dict.fromkeys(("scf.for", "tirx.for", "tirx.tiles"), lsp.SymbolKind.Array),
+    "tirx.role": lsp.SymbolKind.Namespace,
+    "alias": lsp.SymbolKind.Class,
+    "value": lsp.SymbolKind.Variable,
+}
+_LEGEND = lsp.SemanticTokensLegend(list(TOKEN_KINDS), [])
+
+
+def _item_kind(name: str) -> lsp.CompletionItemKind:
+    if name[0] in "%@!#^":
+        return lsp.CompletionItemKind.Variable
+    return lsp.CompletionItemKind.Function if "." in name else lsp.CompletionItemKind.Keyword
+
+
+def _range(place: Place) -> lsp.Range:
+    start = lsp.Position(place.line, place.column)
+    return lsp.Range(start, lsp.Position(place.line, place.column + place.length))
+
+
+def _symbol(found: Symbol, analysis: Analysis) -> lsp.DocumentSymbol:
+    end = lsp.Position(found.last_line, len(analysis.source.lines[found.last_line]))
+    inside = [_symbol(each, analysis) for each in found.inside]
+    range_ = lsp.Range(lsp.Position(found.place.line, 0), end)
+    return lsp.DocumentSymbol(
+        found.name, _SYMBOLS[found.kind], range_, _range(found.place), found.kind, children=inside
+    )
+
+
+def _add_names(server: _Server) -> None:
+    """What follows from the text alone."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    def references(params: lsp.ReferenceParams) -> list[lsp.Location]:  # pyright: ignore[reportUnusedFunction]
+        uri = params.text_document.uri
+        analysis, line, column = server.place(uri, params.position)
+        home = None if params.context.include_declaration else analysis.definition(line, column)
+        return [lsp.Location(uri, _range(at)) for at in analysis.references(line, column) if at[:2] != home]
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    def may_rename(params: lsp.PrepareRenameParams) -> lsp.Range | None:  # pyright: ignore[reportUnusedFunction]
+        analysis, line, column = server.place(params.text_document.uri, params.position)
+        found = analysis.name(line, column)
+        return _range(found[1]) if found is not None and analysis.references(line, column) else None
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME)
+    def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:  # pyright: ignore[reportUnusedFunction]
+        uri = params.text_document.uri
+        analysis, line, column = server.place(uri, params.position)
+        found = analysis.name(line, column)
+        try:
+            places = analysis.renamed(line, column, params.new_name)
+        except ValueError as error:
+            raise JsonRpcInvalidParams(str(error)) from error
+        name = params.new_name if found is None else params.new_name.removeprefix(found[0][0])
+        return lsp.WorkspaceEdit({uri: [lsp.TextEdit(_range(at), name) for at in places]})
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:  # pyright: ignore[reportUnusedFunction]
+        analysis, _, _ = server.place(params.text_document.uri, lsp.Position(0, 0))
+        return [_symbol(each, analysis) for each in analysis.symbols()]
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _LEGEND)
+    def tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:  # pyright: ignore[reportUnusedFunction]
+        analysis, _, _ = server.place(params.text_document.uri, lsp.Position(0, 0))
+        data: list[int] = []
+        line = column = 0
+        for at, kind in analysis.tokens():
+            start = at.column if at.line != line else at.column - column
+            data += [at.line - line, start, at.length, TOKEN_KINDS.index(kind), 0]
+            line, column = at.line, at.column
+        return lsp.SemanticTokens(data)
+
+    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
+    def indent(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:  # pyright: ignore[reportUnusedFunction]
+        analysis, _, _ = server.place(params.text_document.uri, lsp.Position(0, 0))
+        before, after = analysis.source.lines, analysis.formatted().split("\n")
+        return [
+            lsp.TextEdit(_range(Place(number, 0, len(old))), new)
+            for number, (old, new) in enumerate(zip(before, after, strict=True))
+            if old != new
+        ]
+
+
+def _add_decisions(server: _Server) -> None:
+    """What the compiler says about the text."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:  # pyright: ignore[reportUnusedFunction]
+        analysis = server.analysis(params.text_document.uri)
+        lines = analysis.source.lines
+        return [
+            lsp.InlayHint(lsp.Position(line, len(lines[line])), text, padding_left=True)
+            for line, text in analysis.hints()
+            if params.range.start.line <= line <= params.range.end.line
+        ]
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
+    def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:  # pyright: ignore[reportUnusedFunction]
+        uri = params.text_document.uri
+        analysis = server.analysis(uri)
+        found: list[lsp.CodeAction] = []
+        for each in analysis.diagnostics:
+            shown = _sent(each, analysis)
+            if not params.range.start.line <= shown.range.start.line <= params.range.end.line:
+                continue
+            for title, at, text in analysis.fixes(each):
+                edit = lsp.WorkspaceEdit({uri: [lsp.TextEdit(_range(at), text)]})
+                found.append(lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, [shown], edit=edit, is_preferred=True))
+        return found
+
+
 def make_server() -> LanguageServer:
     """The server, not started."""
     server = _Server()
@@ -125,17 +241,24 @@ def make_server() -> LanguageServer:
             return None
         return lsp.Location(uri, lsp.Range(start := lsp.Position(*found), start))
 
-    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[".", "%", "@", "!", "#"]))
     def complete(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:  # pyright: ignore[reportUnusedFunction]
         analysis, line, column = server.place(params.text_document.uri, params.position)
+        word = analysis.word(line, column)
+        sigil = word is not None and word[0][0] in "%@!#^" and word[1] < column
+        range_ = lsp.Range(lsp.Position(line, word[1] if sigil and word else column), lsp.Position(line, column))
         return [
             lsp.CompletionItem(
                 name,
-                kind=lsp.CompletionItemKind.Function if "." in name else lsp.CompletionItemKind.Keyword,
+                kind=_item_kind(name),
                 detail=detail,
+                text_edit=lsp.TextEdit(range_, name) if sigil and name[0] in "%@!#^" else None,
             )
             for name, detail in analysis.completions(line, column)
         ]
+
+    _add_names(server)
+    _add_decisions(server)
 
     return server
 
