@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextvars import ContextVar
+from functools import cache
+from importlib.resources import files
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from xdsl.dialects.builtin import (
@@ -26,6 +29,13 @@ from tirx.values import dataclass, fields, replace
 Severity = Literal["error", "warning", "remark"]
 
 _T = TypeVar("_T")
+
+_WORDS = re.compile(r"expected (.+?), found (.+?)(?:; (.+?))?(?: \[[\w-]+\])?$", re.DOTALL)
+"""The form of messages: what was expected and found, and what to do or the nearest legal choice."""
+
+_NEAREST = re.compile(r"; nearest is (.+?)(?= \[[\w-]+\]$|;|$)|; did you mean '(.+?)'", re.DOTALL)
+
+_FIX = re.compile(r"^## (\S+)\n(?:(?!^## ).)*?^Fix: (.*?)$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,12 @@ def _place(location: LocationAttr) -> dict[str, object]:
     return {"file": file, "line": line, "column": column}
 
 
+@cache
+def _fixes() -> dict[str, str]:
+    """How to mend what breaks each rule, as `tirx/text/rules.md` says."""
+    return dict(_FIX.findall(files("tirx.text").joinpath("rules.md").read_text(encoding="utf-8")))
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """One message about one place of the input. `location` is `UNKNOWN_LOC` for IR that was built, not parsed.
@@ -134,9 +150,17 @@ class Diagnostic:
         return self.facts.rule or self.stage or "tirx"
 
     @property
+    def _words(self) -> tuple[str | None, ...]:
+        """What the message says was expected and found, the nearest choice, and what to do; None where it does not."""
+        near, found = _NEAREST.search(self.message), _WORDS.search(self.message)
+        expected, got, hint = (None, None, None) if found is None else found.groups()
+        return expected, got, near and (near[1] or near[2]), None if near else hint
+
+    @property
     def fix(self) -> str | None:
-        """The way to mend it, where a rule says so."""
-        return self.facts.fix
+        """The way to mend it: what the check or the message says, or else the rule."""
+        _, _, nearest, hint = self._words
+        return self.facts.fix or hint or (f"Take {nearest}." if nearest else _fixes().get(self.rule))
 
     @property
     def position(self) -> tuple[str, int, int] | None:
@@ -151,15 +175,28 @@ class Diagnostic:
     def to_json(self) -> dict[str, object]:
         """The diagnostic as values of JSON: `severity`, `rule`, `message`, `file`, `line`, `column`, `fix`, `stage` and
         `notes`, each with a message and a place; None where nothing is known.
+
+        Errors and warnings have `element`, `expected`, `found`, `nearest` and `suggestion`, too: the facts of the
+        check (`tirx.hw.errors.LegalityError`), or the words of the message.
         """
+        expected, got, nearest, _ = self._words
+        facts = self.facts
+        data: dict[str, object] = {
+            "element": facts.element and list(facts.element),
+            "expected": expected if facts.expected is None else facts.expected,
+            "found": got if facts.found is None else facts.found,
+            "nearest": nearest if facts.nearest is None else str(facts.nearest),
+            "suggestion": None if facts.suggestion is None else str(facts.suggestion),
+        }
         return {
             "severity": self.severity,
             "rule": None if self.severity == "remark" else self.rule,
             "message": self.message,
             **_place(self.location),
-            "fix": self.fix,
+            "fix": None if self.severity == "remark" else self.fix,
             "stage": self.stage,
             "notes": [{"message": note.message, **_place(note.location)} for note in self.notes],
+            **({} if self.severity == "remark" else data),
         }
 
     def __str__(self) -> str:
@@ -359,6 +396,7 @@ WARNINGS = (
     "never-runs",
     "operand-pattern",
     "overlapping-views",
+    "register-spills",
     "slower-product",
 )
 """The names of warnings, as `-Wno-NAME` takes them; `tirx/text/rules.md` says what each is about."""

@@ -38,7 +38,7 @@ from tirx.diagnostics import (
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout
 from tirx.text.parsing import parse_located
-from tirx.text.rules import explain, rule_names
+from tirx.text.rules import explain, explained_rules, rule_names
 from tirx.text.source import Source
 from tirx.text.verification import verify_located
 from tirx.universe import _show_located_errors, new_context  # pyright: ignore[reportPrivateUsage]
@@ -246,6 +246,33 @@ def test_json() -> None:
     assert (told["severity"], told["rule"], told["line"], told["column"]) == ("error", "value-not-defined", 2, 3)
     assert told["notes"] == [{"message": "defined here", "file": told["file"], "line": 3, "column": 8}]
     assert json.loads(json.dumps(told)) == told
+
+
+@pytest.mark.parametrize(
+    ("message", "facts", "told"),
+    [
+        ("expected M in {64, 128}, found 32; nearest is 64 [tcgen05-product]", Facts(rule="tcgen05-product"),
+         {"expected": "M in {64, 128}", "found": "32", "nearest": "64", "fix": "Take 64."}),
+        ("operation 'tirx.lod' is not registered; did you mean 'tirx.load'?", Facts(rule="syntax"),
+         {"expected": None, "found": None, "nearest": "tirx.load", "fix": "Take tirx.load."}),
+        ("%sa: expected a layout, found none; run tirx-pick-layouts first", Facts(),
+         {"expected": "a layout", "found": "none", "nearest": None, "fix": "run tirx-pick-layouts first"}),
+        ("not canonical", Facts(rule="operand-not-canonical", element=(1, 0), expected=144, found=132, nearest="K"),
+         {"element": [1, 0], "expected": 144, "found": 132, "nearest": "K",
+          "fix": "Write the layout that the message suggests, or none: tirx-pick-layouts chooses one."}),
+        ("odd", Facts(), {"element": None, "expected": None, "suggestion": None, "fix": None}),
+    ],
+)  # fmt: skip
+def test_facts_and_fixes_as_data(message: str, facts: Facts, told: dict[str, object]) -> None:
+    found = Diagnostic("error", message, WHERE, facts).to_json()
+    assert {name: found[name] for name in told} == told
+    assert json.loads(json.dumps(found)) == found
+    remark = Diagnostic("remark", message, WHERE, facts).to_json()
+    assert remark["fix"] is None and "expected" not in remark
+
+
+def test_every_rule_says_what_mends_it() -> None:
+    assert all(Diagnostic("error", "odd", WHERE, Facts(rule=name)).fix for name in explained_rules())
 
 
 def test_warnings_have_a_rule() -> None:

@@ -98,6 +98,7 @@ def _sent(diagnostic: Diagnostic, analysis: Analysis) -> lsp.Diagnostic:
         diagnostic.rule,
         source="tirx",
         related_information=related,
+        data=diagnostic.to_json(),
     )
 
 
