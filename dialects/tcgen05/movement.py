@@ -290,6 +290,68 @@ class LdRedOp(_AccessOp):
 
 
 @irdl_op_definition
+class LdSpcompressOp(_AccessOp):
+    """`%m, %0, %1 = tcgen05.ld.spcompress max "32x32b" num 4 %t : i32 -> i32, f32, f32`
+
+    `tcgen05.ld` that keeps two of every four f32 of a thread, the least or greatest: words of metadata (2-bit indices,
+    16 in a word) and what is kept, in order. `abs` compares magnitudes. `red`: behind them, the least or greatest of
+    all, which with `nan` is a NaN where one of them is.
+
+    PTX ISA, "tcgen05.ld": `.spcompress`.
+    """
+
+    name = "tcgen05.ld.spcompress"
+    NEEDS: ClassVar = ("tcgen05", "tcgen05.ld.spcompress")
+
+    reduction = prop_def(ReductionAttr)
+    abs = opt_prop_def(UnitAttr)
+    red = opt_prop_def(UnitAttr)
+    nan = opt_prop_def(UnitAttr)
+    res = var_result_def()
+
+    assembly_format = """
+    $reduction $shape (`num` $num^)? $taddr (`offset` $offset^)? (`abs` $abs^)? (`red` $red^)? (`nan` $nan^)?
+    (`half_split_offset` $half_split_offset^)? attr-dict `:` type($taddr) `->` type($res)
+    """
+
+    @property
+    def moved(self) -> Sequence[SSAValue]:
+        return self.res
+
+    @property
+    def _words(self) -> int:
+        """Registers of metadata."""
+        return -(-self._repeats // 32)
+
+    def describe(self, depth: int) -> LdSt | None:
+        access = super().describe(depth)
+        return None if access is None else replace(access, registers=self._repeats)
+
+    def verify_(self) -> None:
+        if is_tile(self.taddr):
+            raise InstructionFormError(f"{self.name}: expected an address, found a tile")
+        super().verify_()
+        if self.shape.data != "32x32b" or self._repeats < 4:
+            raise InstructionFormError(
+                f"{self.name}: expected shape 32x32b and num of 4 or more, found {self.shape.data} and {self._repeats}"
+            )
+        if self.nan is not None and self.red is None:
+            raise InstructionFormError(f"{self.name}: expected nan with red, found it without")
+        types = [i32] * self._words + [f32] * (self._repeats // 2 + (self.red is not None))
+        if list(self.res.types) != types:
+            expected, found = (", ".join(map(str, each)) for each in (types, self.res.types))
+            raise InstructionFormError(f"{self.name}: expected registers {expected}, found {found}")
+
+    def emit(self, reg: Names) -> str:
+        kept = self._words + self._repeats // 2
+        flags = ("" if self.abs is None else ".abs") + ("" if self.nan is None else ".NaN")
+        form = self.form(f".{self.reduction.data.value}.sp::2:4{flags}", "f32.b2")
+        vectors = (vector(reg, self.res[: self._words]), vector(reg, self.res[self._words : kept]))
+        operands = (*vectors, *map(reg, self.res[kept:]), self.where(reg))
+        return f"tcgen05.ld{'' if self.red is None else '.red'}.spcompress.{form} {', '.join(operands)}"
+
+
+@irdl_op_definition
 class StOp(_AccessOp):
     """`tcgen05.st "32x32b" %t, %v : !tirx.tile<128x32xf32, tensor, L>, !tirx.tile<128x32xf32, register, L2>`
 

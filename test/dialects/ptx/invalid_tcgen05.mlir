@@ -70,3 +70,19 @@ func.func @f(%t: i32) {
   %m, %1, %2 = tcgen05.ld.red max "32x32b" num 2 %t : i32 -> i32, i32, i32
   func.return
 }
+
+// -----
+
+ptx.entry @compressed(t : u32) target("sm_107a") {
+  %t = ptx.ld.param @t : i32
+  // expected-error@+1 {{expected shape 32x32b and num of 4 or more, found 32x32b and 2}}
+  %0:2 = tcgen05.ld.spcompress max "32x32b" num 2 %t : i32 -> i32, f32
+  // expected-error@+1 {{expected nan with red, found it without}}
+  %1:3 = tcgen05.ld.spcompress max "32x32b" num 4 %t nan : i32 -> i32, f32, f32
+  // expected-error@+1 {{expected registers i32, f32, f32, f32, found i32, f32, f32}}
+  %2:3 = tcgen05.ld.spcompress max "32x32b" num 4 %t red : i32 -> i32, f32, f32
+  %tile = "test.op"() : () -> !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>>
+  // expected-error@+1 {{expected an address, found a tile}}
+  %3:3 = tcgen05.ld.spcompress max "32x32b" %tile : !tirx.tile<128x4xf32, tensor, #tirx.tile_layout<S[(128, 4) : (1@TLane, 1@TCol)]>> -> i32, f32, f32
+  ptx.ret
+}

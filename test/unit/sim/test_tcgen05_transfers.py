@@ -206,6 +206,60 @@ def test_faults_of_loads_that_reduce(load: str, target: str, message: str):
         run_tensor_kernel(text, np.zeros((1, 16), np.uint8), _random_words(), 5)
 
 
+def _compressed(row: Words, operation: str, absolute: bool) -> list[int]:
+    """Indices and words of the two of every four that are kept, one thread's."""
+    meta, kept = 0, list[int]()
+    for group in range(len(row) // 4):
+        own = row[4 * group : 4 * group + 4]
+        numbers = [abs(each) if absolute else each for each in own.view(np.float32).tolist()]
+        sign = 1 if operation == "min" else -1
+        keys = [
+            (0, 0.0, 0, at) if each != each else (1, sign * each, sign * -int(np.signbit(each)), at)
+            for at, each in enumerate(numbers)
+        ]
+        chosen = sorted(key[-1] for key in sorted(keys)[:2])
+        meta |= (chosen[0] | chosen[1] << 2) << 4 * group
+        kept += [int(own[at]) for at in chosen]
+    return [meta, *kept]
+
+
+def _compressing(modifiers: str, operands: str, count: int = 16) -> str:
+    load = f"tcgen05.ld.{'red.' * ('%v9' in operands)}spcompress.sync.aligned.32x32b.x{count}.{modifiers}"
+    return f"{load} {operands}, [%r19];\ntcgen05.wait::ld.sync.aligned;"
+
+
+@pytest.mark.parametrize("operation", ["min", "max"])
+@pytest.mark.parametrize("absolute", [False, True])
+def test_loads_that_keep_two_of_four(operation: str, absolute: bool):
+    """Words of indices, what is kept in its order, and the reduction of all."""
+    words = _floats()
+    form = f"{operation}.sp::2:4{'.abs' * absolute}{'.NaN' * (not absolute)}.f32.b2"
+    operands = f"{{%v0}}, {vector(8, 1)}" + ", %v9" * (not absolute)
+    epilogue = _compressing(form, operands)
+    text = tensor_kernel(16, _COLUMNS, [], (0, 10 - absolute), target="sm_107a", version="9.4", epilogue=epilogue)
+    assert assemble(text, "sm_107a").ok
+    found = run_tensor_kernel(text, np.zeros((1, 16), np.uint8), words, 10 - absolute)[0]
+    expected = np.array([_compressed(row, operation, absolute) for row in words[0]], np.uint64)
+    assert np.array_equal(found[:, :9], expected)
+    if not absolute:
+        assert np.array_equal(found[:, 9], _reduced(words[0], operation, "NaN", "f32"))
+
+
+@pytest.mark.parametrize(
+    ("load", "target", "message"),
+    [
+        (_compressing("min.sp::2:4.f32.b2", f"{{%v0}}, {vector(8, 1)}"), "sm_103a", "does not exist on sm_103a"),
+        (_compressing("min.sp::2:4.f32.b2", "{%v0}, {%v1}", 2), "sm_107a", "expected at least .x4 with .spcompress"),
+        (_compressing("min.sp::2:4.NaN.f32.b2", f"{{%v0}}, {vector(8, 1)}"), "sm_107a", "expected .NaN with .red only"),
+        (_compressing("min.sp::2:4.abs.f32.b2", f"{{%v0}}, {vector(8, 1)}, %v9"), "sm_107a", "not simulated"),
+    ],
+)
+def test_faults_of_loads_that_keep_two_of_four(load: str, target: str, message: str):
+    text = tensor_kernel(16, _COLUMNS, [], (0, 5), target=target, version="9.4", epilogue=load)
+    with pytest.raises(SimError, match=message):
+        run_tensor_kernel(text, np.zeros((1, 16), np.uint8), _random_words(), 5)
+
+
 @pytest.mark.parametrize("shape", ["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"])
 def test_packed_halves(shape: str):
     """What .unpack::16b stores to two columns each, .pack::16b loads; the halves above are zero."""

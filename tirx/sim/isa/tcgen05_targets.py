@@ -26,6 +26,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "tcgen05.block16": _ALL,
     "tcgen05.block32": _ALL,
     "tcgen05.ld.red": _ALL[2:],
+    "tcgen05.ld.spcompress": ("sm_107a",),
     "tcgen05.shift": _ARCHITECTURES,
     "tcgen05.sparse_mxf4": _ARCHITECTURES,
 }

@@ -14,7 +14,7 @@ from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.tcgen05_common import cta_group, value_of, warp_wide
 from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.isa.words import word_destinations, word_sources
-from tirx.sim.numerics.rounding import extremum_of
+from tirx.sim.numerics.rounding import extremum_of, ordered
 from tirx.sim.program.code import Step
 from tirx.sim.reader.syntax import Name, Operand
 from tirx.sim.tensor.copies import COPY_FORMATS, COPY_MULTICASTS, COPY_SHAPES, is_copy, tensor_copy, tensor_shift
@@ -24,6 +24,8 @@ _QUARTERS = 4  # of tensor memory, each of which one of four warps may access
 _WITH_SPLIT = "16x32bx2"
 _REDUCED_SHAPES = ("32x32b", _WITH_SPLIT)
 _REDUCED_TYPES = ("f32", "u32", "s32")
+_OF = 4  # elements of a group, of which .sp::2:4 keeps two
+_INDICES_OF_A_WORD = 16
 
 
 def _shape(decoder: Decoder, shapes: tuple[str, ...]) -> tuple[str, int]:
@@ -74,20 +76,31 @@ def _cells(
 
 def decode_load(decoder: Decoder, operation: str) -> Step:
     reduced = decoder.modifiers[:1] == ["red"] and decoder.flag("red")
-    what = "tcgen05.ld.red" if reduced else "tcgen05.ld"
+    compressed = decoder.modifiers[:1] == ["spcompress"] and decoder.flag("spcompress")
+    what = f"tcgen05.ld{'.red' * reduced}{'.spcompress' * compressed}"
     warp_wide(decoder)
-    shape, repetitions = _shape(decoder, _REDUCED_SHAPES if reduced else tuple(REGISTERS))
-    reduce = _reduction(decoder, repetitions) if reduced else None
+    shapes = (_REDUCED_SHAPES[: 1 + (not compressed)]) if reduced or compressed else tuple(REGISTERS)
+    shape, repetitions = _shape(decoder, shapes)
+    transform: Callable[[Array], Array] | None = None
     packed = False
-    if not reduced:
+    if compressed:
+        transform = _compression(decoder, repetitions, reduced)
+    elif reduced:
+        need_feature(decoder, "tcgen05.ld.red")
+        transform = _with_reduction(_reduction(decoder, repetitions))
+    else:
         packed = decoder.flag("pack::16b")
         decoder.type(B32)
     has_split = shape == _WITH_SPLIT
-    first = 1 + reduced
+    first = 1 + reduced + compressed
     decoder.finish(first + 1 + has_split)
     split = decoder.constant(first + 1) if has_split else 0
-    items = decoder.vector(0, repetitions * REGISTERS[shape])
-    written = [*items, decoder.operand(1)] if reduced else items
+    if compressed:
+        words = -(-repetitions // (2 * _INDICES_OF_A_WORD))
+        items = (*decoder.vector(0, words), *decoder.vector(1, repetitions // 2))
+    else:
+        items = decoder.vector(0, repetitions * REGISTERS[shape])
+    written = [*items, decoder.operand(first - 1)] if reduced else items
     if len({item.name for item in written if isinstance(item, Name)}) != len(written):
         raise decoder.error("expected every destination register once")
     write = word_destinations(decoder, written, pending=True)
@@ -113,10 +126,11 @@ def decode_load(decoder: Decoder, operation: str) -> Step:
         loaded = values[0]
         if packed:
             loaded = (loaded & np.uint32(0xFFFF)) | values[1] << np.uint32(16)
-        write(group, mask, loaded if reduce is None else np.concatenate((loaded, reduce(loaded)[None])))
+        write(group, mask, loaded if transform is None else transform(loaded))
         if carries:
             unwritten = [cta.monitor.tensor_undefined(cta.rank, lanes, columns) for lanes, columns in found]
-            mark(group, mask, np.any(unwritten, axis=0))
+            undefined = np.any(unwritten, axis=0)
+            mark(group, mask, undefined.any(axis=0, keepdims=True).repeat(len(written), 0) if compressed else undefined)
         return None
 
     return step
@@ -147,7 +161,6 @@ def _undefined_marker(
 
 def _reduction(decoder: Decoder, repetitions: int) -> Callable[[Array], Array]:
     """The smallest or largest of the registers (registers, 32) of each thread, all as uint32."""
-    need_feature(decoder, "tcgen05.ld.red")
     if repetitions < 2:
         raise decoder.error("expected at least .x2 with .red, found .x1")
     smaller = decoder.need("min", "max") == "min"
@@ -170,6 +183,46 @@ def _reduction(decoder: Decoder, repetitions: int) -> Callable[[Array], Array]:
         return canonical.astype(np.uint32)
 
     return reduce
+
+
+def _with_reduction(reduce: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Returns a function that puts the reduction behind the registers."""
+    return lambda loaded: np.concatenate((loaded, reduce(loaded)[None]))
+
+
+def _compression(decoder: Decoder, repetitions: int, reduced: bool) -> Callable[[Array], Array]:
+    """Returns a function from the registers (registers, lanes) of each thread to words of metadata, the two of four
+    that are kept, and the reduction of all where it is asked for.
+
+    The two smallest or largest are kept in the order of their indices, by their magnitudes with `.abs`; a NaN is kept,
+    and of equal ones those of lower index. Metadata: 2-bit indices, 16 in a word, lowest bits first.
+    """
+    need_feature(decoder, "tcgen05.ld.spcompress")
+    if repetitions < _OF:
+        raise decoder.error(f"expected at least .x{_OF} with .spcompress, found .x{repetitions}")
+    decoder.need("sp::2:4")
+    decoder.need("b2")
+    smaller, absolute = "min" in decoder.modifiers, "abs" in decoder.modifiers
+    if absolute and reduced:
+        raise decoder.error(".red.spcompress with .abs is not simulated: no source says if magnitudes are reduced")
+    if not reduced and "NaN" in decoder.modifiers:
+        raise decoder.error("expected .NaN with .red only")
+    reduce = _reduction(decoder, repetitions)
+
+    def compress(loaded: Array) -> Array:
+        groups = loaded.reshape(-1, _OF, loaded.shape[1])
+        numbers = groups.view(np.float32)
+        keys = ordered(np.abs(numbers) if absolute else numbers, smaller=smaller, propagate=True).astype(np.int64)
+        best = np.argsort(keys if smaller else -keys, axis=1, kind="stable")
+        chosen = np.sort(best[:, :2], axis=1)
+        kept = np.take_along_axis(groups, chosen, axis=1).reshape(-1, loaded.shape[1])
+        indices = chosen.reshape(-1, loaded.shape[1]).astype(np.uint32)
+        words = np.zeros((-(-len(indices) // _INDICES_OF_A_WORD), loaded.shape[1]), np.uint32)
+        for place, own in enumerate(indices):
+            words[place // _INDICES_OF_A_WORD] |= own << np.uint32(2 * (place % _INDICES_OF_A_WORD))
+        return np.concatenate((words, kept, reduce(loaded)[None]) if reduced else (words, kept))
+
+    return compress
 
 
 def decode_store(decoder: Decoder, operation: str) -> Step:

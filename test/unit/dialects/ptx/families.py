@@ -105,6 +105,16 @@ def _reductions() -> Iterator[PTXInstruction]:
         yield tcgen05.LdRedOp(shape, WORD, reduction, *types, num=num, type=type_, half_split_offset=split, **flags)
 
 
+def _compressions() -> Iterator[PTXInstruction]:
+    for shape, exponent, reduction, absolute, reduced, nan in product(
+        ("32x32b", "16x64b"), range(1, 8), tcgen05.Reduction, FLAG, FLAG, FLAG
+    ):
+        num = 1 << exponent
+        types = [i32] * -(-num // 32) + [f32] * (num // 2 + reduced)
+        flags = {"abs": absolute, "red": reduced, "nan": nan}
+        yield tcgen05.LdSpcompressOp(shape, WORD, reduction, types, num=num, **flags)
+
+
 def _dense_and_sparse() -> Iterator[PTXInstruction]:
     modifiers = dict.fromkeys(
         (*product(FLAG, COLLECTORS, (0,), (None,)), *product(FLAG, (None,), (0, 4, 8), (None, 15, 16)))
@@ -396,6 +406,7 @@ FAMILIES = (
     _copies,
     _loads_and_stores,
     _reductions,
+    _compressions,
     _dense_and_sparse,
     _block_scaled,
     _weight_stationary,
@@ -425,7 +436,7 @@ NO_FORMS = {
 }
 """Instructions without a form here, with the reason."""
 
-WHERE = {"_reductions": "sm_103a", "_warpgroup": "sm_90a"}
+WHERE = {"_reductions": "sm_103a", "_compressions": "sm_107a", "_warpgroup": "sm_90a"}
 """Targets of families that sm_100a does not have."""
 
 STRICTER = (
