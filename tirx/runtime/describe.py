@@ -57,7 +57,7 @@ def describe(module: ModuleOp) -> tuple[Launch, ...]:
 
 
 def _passed(launch: Launch) -> list[PointerArgument | ScalarArgument]:
-    """What callers have to know of the arguments."""
+    """The arguments as a caller sees them: writable or not."""
     return [
         replace(each, access="write" if each.is_written else "read") if isinstance(each, PointerArgument) else each
         for each in launch.passed

@@ -77,12 +77,13 @@ def test_number_of_multiprocessors_is_an_option_of_three_passes():
     ]
 
 
-def test_linalg_takes_parts_that_are_written():
-    """Other clusters and loops over tiles leave no room for clusters along K."""
+def test_linalg_takes_schedules_that_are_written():
+    """Other clusters and loops over tiles leave no room for clusters along K, nor for others of both."""
     for options, written in (
-        ("parts=4 stages=4 cluster=rows", " parts=4"),
-        ("cluster=rows stages=auto", " parts=1"),
-        ("order=hilbert", " parts=1"),
+        ("parts=4 stages=4 cluster=rows", " parts=4 stages=4 schedule=false"),
+        ("cluster=rows stages=auto", " parts=1 schedule=false"),
+        ("order=hilbert", " parts=1 schedule=false"),
+        ("stages=6", " stages=6"),
         ("roles=none", ""),
     ):
         assert lower_to_ptx_pipeline(options=options)[0] == f"tirx-tile-linalg{{marked=true{written}}}"
