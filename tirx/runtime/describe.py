@@ -44,16 +44,17 @@ def describe(module: ModuleOp) -> tuple[Launch, ...]:
 
     Raises LocatedError for a parameter that no launch could pass, and for variants that take other arguments.
     """
-    found = {entry.sym_name.data: (entry, describe_entry(entry)) for entry in entries(module)}
-    for entry, launch in found.values():
+    found = [(entry, describe_entry(entry)) for entry in entries(module)]
+    for entry, launch in found:
+        near = {each.entry: each for own, each in found if own.parent is entry.parent}
         for variant in launch.variants:
-            other = found.get(variant.entry)
-            is_alone = variant.entry == launch.entry or (other is not None and not other[1].variants)
-            if other is None or not is_alone or _passed(other[1]) != _passed(launch):
+            other = near.get(variant.entry)
+            is_alone = other is launch or (other is not None and not other.variants)
+            if other is None or not is_alone or _passed(other) != _passed(launch):
                 raise LaunchParameterError(
                     entry, f"expected an entry of the same arguments, without variants, found '{variant.entry}'"
                 )
-    return tuple(launch for _, launch in found.values())
+    return tuple(launch for _, launch in found)
 
 
 def _passed(launch: Launch) -> list[PointerArgument | ScalarArgument]:
