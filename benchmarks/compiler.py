@@ -1,5 +1,5 @@
 """
-How fast the compiler is: `python benchmarks/compiler.py [warm] [examples] [process] [scaling] [--help]`.
+How fast the compiler is: `python benchmarks/compiler.py [warm] [examples] [python] [process] [scaling] [--help]`.
 
 - warm: CPU time to compile `examples/tcgen05_gemm.mlir` again in the same process, beside that of building and
   verifying 1,000 `arith.addi` with xDSL, and of Triton and CuTe DSL compiling the same product, if they are installed:
@@ -7,6 +7,7 @@ How fast the compiler is: `python benchmarks/compiler.py [warm] [examples] [proc
   Triton runs `ptxas` as a process of its own, whose time is not counted.
 - examples: the same of ten examples, beside that of the 1,000 `arith.addi`, and calls of Python functions, of which
   there are as many on a machine that does other work.
+- python: the same examples from text and from `examples/python`, in turns; tracing is part of the latter.
 - process: a whole `tirx-opt` on a kernel of three lines beside the stock `xdsl-opt -p canonicalize`.
 - scaling: time and memory of 10 to 10,000 tile operations in programs of five shapes. The exponent is the slope of a
   line through the sizes from 100 on, in logarithms: 1 is linear. Each point is measured in a process of its own,
@@ -32,6 +33,7 @@ from dataclasses import asdict, dataclass
 from io import StringIO
 from math import log
 from pathlib import Path
+from runpy import run_path
 from time import process_time
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -391,6 +393,29 @@ def examples() -> None:
         print(f"| {name} | {time * 1e3:.0f} ms | {time / addi:.2f} | {verdict} | {calls:,} |", flush=True)
 
 
+def python() -> None:
+    """A table with one row an example; softmax, which has no types of its own in Python, is left out."""
+    import tirx
+
+    print("\n| warm | from text | from Python | ratio | calls | at most 1.1 |")
+    print("|---|---:|---:|---:|---:|---|")
+    for name in [each for each in EXAMPLES if each != "softmax"]:
+        text = (ROOT / "examples" / f"{name}.mlir").read_text()
+        names = run_path(str(ROOT / "examples" / "python" / f"{name}.py"))
+        kernels = [each for each in names.values() if isinstance(each, tirx.Kernel)]
+
+        def from_text(text: str = text) -> str:
+            return tirx.compile(text)
+
+        def from_python(kernels: Sequence[tirx.Kernel] = kernels) -> str:
+            return tirx.compile(tirx.builder.module(*kernels))
+
+        first, second = best(from_text, from_python, repeats=5)
+        calls = calls_of(from_python) / calls_of(from_text)
+        figures = f"{first * 1e3:.0f} ms | {second * 1e3:.0f} ms | {second / first:.2f} | {calls:.2f}"
+        print(f"| {name} | {figures} | {'met' if second <= 1.1 * first else 'missed'} |", flush=True)
+
+
 # Whole processes.
 
 
@@ -438,7 +463,9 @@ def process() -> None:
 def main() -> None:
     """Runs the parts that are named, all by default."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="warm, examples, process, scaling (default: all)")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help="warm, examples, python, process, scaling (default: all)"
+    )
     parser.add_argument(
         "--largest", type=int, default=SIZES[-1], metavar="N", help="the largest program of the scaling"
     )
@@ -455,6 +482,7 @@ def main() -> None:
     parts: dict[str, Callable[[], None]] = {
         "warm": warm,
         "examples": examples,
+        "python": python,
         "process": process,
         "scaling": lambda: scaling(arguments.largest, arguments.jobs, arguments.points, arguments.plot),
     }

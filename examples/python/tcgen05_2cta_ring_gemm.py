@@ -8,6 +8,7 @@ from tirx import Array, Scalar, f16, f32, index, op
 SWIZZLED = "ComposeLayout(Swizzle(3, 3, 3), S[({rows}, 64):(64, 1)])"
 A, B = (f16[rows, 64].tile("shared", SWIZZLED.format(rows=rows)) for rows in (128, 64))
 SUMS = f32[128, 128].tile("tensor", "S[(128, 128):(1@TLane, 1@TCol)]")
+GA, GB, GD = (each.tile("global") for each in (f16[128, 64], f16[64, 64], f32[128, 128]))
 OPERANDS, ACCUMULATORS = (tx.attribute(f"!tirx.ring<{each}>") for each in (f"a: {A}, b: {B}", SUMS))
 FILL_USE, SUM_READ = tx.attribute('["fill", "use"]'), tx.attribute('["sum", "read"]')
 TILES: dict[str, Any] = {"loop": "tile", "order": "row"}
@@ -28,10 +29,11 @@ def tcgen05_2cta_ring_gemm(a: Array, b: Array, d: Array, tm: Scalar, tn: Scalar,
     def epilogue() -> None:
         @tx.region(index, index)
         def tile(i: Scalar, j: Scalar) -> None:
-            m = tx.tile(i * 256 + op.tirx.cta_rank() * 128, 128)
+            m = i * 256 + op.tirx.cta_rank() * 128
             loaded = op.tirx.load(op.tirx.acquire(acc, station="read", to=SUMS), to=f32[128, 128].register)
             op.tirx.release(acc, station="read")
-            d[m, tx.tile(j * 128, 128)] = op.arith.select(nk == 0, tx.zeros(f32, 128, 128), loaded)
+            sums = op.arith.select(nk == 0, tx.zeros(f32, 128, 128), loaded)
+            op.tirx.store(sums, op.tirx.view(d, [m, j * 128], to=GD))
 
         op.tirx.tiles([], [tm, tn], body=tile, **TILES)
 
@@ -40,14 +42,14 @@ def tcgen05_2cta_ring_gemm(a: Array, b: Array, d: Array, tm: Scalar, tn: Scalar,
         @tx.region(index, index)
         def tile(i: Scalar, j: Scalar) -> None:
             rank = op.tirx.cta_rank()
-            m, n = tx.tile(i * 256 + rank * 128, 128), tx.tile(j * 128 + rank * 64, 64)
+            m, n = i * 256 + rank * 128, j * 128 + rank * 64
 
             @tx.region(index)
             def loop(step: Scalar) -> None:
-                k = tx.tile(step * 64, 64)
+                k = step * 64
                 sa, sb = op.tirx.acquire(ab, station="fill", to=[A, B])
-                op.tirx.async_copy(a[m, k], sa, engine="tma")
-                op.tirx.async_copy(b[n, k], sb, engine="tma")
+                op.tirx.async_copy(op.tirx.view(a, [m, k], to=GA), sa, engine="tma")
+                op.tirx.async_copy(op.tirx.view(b, [n, k], to=GB), sb, engine="tma")
                 op.tirx.release(ab, station="fill", after="tma")
                 op.tirx.yield_()
 

@@ -6,6 +6,7 @@ from tirx import Array, Scalar, f16, f32, index, op
 SWIZZLED = "ComposeLayout(Swizzle(3, 3, 3), S[({rows}, 64):(64, 1)])"
 A, B = (f16[rows, 64].tile("shared", SWIZZLED.format(rows=rows)) for rows in (128, 256))
 SUMS = f32[128, 256].tile("register", "S[(2,4,2,8,32,4,2):(4@warpid,1@warpid,2,4@laneid,4,1@laneid,1)]")
+GA, GB, GD = (each.tile("global") for each in (f16[128, 64], f16[256, 64], f32[128, 256]))
 PENDING = tx.attribute(f"!tirx.pending<{SUMS}>")
 RING = tx.attribute(f"!tirx.ring<a: {A}, b: {B}>")
 STATIONS = tx.attribute('["fill", "use"]')
@@ -17,16 +18,16 @@ def wgmma_ring_gemm(a: Array, b: Array, d: Array, rows: Scalar, columns: Scalar,
 
     @tx.region(index, index)
     def tile(i: Scalar, j: Scalar) -> None:
-        m, n = tx.tile(i * 128, 128), tx.tile(j * 256, 256)
+        m, n = i * 128, j * 256
 
         @tx.region(index, PENDING)
         def loop(step: Scalar, acc: object) -> None:
             @tx.region()
             def load() -> None:
-                k = tx.tile(step * 64, 64)
+                k = step * 64
                 sa, sb = op.tirx.acquire(ab, station="fill", to=[A, B])
-                op.tirx.async_copy(a[m, k], sa, engine="tma")
-                op.tirx.async_copy(b[n, k], sb, engine="tma")
+                op.tirx.async_copy(op.tirx.view(a, [m, k], to=GA), sa, engine="tma")
+                op.tirx.async_copy(op.tirx.view(b, [n, k], to=GB), sb, engine="tma")
                 op.tirx.release(ab, station="fill", after="tma")
                 op.tirx.yield_()
 
@@ -42,6 +43,6 @@ def wgmma_ring_gemm(a: Array, b: Array, d: Array, rows: Scalar, columns: Scalar,
             op.tirx.yield_([op.tirx.at(body=multiply, stage=2, to=PENDING)])
 
         sums = op.tirx.for_([steps], [op.tirx.zero(to=SUMS)], body=loop, loop="k", skew=2, to=PENDING)
-        op.tirx.store(op.tirx.await_([sums], to=SUMS), d[m, n])
+        op.tirx.store(op.tirx.await_([sums], to=SUMS), op.tirx.view(d, [m, n], to=GD))
 
     op.tirx.tiles([], [rows, columns], body=tile, loop="tile", order="group", group=8)

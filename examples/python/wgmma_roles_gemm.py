@@ -8,6 +8,7 @@ from tirx import Array, Scalar, f16, f32, index, op
 SWIZZLED = "ComposeLayout(Swizzle(3, 3, 3), S[({rows}, 64):(64, 1)])"
 A, B = (f16[rows, 64].tile("shared", SWIZZLED.format(rows=rows)) for rows in (128, 256))
 SUMS = f32[128, 256].tile("register", "S[(2,4,2,8,32,4,2):(4@warpid,1@warpid,2,4@laneid,4,1@laneid,1)]")
+GA, GB, GD = (each.tile("global") for each in (f16[128, 64], f16[256, 64], f32[128, 256]))
 PENDING = tx.attribute(f"!tirx.pending<{SUMS}>")
 RING = tx.attribute(f"!tirx.ring<a: {A}, b: {B}>")
 TILES: dict[str, Any] = {"loop": "tile", "order": "group", "group": 8}
@@ -32,7 +33,7 @@ def wgmma_roles_gemm(a: Array, b: Array, d: Array, rows: Scalar, columns: Scalar
 
             sums = op.tirx.for_([steps], [op.tirx.zero(to=SUMS)], body=loop, loop="k", to=PENDING)
             sums = op.tirx.await_([sums], to=SUMS)
-            op.tirx.store(sums, d[tx.tile(i * 128, 128), tx.tile(j * 256, 256)])
+            op.tirx.store(sums, op.tirx.view(d, [i * 128, j * 256], to=GD))
 
         op.tirx.tiles([], [rows, columns], body=tile, **TILES)
 
@@ -42,10 +43,9 @@ def wgmma_roles_gemm(a: Array, b: Array, d: Array, rows: Scalar, columns: Scalar
         def tile(i: Scalar, j: Scalar) -> None:
             @tx.region(index)
             def loop(step: Scalar) -> None:
-                k = tx.tile(step * 64, 64)
                 sa, sb = op.tirx.acquire(ab, station="fill", to=[A, B])
-                op.tirx.async_copy(a[tx.tile(i * 128, 128), k], sa, engine="tma")
-                op.tirx.async_copy(b[tx.tile(j * 256, 256), k], sb, engine="tma")
+                op.tirx.async_copy(op.tirx.view(a, [i * 128, step * 64], to=GA), sa, engine="tma")
+                op.tirx.async_copy(op.tirx.view(b, [j * 256, step * 64], to=GB), sb, engine="tma")
                 op.tirx.release(ab, station="fill", after="tma")
                 op.tirx.yield_()
 
