@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
+from itertools import islice, product
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from tirx.builder.dtypes import DTYPES, ArrayType, DType, dtype_of
 from tirx.builder.operations import attribute
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 READY_LIMIT = 4096
 """Launches that are known again; beyond, all are forgotten."""
+
+MOST = 64
+"""Combinations of candidates that the timing model ranks."""
 
 SIMULATED = "sm_90a"
 """The target of kernels without one where there is no GPU."""
@@ -106,12 +111,16 @@ class Calls:
         target: str | None,
         options: str,
         salt: str | None,
+        candidates: Mapping[str, Sequence[int]],
     ):
         self._write = write
         self._options, self._salt = options, salt
         self._types = types
         """The types of the arguments, those of arrays that are given unless there are any."""
         self._names = names
+        self._candidates = {name: each for name, each in candidates.items() if len(each) > 1}
+        self._chosen: dict[object, Mapping[str, Any]] = {}
+        """Kind of a call, its shapes and target -> the constants that were chosen for it."""
         self._target = target
         self._needs: dict[object, set[tuple[int, int]]] = {}
         """Kind of a call -> the extents that are constants."""
@@ -139,8 +148,42 @@ class Calls:
             except NeedsExtent as need:
                 needs.add((need.argument, need.dim))
 
+    def chosen(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> Mapping[str, Any]:
+        """
+        The constants, with the candidates of `tx.param` that take the least time for these arrays by the timing model.
+
+        The first candidates stay where the model does not know the kernel, or only one combination can be said. Raises
+        BuildError, that of the first combination, if none can be said.
+        """
+        free = {name: each for name, each in self._candidates.items() if name not in constants}
+        if not free:
+            return constants
+        target = self._target or device_target() or SIMULATED
+        shapes = {i: tuple(each.shape) for i, each in enumerate(arguments) if hasattr(each, "shape")}
+        key = self._kind(arguments, constants)[0], tuple(shapes.items()), target
+        if key not in self._chosen:
+            from tirx.passes.kernels.tirx_choose import ranked_values
+
+            found: list[tuple[float, Mapping[str, Any]]] = []
+            problems: list[BuildError] = []
+            for values in islice(product(*free.values()), MOST):
+                given = {**constants, **dict(zip(free, values, strict=True))}
+                try:
+                    kernel = self.trace(arguments, given)[0]
+                except BuildError as error:
+                    problems.append(error)
+                    continue
+                kernel.target = StringAttr(target)
+                ranked = ranked_values(kernel, {}, shapes)
+                found.append((ranked[0][0].score if ranked else inf, given))
+            if not found:
+                raise problems[0]
+            self._chosen[key] = min(found, key=lambda each: each[0])[1]
+        return self._chosen[key]
+
     def program(self, arguments: Sequence[Any], constants: Mapping[str, Any], target: str | None) -> Program:
         """The program for arguments of these types. Raises BuildError where extents that one span goes over differ."""
+        constants = self.chosen(arguments, constants)
         kind, needs = self._kind(arguments, constants)
 
         def key() -> object:

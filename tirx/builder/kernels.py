@@ -39,6 +39,7 @@ def param(*candidates: int) -> int:
     """
     The default of an argument that is a number while the function is traced: candidates, the first of which it is.
 
+    For arrays it is the one that takes the least time by the timing model, in a kernel that multiplies tiles.
     `kernel.ir(..., BM=64)` binds it to another one.
 
     >>> import tirx as tx
@@ -229,9 +230,9 @@ class Kernel:
 
     @cached_property
     def _calls(self) -> Calls:
-        return Calls(
-            self.write, self.arguments, cast(Any, self.types), self.clauses.get("target"), self.options, self.salt
-        )
+        candidates = {name: each.candidates for name, each in self.constants.items() if isinstance(each, Param)}
+        target = self.clauses.get("target")
+        return Calls(self.write, self.arguments, cast(Any, self.types), target, self.options, self.salt, candidates)
 
     def __call__(self, *arguments: Any, stream: Any = None, **constants: Any) -> Any:
         """
@@ -283,7 +284,9 @@ class Kernel:
         Raises BuildError, which shows the expression, for what no kernel can say.
         """
         given = all(isinstance(each, ArrayType | DType | Attribute) for each in types)
-        return ModuleOp([(self.write(*types, **constants) if given else self._calls.trace(types, constants))[0]])
+        if given:
+            return ModuleOp([self.write(*types, **constants)[0]])
+        return ModuleOp([self._calls.trace(types, self._calls.chosen(types, constants))[0]])
 
     def write(self, *types: Type, specialises: bool = False, **constants: Any) -> tuple[KernelOp, Trace]:
         """The kernel for arguments of these types, and its trace; `specialises` lets NeedsExtent ask for numbers."""

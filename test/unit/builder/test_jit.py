@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import tirx as tx
 from tirx import f16, f32, i32, u32
 from tirx.builder.calls import type_of_array
-from tirx.dialects.tirx import kernels
+from tirx.dialects.tirx import MmaOp, TileType, kernels
 from tirx.interp import run_kernel
 
 
@@ -310,3 +310,27 @@ def test_breakpoints_have_the_tiles_by_their_names() -> None:
     assert np.array_equal([each["part"] for each in seen], tiles)
     assert np.array_equal(y, x.sum(1, keepdims=True)) and [lines.count(n) for n in (5, 6, 7)] == [4, 4, 2]
     assert np.array_equal(seen[1]["total"], tiles[0].sum(1, keepdims=True))
+
+
+@tx.jit(threads=128, target="sm_90a")
+def chosen(
+    a: tx.Array, b: tx.Array, d: tx.Array, BM: int = tx.param(64, 100, 128), BN: int = tx.param(64, 256)
+) -> None:
+    m, n = tx.grid((a.shape[0], BM), (b.shape[0], BN))
+    acc = tx.zeros(f32, BM, BN)
+    for k in tx.tiles(a.shape[1], 64):
+        acc += tx.shared(a[m, k]) @ tx.shared(b[n, k]).T
+    d[m, n] = acc.reshape(BM, BN // 64, 64).sum(1).reshape(BM, 64) if BM % 64 else acc
+
+
+def test_the_timing_model_chooses_parameters_for_the_sizes_of_arrays() -> None:
+    def tile(rows: int, columns: int, **given: int) -> tuple[int, ...]:
+        a, b = np.zeros((rows, 512), np.float16), np.zeros((columns, 512), np.float16)
+        (kernel,) = kernels(chosen.ir(a, b, np.zeros((rows, columns), np.float32), **given))
+        return next(TileType.of(op.accumulator).dims for op in kernel.walk() if isinstance(op, MmaOp))
+
+    assert tile(64, 64) == (64, 64)
+    assert tile(4096, 8192)[1] == 256
+    assert tile(4096, 8192, BM=64, BN=64) == (64, 64)
+    with pytest.raises(tx.BuildError, match="expected a tile of 100x64 to store"):
+        tile(64, 64, BM=100)
