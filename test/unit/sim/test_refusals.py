@@ -24,6 +24,37 @@ _REGISTERS = {
     "$8": "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}",
 }
 _STATEMENTS = """
+cvt.rs.satfinite.e2m1x4.f32 %h1, {%f1, %f2, %f3, %f4}, %r1;
+    cvt.rs to .e2m1x4 is not simulated: which random bits are whose is not documented
+ld.global.cg.cs.u32 %r1, [g];
+    .cg and .cs cannot be combined: expected at most one of .ca, .cg, .cs, .lu, .cv, .wb, .wt, .L1::evict_normal,
+    .L1::evict_unchanged, .L1::evict_first, .L1::evict_last, .L1::no_allocate, .volatile, .mmio
+ld.global.nc.volatile.u32 %r1, [g];
+    .nc and .volatile cannot be combined: expected at most one of .nc, .weak, .volatile, .relaxed, .acquire, .release
+vadd.s32.u32.u32 %r1, %r2.b4, %r3;
+    expected one of .b0 to .b3, .h0 and .h1, found .b4
+vmad.s32.s32.s32.po %r1, -%r2, %r3, %r4;
+    expected .po, a negative product or a negative c, found several of them
+tcgen05.mma.cta_group::1.kind::f16.ashift.collector::a::fill [%r1], [%r2], %d2, %r3, %p1;
+    .ashift cannot be combined with .collector::a::fill
+tcgen05.mma.cta_group::1.kind::f16 [%r1], %d1, %d2, %r3, {%r1, %r2}, %p1;
+    expected registers of lanes to disable, four for each CTA, and not with .ws or .block_scale
+alloca.u64 %d1, 99999999, 16;
+    alloca of 99999999 bytes: the stack of 4096 is full
+mov.u64 %d1, 99999999; stackrestore.u64 %d1;
+    stackrestore: expected a value of stacksave, of a stack that was smaller
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [s+4];
+    expected addresses of rows that are multiples of 16, found 0x404
+ld.global.v8.f64 {%x1, %x2, %x3, %x1, %x2, %x3, %x1, %x2}, [g];
+    expected an access of at most 32 bytes to .global, found 64
+ld.shared.v8.b32 $8, [s];
+    expected an access of at most 16 bytes to .shared, found 32
+mov.u32 %r1, 0x3000400; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];
+    shared address 0x3000400 is of CTA 3, but the cluster has 1 CTAs
+mov.u32 %r1, 5; redux.sync.add.s32 %r2, %r1, 0;
+    expected a member mask that has the executing lane in it, found 0x00000000
+wgmma.wait_group.sync.aligned 9;
+    expected a number of groups from 0 to 7, found 9
 @%p1 .reg;
     expected an instruction, found '.reg'
 setp %p1, %r1, %r2;
