@@ -95,6 +95,10 @@ ptx.red add %l, %p : i1
     expected registers of i32, i64, f16, bf16, f32 or f64, found i1
 """
 _OPERATIONS = """
+%t = tirx.alloc : !tirx.tile<128x64xf32, tensor>
+%r = tirx.zero : !tirx.tile<128x64xf32, register>
+tirx.copy %r, %t reduce(add) : !tirx.tile<128x64xf32, register>, !tirx.tile<128x64xf32, tensor>
+    expected a copy to global memory from another one with reduce, found one from registers to tensor memory
 %t = tirx.load %m[0 + %c0 - 1, 65 floordiv 2 ceildiv 3 mod 4] : memref<64x64xf16> -> !tirx.tile<8x99xf16, register>
     expected a tile that fits into memref<64x64xf16>, found 8x99
 %r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
@@ -227,6 +231,19 @@ tcgen05.cp "128x256b" %a, %d : !a
     #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
 """
 _MODULES = """
+tirx.kernel @k(%m: memref<4x4xf16>) params(A = size(9, 0) in [1]) threads(32) { tirx.return }
+    A: expected a memref argument of the kernel that has size(9, 0), found no such argument
+tirx.kernel @k(%m: memref<4x4xf16>) params(A = size(0, 7) in [1]) threads(32) { tirx.return }
+    A: expected a memref argument of the kernel that has size(0, 7), found memref<4x4xf16>
+tirx.kernel @k() params(A in [4]) threads(32) {
+%t = tirx.alloc : !tirx.tile<[A]xf16, shared, #tirx.tile_layout<S[4]>> tirx.return }
+    expected no layout on a tile whose extents depend on parameters
+tirx.kernel @k() params(A in [4]) threads(32) { %t = tirx.alloc : !tirx.tile<[A floordiv 0]xf16, shared> tirx.return }
+    expected a positive divisor, found 0
+tirx.kernel @k() params(A in ["x"]) threads(32) { %t = tirx.alloc : !tirx.tile<[A]xf16, shared> tirx.return }
+    expected a number for A in A, found 'x'; with A = x
+tirx.kernel @k() params(A in [4]) threads(32) { %t = tirx.alloc : !tirx.tile<[B]xf16, shared> tirx.return }
+    expected a number, found the parameter B; run tirx-specialize first
 tirx.kernel @k() params(A in [1, 1]) threads(32) { tirx.return }
     expected different candidates of A, one or more numbers or words, found [1, 1]
 tirx.kernel @k() params(A in [1, "x"]) threads(32) { tirx.return }
