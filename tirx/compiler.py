@@ -37,6 +37,10 @@ def lower(
     with paused_collector():
         context = new_context()
         match module_or_text:
+            case str() if module_or_text.endswith(".mlir") and "\n" not in module_or_text:
+                raise TypeError(
+                    f"expected MLIR text, found the name of a file, '{module_or_text}'; pass what it contains"
+                )
             case str():
                 module = parse_located(context, module_or_text, "<string>")
             case ModuleOp():

@@ -135,6 +135,8 @@ def run(
     ('k.mlir', 1, 1) error target-missing
     False
     """
+    if names := [each for each in passes if isinstance(each, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"expected passes, found the name '{names[0]}'; `tirx.embed.pipeline()` gives passes")
     known = new_context() if context is None else context
     if on_diagnostic is None:
         run_passes(known, module, passes, verify_each=verify_each)

@@ -123,7 +123,7 @@ def _check_registers(mma: MmaOp | AsyncMmaOp) -> None:
         raise RegisterLayoutError(
             mma,
             f"expected an accumulator of at most {most - _OTHER_REGISTERS} registers in each of {threads} threads, "
-            f"found {registers}",
+            f"found {registers}; take smaller tiles or more threads",
         )
 
 

@@ -8,6 +8,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tirx
+from tirx import embed
 from tirx.diagnostics import LocatedError
 from tirx.hw.targets import TargetError
 from tirx.text.parsing import parse_located
@@ -49,3 +50,10 @@ def test_errors_say_where() -> None:
 def test_other_things(wrong: Any) -> None:
     with pytest.raises(TypeError, match="expected a module or its text, found"):
         tirx.compile(wrong)
+
+
+def test_what_beginners_pass() -> None:
+    with pytest.raises(TypeError, match="expected MLIR text, found the name of a file, 'gemm.mlir'"):
+        tirx.compile("gemm.mlir")
+    with pytest.raises(TypeError, match=r"expected passes, found the name 'tirx-cse'; `tirx.embed.pipeline\(\)` gives"):
+        embed.run(ModuleOp([]), ["tirx-cse"])  # pyright: ignore[reportArgumentType]

@@ -193,7 +193,9 @@ def _tile_terms(scan: Scanner) -> ParsedTile:
     elif scan.take_word("R"):
         replica.extend(_bracket(scan, "R"))
     else:
-        raise scan.fail("a tile layout starting with 'S['")
+        error = scan.fail("a tile layout starting with 'S['")
+        hint = "; TileLayout.from_cute reads layouts of CuTe" if scan.peek("(") else ""
+        raise LayoutError(f"{error}{hint}", error.position)
     what = "an offset (an integer, or integer@axis)"
     while sign := _sign(scan):
         if sign == 1 and scan.take_word("R"):

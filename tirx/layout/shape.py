@@ -65,6 +65,8 @@ def flatten_coordinate(coord: Coordinate, shape: Shape, size: int) -> int:
     """Row-major flat index of an element; LayoutError when it is outside the shape, or the shape not of that size."""
     # Whether something is an index is slow to ask.
     if not isinstance(coord, tuple | list) and (isinstance(coord, int) or isinstance(coord, SupportsIndex)):
+        if isinstance(shape, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"expected a shape, found {shape}; the coordinates of an element are one tuple")
         check_shape(shape, size)
         flat = index(coord)
         if not 0 <= flat < size:

@@ -279,6 +279,8 @@ _OTHER_MEANINGS = {name: f'; for a GPU write --lower-to-ptx="target={name}"' for
 def _find(what: str, spec: ArgSpec, known: Mapping[str, Callable[[], type[_ConvertibleT]]]) -> _ConvertibleT:
     if spec.name not in known:
         hint = _OTHER_MEANINGS.get(spec.name) or did_you_mean(spec.name, known)
+        if not hint and (gpu := did_you_mean(spec.name, TARGETS)):
+            hint = f'{gpu} GPUs are named as --lower-to-ptx="target=sm_90a"'
         raise UsageError(f"unknown {what} '{spec.name}'{hint}")
     return _convert(known[spec.name](), spec)
 

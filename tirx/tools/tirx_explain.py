@@ -98,6 +98,8 @@ def _word(text: str, bits: int = 64) -> int:
         raise UsageError(f"expected a word as 0x4000404000010000, or field=value, found '{text}'") from error
     if not 0 <= word < 1 << bits:
         raise UsageError(f"expected a word of {bits} bits, found '{text}'")
+    if text.isdecimal() and len(text) == bits // 4:
+        print(f"note: '{text}' is read as a decimal number; write 0x{text} for a hexadecimal one", file=sys.stderr)
     return word
 
 
@@ -260,6 +262,8 @@ def _run(flags: argparse.Namespace) -> bool:
     if flags.what not in _WORDS:
         if flags.words:
             raise UsageError(f"expected one PTX file, or one of {', '.join(_WORDS)}, found '{flags.what}'")
+        if flags.what.endswith(".mlir"):
+            raise UsageError(f"expected PTX, found '{flags.what}'; tirx-opt --lower-to-ptx makes PTX of it")
         try:
             report = explain_ptx(read_input(flags.what).decode())
         except UnicodeDecodeError as error:
@@ -267,6 +271,10 @@ def _run(flags: argparse.Namespace) -> bool:
         path = "<stdin>" if flags.what == "-" else flags.what
         text = json.dumps(report.json(), indent=2) if flags.json else report.text(path, fields=flags.fields)
         write_output("-", text + "\n" if text else "no tcgen05 and no wgmma instruction\n")
+        wrong = [str(each.line) for each in report.instructions if not each.legal]
+        if wrong:
+            more = f" and {len(wrong) - 8} more" if len(wrong) > 8 else ""
+            print(f"{path}: wrong: lines {', '.join(wrong[:8])}{more}", file=sys.stderr)
         return report.legal
     _check_target(flags.what, flags.target)
     found = [_explain(flags.what, text, flags) for text in _texts(flags)]

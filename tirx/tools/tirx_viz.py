@@ -239,6 +239,8 @@ def _run(flags: argparse.Namespace) -> None:
     else:
         title = flags.layouts[0] if len(flags.layouts) == 1 else "Layouts"
         write_file(output, _drawn(kind, tiles, programs, title))
+        if flags.output is None:
+            print(f"wrote {output}", file=sys.stderr)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -128,3 +128,11 @@ def test_no_refusal_is_false() -> None:
     counts, wrong = sweep(400, seed=1)
     assert not wrong
     assert len(counts) == 2 * len({line.split(":")[0] for line in counts})
+
+
+def test_what_beginners_write() -> None:
+    layout = TileLayout("S[(8, 4) : (4@laneid, 1@laneid)]")
+    with pytest.raises(TypeError, match="expected a shape, found 1; the coordinates of an element are one tuple"):
+        layout.apply(3, 1)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(LayoutError, match=r"found '\('; TileLayout.from_cute reads layouts of CuTe"):
+        TileLayout("(8,4):(4,1)")

@@ -144,3 +144,15 @@ def test_bytes_of_tensor_maps(tmp_path: Path) -> None:
     for text in (digits[:-2], digits[:-1] + "g"):
         with pytest.raises(FileError, match="^cannot read '000102"):
             _map_bytes(text)
+
+
+def test_what_is_wrong_comes_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines of wrong instructions, digits that look hexadecimal, and a program that is no PTX yet."""
+    path = tmp_path / "wrong.ptx"
+    path.write_text(_PTX.read_text().replace(", %r78, ", ", 1, ", 1))
+    assert main([str(path)]) == 2
+    assert capsys.readouterr().err == f"{path}: wrong: lines 270\n"
+    main(["smem", "4000404000010000"])
+    assert "write 0x4000404000010000 for a hexadecimal one" in capsys.readouterr().err
+    assert main(["gemm.mlir"]) == 1
+    assert "tirx-opt --lower-to-ptx makes PTX of it" in capsys.readouterr().err

@@ -35,5 +35,6 @@ def test_registers_of_accumulators(threads: int, rows: int, most: int) -> None:
     with pytest.raises(RegisterLayoutError) as error:
         _check_registers(_mma(threads, rows, 2 * most + 2))
     assert error.value.message == (
-        f"expected an accumulator of at most {most} registers in each of {threads} threads, found {most + 1}"
+        f"expected an accumulator of at most {most} registers in each of {threads} threads, found {most + 1}; "
+        "take smaller tiles or more threads"
     )
