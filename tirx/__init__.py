@@ -76,7 +76,10 @@ def compile(
     if verify:
         return build(module_or_text, target, options, verify=True).ptx
     # Here, so that `import tirx.layout` does not wait for xDSL.
-    from tirx import compiler
+    from tirx.text.collector import paused_collector
+
+    with paused_collector():
+        from tirx import compiler
 
     return compiler.compile(module_or_text, target, options)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tirx.diagnostics import LocatedError
 from tirx.runtime.arrays import StrideError
 from tirx.runtime.launch import Launch, read_launches, write_launches
+from tirx.text.collector import paused_collector
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -253,11 +254,12 @@ def _compile(module_or_text: ModuleOp | str, target: str | None, options: str, *
     # Here, so that a program that is read from disk does not wait for the compiler.
     from xdsl.dialects.builtin import ModuleOp
 
-    from tirx import compiler
-    from tirx.ptx.printer import print_ptx
-    from tirx.runtime.check import Source
-    from tirx.runtime.describe import describe
-    from tirx.runtime.watch import Watch
+    with paused_collector():
+        from tirx import compiler
+        from tirx.ptx.printer import print_ptx
+        from tirx.runtime.check import Source
+        from tirx.runtime.describe import describe
+        from tirx.runtime.watch import Watch
 
     given = module_or_text.clone() if isinstance(module_or_text, ModuleOp) else module_or_text
     source = Source(given, target, options)
@@ -304,10 +306,8 @@ def _extensions() -> tuple[str, ...]:
 @cache
 def _version() -> str:
     """Returns a digest of what compiles: the source of tirx and of its extensions, and the version of xDSL."""
-    from tirx import dialects, passes
-
-    roots = [str(Path(__file__).parents[1]), *dialects.__path__, *passes.__path__]
-    for name in _extensions():
+    roots = [str(Path(__file__).parents[1])]
+    for name in ("tirx.dialects", "tirx.passes", *_extensions()):
         spec = find_spec(name)
         if spec is not None:
             roots += spec.submodule_search_locations or ([spec.origin] if spec.origin else [])
