@@ -320,7 +320,7 @@ def chosen(
     acc = tx.zeros(f32, BM, BN)
     for k in tx.tiles(a.shape[1], 64):
         acc += tx.shared(a[m, k]) @ tx.shared(b[n, k]).T
-    d[m, n] = acc.reshape(BM, BN // 64, 64).sum(1).reshape(BM, 64) if BM % 64 else acc
+    d[m, n] = acc if BM % 64 == 0 else acc.reshape(BM + 1, BN)
 
 
 def test_the_timing_model_chooses_parameters_for_the_sizes_of_arrays() -> None:
@@ -332,5 +332,5 @@ def test_the_timing_model_chooses_parameters_for_the_sizes_of_arrays() -> None:
     assert tile(64, 64) == (64, 64)
     assert tile(4096, 8192)[1] == 256
     assert tile(4096, 8192, BM=64, BN=64) == (64, 64)
-    with pytest.raises(tx.BuildError, match="expected a tile of 100x64 to store"):
+    with pytest.raises(tx.BuildError, match="expected extents of 6400 elements"):
         tile(64, 64, BM=100)
