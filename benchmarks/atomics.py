@@ -19,7 +19,7 @@ import numpy as np
 from tirx.sim import run
 
 _STEPS, _BINS, _SPLIT = 16, 64, 4
-_WAVE = 2048  # threads of the blocks that the simulator runs side by side
+_WAVE = 2048  # threads of the blocks, at most 16, that the simulator runs side by side
 _HEAD = """
 .version 8.0
 .target sm_80
@@ -76,7 +76,7 @@ _PLAIN_RETRY = """mad.lo.u32 %y, %i, %n, 0; mad.lo.u32 %y, %y, %blocks, %g;
 RETRY:
   ld.global.u32 %old, [%word]; add.u32 %new, %old, %x; st.global.u32 [%word], %new;
   setp.gt.u32 %again, %place, 0; sub.u32 %place, %place, 1; @%again bra RETRY;"""
-# A lock, which thread 0 takes to add to the word behind it; its twin has one for each block.
+# A lock, under which thread 0 adds to a word; in the twin each block has its own, and waits as often as the host says.
 _LOCK = """
   @!%first bra OUT;
 TAKE:
@@ -87,9 +87,10 @@ OUT:
 """
 _NO_LOCK = """
   mul.wide.u32 %at, %b, 4; add.u64 %state, %state, %at; add.u64 %words, %words, %at;
+  mul.wide.u32 %at, %b, 4; add.u64 %ready, %ready, %at; ld.global.u32 %place, [%ready];
   @!%first bra OUT;
 TAKE:
-  ld.global.u32 %old, [%state]; setp.ne.u32 %again, %old, 0; @%again bra TAKE;
+  ld.global.u32 %old, [%state]; setp.gt.u32 %again, %place, 0; sub.u32 %place, %place, 1; @%again bra TAKE;
   ld.global.u32 %x, [%words]; add.u32 %x, %x, %sum; st.global.u32 [%words], %x;
   st.global.u32 [%state], 0;
 OUT:
@@ -201,10 +202,13 @@ class _Case:
 
     def ready(self, name: str) -> Any:
         """Returns what the host fills in for the twin."""
+        blocks_of_wave = min(_WAVE // self.threads, 16)
+        if name == "lock":  # each tries about three times while another one has it
+            return (3 * (np.arange(self.blocks) % blocks_of_wave)).astype(np.uint32)
         if name == "last block":
             return self.of_blocks
         if name == "look-back":  # as the blocks that run side by side find it
-            status = np.where(np.arange(self.blocks) % (_WAVE // self.threads) == _WAVE // self.threads - 1, 2, 1)
+            status = np.where(np.arange(self.blocks) % blocks_of_wave == blocks_of_wave - 1, 2, 1)
             status[0] = 2
             return np.stack((status, self.of_blocks, self.until, self.until), axis=1).astype(np.uint32)
         if name == "cas loop, bins":
@@ -213,7 +217,7 @@ class _Case:
 
     def _turns(self, step: int) -> Any:
         """Returns how many threads, of those that run side by side, come to the bin of each before it in a step."""
-        waves = (self.numbers[step] % _BINS).reshape(-1, min(_WAVE, len(self.data)))
+        waves = (self.numbers[step] % _BINS).reshape(-1, min(_WAVE, 16 * self.threads, len(self.data)))
         equal = waves[:, :, None] == waves[:, None]
         return np.tril(equal, -1).sum(axis=2).ravel()
 
