@@ -105,7 +105,7 @@ class PairRules:
     def after_write(self, side: Side, pairs: Pairs, access: Access, element: int, *, writes: bool) -> Verdict:
         """Returns which accesses are in order behind the writes of `pairs`."""
         kinds = kinds_of(pairs.hows)
-        if access.kind not in _UNORDERED and not IS_LATE[kinds].any() and self._is_known(side, pairs):
+        if access.kind not in _UNORDERED and not IS_LATE[kinds].any() and self._is_known(side, pairs, access):
             everything = np.ones(len(kinds), np.bool_)
             return Verdict(everything, everything)
         settled = self._settled(side, pairs, access, element)
@@ -158,7 +158,7 @@ class PairRules:
     def after_read(self, side: Side, pairs: Pairs, access: Access, element: int) -> Verdict:
         """Returns which writes are in order behind the reads of `pairs`."""
         kinds = kinds_of(pairs.hows)
-        if access.kind not in ASYNC and not IS_LATE_READ[kinds].any() and self._is_known(side, pairs):
+        if access.kind not in ASYNC and not IS_LATE_READ[kinds].any() and self._is_known(side, pairs, access):
             everything = np.ones(len(kinds), np.bool_)
             return Verdict(everything, everything)
         settled = self._settled(side, pairs, access, element)
@@ -199,14 +199,18 @@ class PairRules:
             rule = "global weak read of an atomic"
         return Verdict(hardware | mixed | weak, letter, rule)
 
-    @staticmethod
-    def _is_known(side: Side, pairs: Pairs) -> bool:
-        """Returns True if generic accesses are all of this cluster, and in order by its own synchronisation."""
-        if (clusters_of(pairs.tokens) != side.cluster).any():
+    def _is_known(self, side: Side, pairs: Pairs, access: Access) -> bool:
+        """
+        Returns True if generic accesses are all of this cluster, and in order by its own synchronisation, or all of
+        others, and in order by flags.
+        """
+        own, others = clusters_of(pairs.tokens) == side.cluster, threads_of(pairs.tokens)
+        if own.all():
+            known = side.monitor.reached(Row.VISIBLE, pairs.threads, others, pairs.tokens & INSTANT_MASK)
+            return bool((known | (others == pairs.threads)).all())
+        if own.any() or access.kind in ATOMIC:  # those of ATOMIC need no order, most of them
             return False
-        others = threads_of(pairs.tokens)
-        known = side.monitor.reached(Row.VISIBLE, pairs.threads, others, pairs.tokens & INSTANT_MASK)
-        return bool((known | (others == pairs.threads)).all())
+        return bool(self._by_flags(side, pairs, Row.VISIBLE, Level.LETTER).all())
 
     def _settled(self, side: Side, pairs: Pairs, access: Access, element: int) -> Mask:
         """Returns which accesses are no race in any order: strong ones of one size, and bulk reductions."""
