@@ -115,3 +115,27 @@ def test_everything_is_told() -> None:
     assert [
         name for name in monitor if not name.startswith("_") and isfunction(monitor[name]) and name not in told
     ] == []
+
+
+_FLAG = """.version 8.0\n.target sm_80\n.address_size 64
+.visible .entry k(.param .u64 flags) {{
+  .reg .b64 %d, %e; .reg .b32 %r<4>; .reg .pred %p; .shared .align 4 .b32 x;
+  ld.param.u64 %d, [flags]; mov.u32 %r0, %ctaid.x; mul.wide.u32 %e, %r0, 4; add.u64 %d, %d, %e;
+  mov.u32 %r1, %tid.x; setp.eq.u32 %p, %r1, 0; @!%p bra OTHERS;
+  {before} membar.gl; atom.global.exch.b32 %r2, [%d], 1; {behind}
+OTHERS:
+  setp.ne.u32 %p, %r1, 32; @%p bra END;
+WAIT: ld.volatile.global.u32 %r2, [%d]; setp.eq.u32 %p, %r2, 0; @%p bra WAIT;
+  membar.gl; ld.shared.u32 %r3, [x];
+END: ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_a_flag_of_one_thread_that_another_reads(blocks: int):
+    """It orders what its thread has stored before, and nothing behind it, whoever keeps the record."""
+    store = "st.shared.u32 [x], 7;"
+    run(_FLAG.format(before=store, behind=""), "k", blocks, 64, [np.zeros(blocks, np.uint32)])
+    with pytest.raises(SimError, match="shared"):
+        run(_FLAG.format(before="", behind=store), "k", blocks, 64, [np.zeros(blocks, np.uint32)])
