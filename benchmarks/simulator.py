@@ -11,7 +11,7 @@ The next table shows how the cost of the tcgen05 kernel grows with its blocks, t
 
 `--against` prints one table of another kind: the kernels of the examples with checks, by another checkout and by this
 one, on the same PTX and arguments. Each round runs both of them, one after the other, and the results must be the same
-bits. The ratio is the median of those of the rounds.
+bits. The ratio is the median of those of the rounds. `atomics.py` measures kernels whose blocks depend on each other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """
 CTAs that run side by side: one set of registers, so that an instruction that all of them execute is one step.
 
-Only clusters of one CTA run so, and only while all threads of each are together at the same instruction. Steps that
-know nothing of CTAs (`Op.is_wide`) are executed once for all of them, others for one CTA after another.
+Only clusters of one CTA run so, beginning where all threads of each are together at the same instruction. Steps that
+know nothing of CTAs (`Op.is_wide`) are executed once for all of them, others for one CTA after another. Lanes that go
+different ways (`tirx.sim.core.ways`) take turns as long as there are such steps only.
 """
 
 from __future__ import annotations
