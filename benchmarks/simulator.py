@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
 import resource
 import subprocess
 import sys
@@ -281,8 +282,9 @@ def _compare(other: Path, rounds: int, only: Sequence[str] | None) -> None:
             x, y, z = (*example.some, 1)[:3]
             launch = replace(kernel.launch, grid=None).to_json()
             grid = [x * kernel.launch.cluster[0], y, z]
-            with tempfile.NamedTemporaryFile("w", suffix=".json") as task:
-                json.dump([kernel.program.ptx, launch, grid], task)
+            arguments = pickle.dumps(example.make(np.random.default_rng(0), "normal").arguments)
+            with tempfile.NamedTemporaryFile(suffix=".pickle") as task:
+                pickle.dump((kernel.program.ptx, launch, grid, arguments), task)
                 task.flush()
                 pairs = [[_example_by(root, task.name) for root in (other, ROOT)] for _ in range(rounds)]
             label = file if name in file else f"{file}: {name}"
@@ -323,11 +325,11 @@ def _measure_example(path: str) -> None:
     from tirx.runtime.launch import Launch
     from tirx.runtime.simulation import simulate
 
-    ptx, data, grid = json.loads(Path(path).read_text())
+    ptx, data, grid, made = pickle.loads(Path(path).read_bytes())
     launch = Launch.from_json(data)
-    example, costs, digest = _launches()[launch.entry], list[float](), sha256()
+    costs, digest = list[float](), sha256()
     for _ in range(_RUNS):
-        arguments = example.make(np.random.default_rng(0), "normal").arguments
+        arguments = pickle.loads(made)
         start = process_time()
         simulate(ptx, launch, arguments, grid=grid)
         costs.append(process_time() - start)
