@@ -32,7 +32,7 @@ STAGED = ROOT / "build" / "docs"
 API: dict[str, Any] = run_path(str(DOCS / "api.py"))
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
-    "Start": ("index.md", "../README.md", "../examples/README.md", "status.md", "coming-from.md"),
+    "Start": ("index.md", "../README.md", "../examples/README.md", "status.md", "coming-from.md", "three-kernels.md"),
     "Tutorial": tuple(f"tutorial/{name}.md" for name in (
         "1-layouts-on-paper", "2-a-first-kernel", "3-products", "4-descriptors", "5-pipelines"
     )),
