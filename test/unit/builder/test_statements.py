@@ -289,6 +289,10 @@ def _shapes(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     o[:, :] = x + x[:, None, :].sum(1).reshape(4, 8) + x.max(0) + x.min(1) + x[0:1, :].broadcast(4, 8)
 
 
+def _turned(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    o[:, :] = a[:, :].load().reshape(2, 4, 4).T.reshape(4, 8)
+
+
 def _folds(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     x = a[:, :].load()
     o[:, 0:4] = tx.concat((x[:, 0:2], x[:, 6:8]), 1)
@@ -357,6 +361,7 @@ _MEMORY: list[tuple[Callable[..., None], Any]] = [
                             (np.s_[1, 0:5:2], (0, 2, 4)))),
     (_open_spans, _changed((np.s_[:, 7], 50), (np.s_[:, 0:3], _X[:, 4:7]), (np.s_[:, 3], -1), (np.s_[0, 0], 7))),
     (_shapes, _shapes_then()),
+    (_turned, _X.reshape(2, 4, 4).transpose(0, 2, 1).reshape(4, 8)),
     (_folds, np.concatenate([_X[:, :2], _X[:, 6:], np.cumsum(_X, 1)[:, :4] + _X.argmax(1)[:, None]], 1)),
     (_shared, _shared_then()),
     (_reduced_into_memory, _changed((np.s_[:], _X + 1), ((0, 0), 4), (np.s_[0, 1:3], 3), (np.s_[1, 0:2], np.inf),

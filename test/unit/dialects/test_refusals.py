@@ -95,6 +95,8 @@ ptx.red add %l, %p : i1
     expected registers of i32, i64, f16, bf16, f32 or f64, found i1
 """
 _OPERATIONS = """
+tirx.await store pending(true)
+    Expected integer literal
 %t = tirx.alloc : !tirx.tile<128x64xf32, tensor>
 %r = tirx.zero : !tirx.tile<128x64xf32, register>
 tirx.copy %r, %t reduce(add) : !tirx.tile<128x64xf32, register>, !tirx.tile<128x64xf32, tensor>

@@ -43,6 +43,17 @@ def _function(text: str) -> func.FuncOp:
     return function
 
 
+def test_the_operands_of_a_product_in_the_other_order() -> None:
+    text = _PRODUCT.replace("[#mk, #kn, #mn]", "[#kn, #mk, #mn]").replace("ins(%a, %b :", "ins(%b, %a :")
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((5, 7), (7, 6)))
+    run_function(
+        _function(text.replace("linalg.broadcast", "//")),
+        [a, b, np.zeros(6, np.float32), d := np.ones((5, 6), np.float32)],
+    )
+    assert np.array_equal(d, 1 + a.astype(np.float32) @ b.astype(np.float32))
+
+
 @pytest.mark.parametrize("numbers", ["integers", "normal"])
 def test_a_product(numbers: str) -> None:
     """Sums of small integers are exact; of others each is within the bound of its error."""

@@ -106,6 +106,10 @@ def test_tiles_without_room_are_none() -> None:
         True,
         False,
     ]
+    many = choose_tiles(Operands((128, 256, 512), f16, f16, f32, f16, batch=40), target)
+    assert " ".join(f"{c}:{1e6 * c.score:.4g}" for c in many[:4]) == (
+        "128x88x64:5.411 128x128x64:5.773 64x88x64:6.086 64x256x64:6.156"
+    )
     on_blackwell = rated_tile(operands, Target.parse("sm_100a"), (128, 256, 64), 128)
     assert on_blackwell is not None and on_blackwell.family == "tcgen05", "sums are no registers there"
 

@@ -194,6 +194,13 @@ def test_uneven_shards_have_no_layout() -> None:
         from_placements((None, -1), mesh, (2, 3))
 
 
+def test_dimensions_are_counted_from_the_end_too() -> None:
+    mesh = Mesh((2, 4), ("x", "y"))
+    assert from_placements((-2, -1), mesh, (4, 8)) == from_placements((0, 1), mesh, (4, 8))
+    with pytest.raises(MeshError, match=r"^expected a dimension of shape \(4, 8\) to split, found -3$"):
+        from_placements((-3, None), mesh, (4, 8))
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(MeshError, match=r"expected names of mesh\(d0=2, d1=4\) in a partition spec, found 'x'"):
         from_partition_spec((8,), Mesh((2, 4)), ("x",))
