@@ -49,6 +49,7 @@ __all__ = [
     "Diagnostic",
     "Launch",
     "LocatedError",
+    "Pipeline",
     "Program",
     "ScalarOpInterface",
     "ThreadLowering",
@@ -90,9 +91,50 @@ def parse(text: str, name: str = "<string>", context: Context | None = None) -> 
     return parse_located(new_context() if context is None else context, text, name)
 
 
+class Pipeline(tuple[ModulePass, ...]):
+    """Passes in their order, a value: each method returns another pipeline.
+
+    A pass is meant by its name; `occurrence`, from 1, says which one where several have it. Raises KeyError for a pass
+    that the pipeline does not have.
+
+    >>> from tirx import embed
+    >>> from tirx.passes.scalars.tirx_cse import TirxCsePass
+    >>> passes = embed.pipeline().insert_before("tirx-check-rings", TirxCsePass(), occurrence=2)
+    >>> names = [each.name for each in passes.remove("tirx-expand-exchanges")]
+    >>> names[names.index("tirx-lower-rings") :][:4]
+    ['tirx-lower-rings', 'tirx-cse', 'tirx-check-rings', 'tirx-allocate-memory']
+    """
+
+    def insert_before(self, name: str, *own: ModulePass, occurrence: int = 1) -> Pipeline:
+        """Returns the pipeline with passes in front of one."""
+        at = self._place(name, occurrence)
+        return Pipeline((*self[:at], *own, *self[at:]))
+
+    def insert_after(self, name: str, *own: ModulePass, occurrence: int = 1) -> Pipeline:
+        """Returns the pipeline with passes behind one."""
+        at = self._place(name, occurrence) + 1
+        return Pipeline((*self[:at], *own, *self[at:]))
+
+    def replace(self, name: str, *own: ModulePass, occurrence: int = 1) -> Pipeline:
+        """Returns the pipeline with passes in the place of one."""
+        at = self._place(name, occurrence)
+        return Pipeline((*self[:at], *own, *self[at + 1 :]))
+
+    def remove(self, name: str, *, occurrence: int = 1) -> Pipeline:
+        """Returns the pipeline without one."""
+        return self.replace(name, occurrence=occurrence)
+
+    def _place(self, name: str, occurrence: int) -> int:
+        found = [at for at, each in enumerate(self) if each.name == name]
+        if not 1 <= occurrence <= len(found):
+            times = f"{len(found)} of that name" if found else f"none among {', '.join(each.name for each in self)}"
+            raise KeyError(f"expected pass {occurrence} named '{name}' in the pipeline, found {times}")
+        return found[occurrence - 1]
+
+
 def pipeline(
     target: str | None = None, options: str = "", *, after: Mapping[str, Sequence[ModulePass]] | None = None
-) -> tuple[ModulePass, ...]:
+) -> Pipeline:
     """The passes from tiles to PTX, with passes of your own behind those that `after` names.
 
     `target` overrides that of the kernels, `options` are those of `tirx.compile`. A name that comes twice in the
@@ -102,13 +144,10 @@ def pipeline(
     >>> [p.name for p in embed.pipeline("sm_90a")][0]
     'tirx-set-target'
     """
-    passes = list(lower_to_ptx_passes(target, options).passes)
+    passes = Pipeline(lower_to_ptx_passes(target, options).passes)
     for name, own in (after or {}).items():
-        at = next((i for i, each in enumerate(passes) if each.name == name), None)
-        if at is None:
-            raise KeyError(f"expected a pass of the pipeline, found {name!r}")
-        passes[at + 1 : at + 1] = own
-    return tuple(passes)
+        passes = passes.insert_after(name, *own)
+    return passes
 
 
 def run(
@@ -118,8 +157,12 @@ def run(
     context: Context | None = None,
     on_diagnostic: Callable[[Diagnostic], None] | None = None,
     verify_each: bool | None = None,
+    before_each: Callable[[ModulePass, ModuleOp], None] | None = None,
+    after_each: Callable[[ModulePass, ModuleOp], None] | None = None,
 ) -> bool:
     """Runs passes over a module, in place. Returns True if there was no error.
+
+    `before_each` and `after_each` are called with each pass and the module: to print, to take times, to verify.
 
     Errors, warnings and remarks go to `on_diagnostic` as values, several errors of one pass and xDSL's
     PassFailedException included. Without it, warnings are printed and the first error is raised, as LocatedError or
@@ -139,18 +182,24 @@ def run(
         raise TypeError(f"expected passes, found the name '{names[0]}'; `tirx.embed.pipeline()` gives passes")
     known = new_context() if context is None else context
     if on_diagnostic is None:
-        run_passes(known, module, passes, verify_each=verify_each)
+        run_passes(known, module, passes, after_each, verify_each=verify_each, before_each=before_each)
         return True
-    done: list[ModulePass] = []
+    begun: list[str] = []
+
+    def begin(each: ModulePass, module: ModuleOp) -> None:
+        begun.append(each.name)
+        if before_each is not None:
+            before_each(each, module)
+
     with diagnostic_handler(on_diagnostic):
         try:
-            run_passes(known, module, passes, lambda each, _: done.append(each), verify_each=verify_each)
+            run_passes(known, module, passes, after_each, verify_each=verify_each, before_each=begin)
         except LocatedError as error:
             for each in error.diagnostics:
                 report(each)
             return False
         except PassFailedException as error:
-            report(Diagnostic("error", str(error), UNKNOWN_LOC, stage=passes[len(done)].name))
+            report(Diagnostic("error", str(error), UNKNOWN_LOC, stage=begun[-1]))
             return False
     return True
 

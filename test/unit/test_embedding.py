@@ -193,7 +193,7 @@ _FOREIGN = """
 
 
 def test_no_passes_behind_one_that_does_not_run() -> None:
-    with pytest.raises(KeyError, match="expected a pass of the pipeline, found 'tirx-cse2'"):
+    with pytest.raises(KeyError, match="expected pass 1 named 'tirx-cse2' in the pipeline, found none among tirx-"):
         embed.pipeline(after={"tirx-cse2": []})
 
 
@@ -207,6 +207,35 @@ def test_places_of_own_passes() -> None:
         found = embed.pipeline("sm_90a", after={name: [first, second]})
         assert found[at + 1] is first and found[at + 2] is second
         assert found[: at + 1] + found[at + 3 :] == usual
+
+
+def test_pipelines_are_values() -> None:
+    usual, own = embed.pipeline(), _FailingPass()
+    again = [at for at, each in enumerate(usual) if each.name == "tirx-check-rings"][1]
+    found = usual.replace("tirx-check-rings", own, own, occurrence=2)
+    assert found == usual[:again] + (own, own) + usual[again + 1 :] and usual == embed.pipeline()
+    assert found.remove(own.name, occurrence=2).remove(own.name) == usual.remove("tirx-check-rings", occurrence=2)
+    assert usual.insert_before(usual[0].name, own)[:2] == (own, usual[0])
+    for occurrence in (0, 3):
+        message = f"expected pass {occurrence} named 'tirx-check-rings' in the pipeline, found 2 of that name"
+        with pytest.raises(KeyError, match=message):
+            usual.remove("tirx-check-rings", occurrence=occurrence)
+
+
+def test_hooks_are_called_around_each_pass() -> None:
+    said, passes = list[str](), embed.pipeline()
+
+    def before(each: ModulePass, module: ModuleOp) -> None:
+        said.append(f"before {each.name} {module.name}")
+
+    def after(each: ModulePass, module: ModuleOp) -> None:
+        said.append(f"after {each.name} {module.name}")
+
+    for handler in (None, list[embed.Diagnostic]().append):
+        said.clear()
+        module = embed.parse('tirx.kernel @k() target("sm_80") grid(1) threads(32) { tirx.return }')
+        assert embed.run(module, passes, on_diagnostic=handler, before_each=before, after_each=after)
+        assert said == [f"{name} {each.name} builtin.module" for each in passes for name in ("before", "after")]
 
 
 def test_errors_of_all_kernels_come_at_once() -> None:

@@ -17,6 +17,7 @@ from tirx.diagnostics import LocatedError
 from tirx.runtime.arrays import StrideError
 from tirx.runtime.launch import Launch, read_launches, write_launches
 from tirx.text.collector import paused_collector
+from tirx.values import replace
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -43,7 +44,7 @@ class Program:
     def __init__(self, ptx: str, launches: Sequence[Launch], source: Source | None = None):
         self.ptx = ptx
         self.source = source
-        self.remake: Callable[[], Program] | None = None
+        self.remake: partial[Program] | None = None
         variants = {variant.entry for each in launches for variant in each.variants if variant.entry != each.entry}
         self.kernels, self.variants = (
             MappingProxyType({each.entry: Kernel(self, each) for each in launches if (each.entry in variants) is which})
@@ -82,6 +83,21 @@ class Program:
         except LocatedError as error:
             raise StrideError(f"expected strides of multiples of 16 bytes: {error.diagnostic.message}") from error
 
+    def __getstate__(self) -> dict[str, object]:
+        """What pickle keeps: what `to_json` does, and the source as text, for `check` and arrays of other strides."""
+        source, remake = self.source, self.remake
+        if source is not None:
+            source = replace(source, program=str(source.program))
+        if remake is not None:
+            remake = partial(remake.func, str(remake.args[0]), *remake.args[1:], **remake.keywords)
+        return {"json": self.to_json(), "source": source, "remake": remake}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        read = Program.from_json(state["json"])
+        launches = [each.launch for each in (*read.kernels.values(), *read.variants.values())]
+        self.__init__(read.ptx, launches, state["source"])
+        self.remake = state["remake"]
+
     def to_json(self) -> str:
         """The program as text: PTX and launch descriptors."""
         launches = [each.launch for each in (*self.kernels.values(), *self.variants.values())]
@@ -102,6 +118,10 @@ class Kernel:
     def __init__(self, program: Program, launch: Launch):
         self.program = program
         self.launch = launch
+
+    def __reduce__(self) -> tuple[Callable[..., Kernel], tuple[Program, str]]:
+        """Kernels are pickled as part of their programs."""
+        return _kernel, (self.program, self.launch.entry)
 
     def __call__(self, *arguments: Any, stream: Any = None, grid: Sequence[int] | None = None) -> Any:
         """Launches the kernel on the GPU that the arrays are on, behind the work of `stream`.
@@ -189,6 +209,10 @@ class Kernel:
         return check_kernel(self.program.ptx, self.launch, self.program.source, **options)
 
 
+def _kernel(program: Program, entry: str) -> Kernel:
+    return {**program.kernels, **program.variants}[entry]
+
+
 def build(
     module_or_text: ModuleOp | str,
     target: str | None = None,
@@ -223,7 +247,7 @@ def build(
     def make() -> Program:
         return _compile(module_or_text, target, options, verify=verify)
 
-    def for_any_strides(source: ModuleOp | str) -> Callable[[], Program] | None:
+    def for_any_strides(source: ModuleOp | str) -> partial[Program] | None:
         if "strides=" in options:
             return None
         words = f"{options} strides=any".lstrip()

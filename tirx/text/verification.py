@@ -208,6 +208,7 @@ def run_passes(
     after_each: Callable[[ModulePass, ModuleOp], None] | None = None,
     *,
     verify_each: bool | None = None,
+    before_each: Callable[[ModulePass, ModuleOp], None] | None = None,
 ) -> list[StepTime]:
     """Verifies `module`, applies the passes to it in order and verifies the result. Returns the times of all steps.
 
@@ -225,6 +226,8 @@ def run_passes(
     while remaining:
         module_pass = remaining.popleft()
         running = module_pass.needed(module) if isinstance(module_pass, DeferredPass) else module_pass
+        if before_each is not None:
+            before_each(module_pass, module)
         start = perf_counter()
         with in_stage(module_pass.name):
             if stages is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
 from hashlib import sha256
@@ -122,6 +123,18 @@ def test_text_and_module_and_json_are_the_same_program() -> None:
         Program.from_json("[]")
     with pytest.raises(TypeError, match="expected a module or its text, found int"):
         tirx.build(3)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("given", [KERNEL, parse_located(new_context(), KERNEL)], ids=["text", "module"])
+def test_programs_and_kernels_are_pickled_with_their_source(given: Any) -> None:
+    built = tirx.build(given)
+    read = pickle.loads(pickle.dumps(built.kernels["rows"]))
+    assert read is read.program.kernels["rows"] and read.launch == built.kernels["rows"].launch
+    assert read.program.to_json() == built.to_json() and read.check(seconds=0).launches == 1
+    other, expected = read.program.for_any_strides, built.for_any_strides
+    assert other is not None and expected is not None and other.ptx == expected.ptx
+    unsourced = pickle.loads(pickle.dumps(Program.from_json(built.to_json())))
+    assert unsourced.ptx == built.ptx and unsourced.source is None
 
 
 def test_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
