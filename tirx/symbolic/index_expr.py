@@ -40,8 +40,11 @@ _remembered = lru_cache(maxsize=4096)
 
 
 @dataclass(frozen=True)
-class IndexExpr(abc.ABC):
-    """An integer expression; see the subclasses for the forms that it may have."""
+class IndexExpr:
+    """An integer expression; see the subclasses for the forms that it may have.
+
+    It is abstract, but no `abc.ABC`: to ask whether an object is one of a subclass would be a call of Python each time.
+    """
 
     @cached_property
     @abc.abstractmethod
