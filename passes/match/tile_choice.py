@@ -40,11 +40,11 @@ _TILES: dict[str, tuple[_Shape, ...]] = {
 }
 """The tiles of a family, the first one its default."""
 
-_HEIGHTS = ((256, 256), (192, 384), (128, 256), (64, 128))
-"""Rows and threads of tiles of wgmma whose columns may be any multiple of eight."""
+_HEIGHTS = ((256, 144, 256), (192, 192, 384), (128, 256, 256), (64, 256, 128))
+"""Rows, most columns and threads of tiles of wgmma whose columns may be any multiple of eight.
 
-_WIDEST = 256
-"""The most columns of an instruction."""
+With 512 threads in all ptxas has 128 registers for each, 26 of them for other things than sums of 32 bits.
+"""
 
 _COLUMNS = 8
 """Rows and columns of instructions are a multiple of these; those that ask for 16 columns get none of 8."""
@@ -298,8 +298,8 @@ def _as_wide_as_rounds(operands: Operands, gpu: Gpu, parts: Sequence[int]) -> It
     m, n, _ = operands.size
     if m is None or n is None:
         return
-    for rows, threads in _HEIGHTS:
-        most = min(_WIDEST, _SUM_BYTES * threads // (rows * operands.dtypes[2].storage_bits // 8))
+    for rows, widest, threads in _HEIGHTS:
+        most = min(widest, _SUM_BYTES * threads // (rows * operands.dtypes[2].storage_bits // 8))
         for count in parts:
             alike, unit = -(-m // rows) * operands.batch * count, _COLUMNS * count
             blocks = gpu.multiprocessors if count < 4 else int(gpu.in_clusters * gpu.multiprocessors)

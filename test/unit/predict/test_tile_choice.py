@@ -47,7 +47,7 @@ def test_ratings_are_those_of_the_schedule(target: str, rows: int, place: int) -
 # Types, target, size, family -> the best tiles that may multiply, and the microseconds that they are rated.
 _RECORDED = [
     ("f16", "sm_90a", (4096, 4096, 4096), "wgmma",
-     "128x256x64:179.5 128x208x64:184.5 192x176x64:186.2 256x128x64:188.9 128x128x64:190.2 64x232x64:197.2"),
+     "128x256x64:179.5 128x208x64:184.5 192x176x64:186.2 256x128x64:188.9 128x128x64:190.2 192x144x64:190.8"),
     ("f16", "sm_90a", (64, 2112, None), "wgmma",
      "64x16x64:5.108 64x64x64:5.477 64x128x64:6.231 128x64x64:6.641 64x8x64:6.771 64x192x64:7.358"),
     ("f16", "sm_100a", (4096, 2112, 4096), "tcgen05",
@@ -118,6 +118,10 @@ def test_choices_are_legal() -> None:
     """Sums fit into registers, operands into shared memory."""
     found = choose_tiles(Operands((4096, 4096, 4096), f16, f16, f32, f16), Target.parse("sm_90a"))
     assert len(found) > 9 and all(each.rows * each.columns <= 144 * each.threads for each in found)
+    for size in ((1536, 3264, 4096), (2048, 6144, 4096)):  # ptxas has 128 registers where 512 threads run
+        found = choose_tiles(Operands(size, f16, f16, f32, f16), Target.parse("sm_90a"))
+        assert any(each.threads == 384 for each in found)
+        assert all(each.columns <= 192 for each in found if each.threads == 384)
     wide = choose_tiles(Operands((4096, 4096, 4096), f64, f64, f64, f64), Target.parse("sm_120a"))
     assert wide and all((each.rows + each.columns) * each.depth * 8 <= 100 * 1024 for each in wide)
     open_sizes = choose_tiles(Operands((None, None, 4096), f16, f16, f32, f32), Target.parse("sm_90a"))
