@@ -117,7 +117,7 @@ def _place(location: LocationAttr) -> dict[str, object]:
 
 @cache
 def _fixes() -> dict[str, str]:
-    """How to mend what breaks each rule, as `tirx/text/rules.md` says."""
+    """The fix of what breaks each rule, as `tirx/text/rules.md` says."""
     return dict(_FIX.findall(files("tirx.text").joinpath("rules.md").read_text(encoding="utf-8")))
 
 
@@ -151,7 +151,7 @@ class Diagnostic:
 
     @property
     def _words(self) -> tuple[str | None, ...]:
-        """What the message says was expected and found, the nearest choice, and what to do; None where it does not."""
+        """Words of the message: expected, found, the nearest choice, and the advice; None where it has none."""
         near, found = _NEAREST.search(self.message), _WORDS.search(self.message)
         expected, got, hint = (None, None, None) if found is None else found.groups()
         return expected, got, near and (near[1] or near[2]), None if near else hint

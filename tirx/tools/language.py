@@ -223,7 +223,7 @@ def _decision_text(decision: Decision) -> str:
 
 
 def _short(name: str, text: str) -> str:
-    """What was decided, in a few words."""
+    """A decision in a few words."""
     if name == "layout":
         return f"layout: {parse_layout(text)}"
     if name == "plan":

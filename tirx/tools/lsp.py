@@ -133,7 +133,7 @@ def _symbol(found: Symbol, analysis: Analysis) -> lsp.DocumentSymbol:
 
 
 def _add_names(server: _Server) -> None:
-    """What follows from the text alone."""
+    """Facts that follow from the text alone."""
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def references(params: lsp.ReferenceParams) -> list[lsp.Location]:  # pyright: ignore[reportUnusedFunction]
@@ -188,7 +188,7 @@ def _add_names(server: _Server) -> None:
 
 
 def _add_decisions(server: _Server) -> None:
-    """What the compiler says about the text."""
+    """Diagnostics of the compiler about the text."""
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:  # pyright: ignore[reportUnusedFunction]

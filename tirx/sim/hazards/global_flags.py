@@ -135,7 +135,7 @@ _Source: TypeAlias = tuple[int, Mapping[Row, KnownInstants], int]
 
 
 class _Sources:
-    """What a reader of a record acquires, as far as somebody has asked for it: records do not change."""
+    """The acquisitions of a reader of a record, as far as somebody has asked for it: records do not change."""
 
     def __init__(self, walk: Iterator[_Source]):
         self._walk, self._found = walk, list[_Source]()
