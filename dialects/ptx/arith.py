@@ -89,40 +89,49 @@ class MaxOp(BinaryInstruction):
     nan = opt_prop_def(UnitAttr)
 
 
-def _of_bytes(name: str) -> tuple[Form, ...]:
-    """The forms of an instruction on the four bytes of a register."""
+def _of_bytes(name: str, flags: str = "") -> tuple[Form, ...]:
+    """The forms of an instruction on the four bytes of a register, plain and with flags."""
+    modifier = f".{flags}" if flags else ""
     return (
-        form(f"{name}.s8x4", i32, i32="packed_integers"),
-        form(f"{name}.u8x4", i32, flags="unsigned", i32="packed_integers"),
+        form(f"{name}{modifier}.s8x4", i32, flags=flags, i32="packed_integers"),
+        form(f"{name}{modifier}.u8x4", i32, flags=f"unsigned {flags}", i32="packed_integers"),
     )
 
 
-@row("add.x4", *_of_bytes("add"))
-class AddX4Op(BinaryInstruction):
-    """`add.s8x4`, `add.u8x4`: the four bytes of two registers, each by itself; sums wrap (PTX ISA, "add")."""
+class _BytesInstruction(BinaryInstruction, abc.ABC):
+    """An instruction on the four bytes of two registers: `ptxas` takes no literal."""
+
+    LITERALS: ClassVar = False
 
     unsigned = opt_prop_def(UnitAttr)
 
 
-@row("sub.x4", *_of_bytes("sub"))
-class SubX4Op(BinaryInstruction):
-    """`sub.s8x4`, `sub.u8x4`: as `ptx.add.x4`."""
+class _SaturatingInstruction(_BytesInstruction, abc.ABC):
+    """One that wraps, or with `sat` ends at the least and greatest byte."""
 
-    unsigned = opt_prop_def(UnitAttr)
+    sat = opt_prop_def(UnitAttr)
+
+
+@row("add.x4", *_of_bytes("add"), *_of_bytes("add", "sat"))
+class AddX4Op(_SaturatingInstruction):
+    """`add.s8x4`, `add.sat.u8x4`: the four bytes of two registers, each by itself; sums wrap, or saturate with `sat`
+    (PTX ISA, "add").
+    """
+
+
+@row("sub.x4", *_of_bytes("sub"), *_of_bytes("sub", "sat"))
+class SubX4Op(_SaturatingInstruction):
+    """`sub.s8x4`, `sub.sat.u8x4`: as `ptx.add.x4`."""
 
 
 @row("min.x4", *_of_bytes("min"))
-class MinX4Op(BinaryInstruction):
+class MinX4Op(_BytesInstruction):
     """`min.s8x4`, `min.u8x4`: the lesser of each two bytes."""
-
-    unsigned = opt_prop_def(UnitAttr)
 
 
 @row("max.x4", *_of_bytes("max"))
-class MaxX4Op(BinaryInstruction):
+class MaxX4Op(_BytesInstruction):
     """`max.s8x4`, `max.u8x4`: the greater of each two bytes."""
-
-    unsigned = opt_prop_def(UnitAttr)
 
 
 @row("and", form("and.{b}", *BITS))

@@ -82,6 +82,8 @@ class TableInstruction(PureInstruction, abc.ABC):
     OPERANDS: ClassVar[tuple[str, ...]]
     CHOICES: ClassVar[tuple[str, ...]] = ()
     """The properties whose members are words of the forms; they precede the operands."""
+    LITERALS: ClassVar = True
+    """True if operands may be literals."""
     RESULTS: ClassVar[Mapping[Attribute, Attribute]] = {}
     """Type of the operands -> of the result, where they differ and it is not one for all."""
 
@@ -147,7 +149,8 @@ class TableInstruction(PureInstruction, abc.ABC):
     def emit(self, reg: Names) -> str:
         found = self._legal()
         text = _texts(type(self), self._words, self._type)[0] if found is None else found[0]
-        return f"{text} {reg(self.result)}, {', '.join([source(reg, value) for value in self._operands])}"
+        operands = [source(reg, value) if self.LITERALS else reg(value) for value in self._operands]
+        return f"{text} {reg(self.result)}, {', '.join(operands)}"
 
     @classmethod
     def forms(cls) -> Iterator[tuple[Attribute, tuple[str, ...], dict[str, bool]]]:

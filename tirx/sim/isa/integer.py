@@ -38,11 +38,17 @@ def _packed(decoder: Decoder, function: Binary) -> Step:
             f".{name} does not exist on {decoder.symbols.target or 'no target'}; supported on {supported}"
         )
     lane_type = (_PACKED | _BYTES)[name]
-    decoder.finish(3)
     dtype = lane_type.dtype
+    saturates = name in _BYTES and decoder.root in _ADDITIVE and decoder.flag("sat")
+    decoder.finish(3)
+    limits = np.iinfo(dtype)
 
     def pairs(a: Array, b: Array) -> Array:
-        return function(np.ascontiguousarray(a).view(dtype), np.ascontiguousarray(b).view(dtype)).view(np.uint32)
+        x, y = (np.ascontiguousarray(each).view(dtype) for each in (a, b))
+        if saturates:
+            x, y = x.astype(np.int64), y.astype(np.int64)
+            return np.clip(function(x, y), limits.min, limits.max).astype(dtype).view(np.uint32)
+        return function(x, y).view(np.uint32)
 
     return elementwise(decoder, pairs, B32, B32, B32)
 

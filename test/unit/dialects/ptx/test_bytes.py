@@ -49,6 +49,19 @@ def test_four_bytes(name: str, dtype: type[np.generic]) -> None:
     np.testing.assert_array_equal(d, OPERATIONS[name](a, b))
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("name", ["add", "sub"])
+def test_saturation(name: str, dtype: type[np.generic]) -> None:
+    ptx = _ptx(f"ptx.{name}.x4{' unsigned' if dtype is np.uint8 else ''} sat", "sm_107a")
+    assert assemble(ptx, "sm_107a").ok
+    a, b = (np.random.default_rng(seed).integers(0, 256, 128).astype(np.uint8).view(dtype) for seed in (0, 1))
+    d = np.zeros(128, dtype)
+    run(ptx, "bytes", 1, 32, [a, b, d])
+    least, most = (0, 255) if dtype is np.uint8 else (-128, 127)
+    exact = OPERATIONS[name](a.astype(np.int64), b.astype(np.int64))
+    np.testing.assert_array_equal(d, np.clip(exact, least, most).astype(dtype))
+
+
 def test_where_they_are() -> None:
     with pytest.raises(LocatedError, match="packed_integers.*supported on sm_107a, sm_107f, sm_120a"):
         _ptx("ptx.add.x4", "sm_100a")
