@@ -74,7 +74,7 @@ _HANDED_ON = (
     ("read back", "sm_90a"), ("overlapping stores", "sm_80"), ("branches", "sm_100a"), ("hardware", "sm_100a"),
     ("orders", "sm_90a"), ("pairs", "sm_90a"), ("split", "sm_80"), ("while", "sm_100a"),
 )  # fmt: skip
-_CASES = (0, 1, 2, 4, 5, 6)
+_CASES = (0, 1, 2, 4, 5)
 _LOOPS = 2
 _FEW_OWNERS = """
 tirx.kernel @k(%a: memref<128x64xf16>, %b: memref<32x64xf16>, %s: memref<4xf32>, %e: memref<4xf32>,
@@ -102,6 +102,24 @@ tirx.kernel @k(%a: memref<128x64xf16>, %b: memref<32x64xf16>, %s: memref<4xf32>,
 """
 """Four threads store a tile in front of an instruction of whole warps."""
 
+_STORED_TWICE = """
+tirx.kernel @k(%a: memref<128x64xf16>, %d: memref<128x64xf16>) target("sm_90a") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %s = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %x = tirx.view %a[%c0, %c0] : memref<128x64xf16> -> !tirx.tile<64x64xf16, global>
+  %y = tirx.view %a[%c64, %c0] : memref<128x64xf16> -> !tirx.tile<64x64xf16, global>
+  %u = tirx.view %d[%c0, %c0] : memref<128x64xf16> -> !tirx.tile<64x64xf16, global>
+  %v = tirx.view %d[%c64, %c0] : memref<128x64xf16> -> !tirx.tile<64x64xf16, global>
+  tirx.copy %x, %s : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+  tirx.copy %s, %u engine tma_store : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, global>
+  tirx.copy %y, %s : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+  tirx.copy %s, %v engine tma_store : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, global>
+  tirx.return
+}
+"""
+"""Bulk stores of a shared tile, between which it is written again."""
+
 
 @dataclass(frozen=True)
 class Program:
@@ -124,7 +142,7 @@ def programs() -> list[Program]:
         found.append(Program(family, each.text, each.options))
     found += [Program(f"case {seed}", random_case(seed).text, "") for seed in _CASES]
     found += [Program(f"loop {seed}", random_loop(random.Random(seed)), "") for seed in range(_LOOPS)]
-    return [*found, Program("few owners", _FEW_OWNERS, "")]
+    return [*found, Program("few owners", _FEW_OWNERS, ""), Program("stored twice", _STORED_TWICE, "")]
 
 
 @dataclass(frozen=True)
