@@ -36,6 +36,10 @@ _KERNEL = """tirx.kernel @k(%n: index, %x: i32, %m: memref<64x64xf16>) target("s
 }
 """
 _INSTRUCTIONS = """
+%r = ptx.shfl.sync bfly %i, %i mask 0 : i32
+    expected a non-zero mask of 32 lanes, found 0x0
+ptx.st.strong relaxed gpu %f, %i : f32, i32
+    expected an address of i32 or i64, found f32
 %r = ptx.atom add relaxed gpu unsigned %l, %i : i64, i32 -> i32
     expected 'unsigned' on min and max, found it on add
 ptx.printf "%d" %j : i16
