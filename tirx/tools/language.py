@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import cache
 from inspect import cleandoc
 from math import prod
@@ -28,7 +29,9 @@ _SHOWN = 8
 """Rows and columns of the table of a layout."""
 
 _BULLET = re.compile(r"^- `(\w+)|, `(\w+)`?(?=[^`]*`?:)", re.MULTILINE)
-_WRONG = re.compile(r"(?:unknown \w+|operation|found|attribute|type|pass|dialect) '([^']+)'")
+_WRONG = re.compile(r"(?:unknown \w+ '|operation '|found '|attribute '|type '|pass '|dialect '|use of (?=%))([^',]+)")
+_HEAD = 3
+"""Lines of an operation in which a word that its error names is looked for."""
 _LAYOUT = re.compile(r"#tirx\.(?:tile|compose)_layout<")
 
 
@@ -154,17 +157,23 @@ class Analysis(Text):
         if diagnostic.position is None:
             return []
         line, column = diagnostic.position[1] - 1, diagnostic.position[2] - 1
-        found: list[tuple[str, Place, str]] = []
-        for better in re.findall(r"did you mean '([^']+)'", diagnostic.message):
-            wrong = _WRONG.search(diagnostic.message)
-            row = self.source.lines[line] if 0 <= line < len(self.source.lines) else ""
-            words = [word for word in WORD.finditer(row) if word.start() <= column <= word.end()]
-            at = row.find(wrong[1], max(column - len(wrong[1]), 0)) if wrong is not None else -1
-            if wrong is not None and at >= 0:
-                found.append((f"write '{better}'", Place(line, at, len(wrong[1])), better))
-            elif words:
-                found.append((f"write '{better}'", Place(line, words[0].start(), len(words[0][0])), better))
-        return found
+        rows = self.source.lines[line : line + _HEAD]
+        wrong = _WRONG.search(diagnostic.message)
+        proposed: list[str] = re.findall(r"did you mean '([^']+)'", diagnostic.message)
+        if wrong is not None and wrong[1].startswith("%"):
+            proposed += get_close_matches(wrong[1], self.visible(line, column, "%"), n=1)
+        if wrong is None or not rows:
+            at = (
+                next((each for each in WORD.finditer(rows[0]) if each.start() <= column <= each.end()), None)
+                if rows
+                else None
+            )
+            places = [] if at is None else [Place(line, at.start(), len(at[0]))]
+        else:  # named by the message: where it stands in the head of the operation
+            starts = [column if row == 0 and wrong[1] in rows[0][column:] else 0 for row in range(len(rows))]
+            ends = [text.find(wrong[1], start) for text, start in zip(rows, starts, strict=True)]
+            places = [Place(line + row, at, len(wrong[1])) for row, at in enumerate(ends) if at >= 0]
+        return [(f"write '{better}'", places[0], better) for better in proposed if places]
 
     # Completion
 

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,30 @@ def test_errors_are_diagnostics() -> None:
     assert (data["line"], data["column"], data["severity"]) == (6, 3, "error")
     assert "did you mean 'tirx.copy'" in error.message
     assert [kernel.name for kernel in found.kernels] == ["k"], "the other part is compiled"
+
+
+def _wrong_word(wrong: str, right: str) -> str:
+    return next(word for word in re.findall(r"%?[\w.]+", wrong) if word not in re.findall(r"%?[\w.]+", right))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "better"),
+    [
+        ('target("sm_80")', 'target("sm_80x")', "sm_80"),
+        ("tirx.copy", "tirx.coby", "tirx.copy"),
+        ("copy %g, %s", "copy %g, %sx", "%s"),
+        ("S[(64, 32) : (32, 1)]", "S[(64, 32) : (1@lanid, 1)]", "laneid"),
+    ],
+)
+def test_fixes_write_the_word_that_is_wrong(right: str, wrong: str, better: str) -> None:
+    text = _PROGRAM.replace(" target(", "\n    target(").replace(right, wrong)
+    found = Analysis.of(text, "k.mlir")
+    (fix,) = [fix for each in found.diagnostics for fix in found.fixes(each)][:1]
+    title, at, written = fix
+    assert (title, written) == (f"write '{better}'", better)
+    lines = text.split("\n")
+    lines[at.line] = lines[at.line][: at.column] + written + lines[at.line][at.column + at.length :]
+    assert "\n".join(lines) == text.replace(wrong, wrong.replace(_wrong_word(wrong, right), better))
 
 
 def test_what_passes_report(monkeypatch: pytest.MonkeyPatch) -> None:
