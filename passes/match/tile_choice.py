@@ -61,6 +61,9 @@ _LOADS = ("L2", "memory", "the way into shared memory")
 _SAMPLES = (16, 128, 1024, 8192)
 """Sizes that stand for one that is known at the launch only."""
 
+_FEW_SAMPLES = (16, 512, 8192)
+"""Those of each of three sizes."""
+
 _MORE_SAMPLES = (8, 16, 32, 64, 96, 128, 192, 256, 320, 512, 768, 1024, 1536, 2048, 4096)
 """Those of the only size that is not known before."""
 
@@ -223,7 +226,8 @@ def choose_variants(
     if None not in operands.size:
         return [((), each) for each in choose_tiles(operands, target, schedules)[:1]]
     is_alone, is_open = operands.size.count(None) == 1, None in operands.size[:2]
-    samples = list(operands.sizes(_MORE_SAMPLES if is_alone else _SAMPLES))
+    several = _SAMPLES if operands.size.count(None) == 2 else _FEW_SAMPLES
+    samples = list(operands.sizes(_MORE_SAMPLES if is_alone else several))
     schedules = replace(schedules, wide=is_alone)
     rated = [choose_tiles(replace(operands, size=size, is_open=is_open), target, schedules) for size in samples]
     if not all(rated):
@@ -237,7 +241,7 @@ def choose_variants(
         return inf if again is None else again.score
 
     pool = {tile.kind: tile for found in rated for tile in found[:_BEST]}
-    borders = list(operands.sizes(_BORDERS if is_alone else _SAMPLES))
+    borders = list(operands.sizes(_BORDERS if is_alone else several))
     times = {kind: [seconds(tile, size) for size in borders] for kind, tile in pool.items()}
     least = [min(row) for row in zip(*times.values(), strict=True)]
     chosen: dict[tuple[object, ...], list[float]] = {}
