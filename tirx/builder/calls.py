@@ -136,7 +136,9 @@ class Calls:
         try:
             return kind, self._needs.setdefault(kind, set())
         except TypeError:
-            raise BuildError("expected constants that are hashable, such as numbers and tuples, found a list") from None
+            raise BuildError(
+                "expected constants that are hashable, such as numbers and tuples, found others; arrays have no names"
+            ) from None
 
     def trace(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[KernelOp, Trace]:
         """The kernel for arguments of these types; extents that Python or a slice `:` needs are constants of it."""
@@ -214,7 +216,10 @@ class Calls:
     def __call__(self, arguments: Sequence[Any], constants: Mapping[str, Any], stream: Any) -> Any:
         """Launches on the GPU, or simulates where there is none. Arguments that were seen before cost one look."""
         key = self._key(arguments, constants)
-        launcher = self._launchers.get(key)
+        try:
+            launcher = self._launchers.get(key)
+        except TypeError:  # constants that are not hashable, which has its error below
+            launcher = None
         if key is not None and launcher is not None and launcher.again(key[0], stream):
             return None
         here = device_target()
@@ -228,11 +233,14 @@ class Calls:
                     self._launchers.clear()
                 self._launchers[key] = compiled.launcher
             return result
-        return compiled.simulate(*(each.numpy() if _is_torch(each) else each for each in arguments))
+        return compiled.simulate(*map(_of_numpy, arguments))
 
 
-def _is_torch(array: Any) -> bool:
-    return not isinstance(array, int | float) and framework_of(array) == "torch"
+def _of_numpy(argument: Any) -> Any:
+    """The argument as the simulator takes it; float64 of numpy is a number of Python, too."""
+    if isinstance(argument, int | float):
+        return float(argument) if isinstance(argument, float) else argument
+    return argument.numpy() if framework_of(argument) == "torch" else argument
 
 
 def _specialised(

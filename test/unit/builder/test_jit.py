@@ -334,3 +334,19 @@ def test_the_timing_model_chooses_parameters_for_the_sizes_of_arrays() -> None:
     assert tile(4096, 8192, BM=64, BN=64) == (64, 64)
     with pytest.raises(tx.BuildError, match="expected extents of 6400 elements"):
         tile(64, 64, BM=100)
+
+
+@tx.jit(threads=32)
+def scaled(x: tx.Array, y: tx.Array, s: tx.Scalar, B: int = 8) -> None:
+    m = tx.grid((x.shape[0], B))
+    y[m] = x[m] * s
+
+
+def test_numbers_of_numpy_and_names_of_arrays_in_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIRX_CACHE", "")
+    x, y = _numbers(20), np.zeros(20, np.float32)
+    scaled(x, y, np.float64(2))
+    assert np.array_equal(y, 2 * x)
+    for given in ({"x": x, "y": y, "s": 2.0}, {"B": [8]}):
+        with pytest.raises(tx.BuildError, match="expected constants that are hashable"):
+            scaled(x, y, 2.0, **given)
