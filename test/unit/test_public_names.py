@@ -14,6 +14,9 @@ import pytest
 from unit.printed_signatures import every_module
 
 import tirx
+from tirx.dialects import get_all_dialects
+from tirx.hw.targets import TARGETS
+from tirx.passes import PASS_SUMMARIES
 
 _MODULES = ("tirx", "tirx.builder", "tirx.embed", "tirx.layout", "tirx.sim")
 """What may be relied on. Everything else may change in any release."""
@@ -24,6 +27,18 @@ _NAMES = [
     for name in import_module(module).__all__
     if module != "tirx" or name not in tirx.builder.__all__
 ]
+
+
+def _surface() -> set[str]:
+    """What a guest may rely on: public names, and passes, targets and operations by name."""
+    names = {f"{module}.{name}" for module in _MODULES for name in import_module(module).__all__}
+    operations = {f"operation {op.name}" for op in get_all_dialects()["tirx"]().operations}
+    return names | operations | {f"pass {name}" for name in PASS_SUMMARIES} | {f"target {name}" for name in TARGETS}
+
+
+def test_what_guests_rely_on_is_recorded() -> None:
+    """A line that goes, goes by the rule of docs/embedding.md; a name that is new becomes a line."""
+    assert sorted(_surface()) == Path(__file__).with_name("public_names.txt").read_text().splitlines()
 
 
 @pytest.fixture(autouse=True)

@@ -84,7 +84,7 @@ class Program:
             raise StrideError(f"expected strides of multiples of 16 bytes: {error.diagnostic.message}") from error
 
     def __getstate__(self) -> dict[str, object]:
-        """What pickle keeps: what `to_json` does, and the source as text, for `check` and arrays of other strides."""
+        """Returns what `to_json` does, and the source as text, for `check` and arrays of other strides."""
         source, remake = self.source, self.remake
         if source is not None:
             source = replace(source, program=str(source.program))
