@@ -56,12 +56,11 @@ def _made(cls: Any, frozen: bool, eq: bool, slots: bool) -> Any:
     if "__repr__" not in own:
         cls.__repr__ = _repr
     if eq:
-        key = _key([each.name for each in all_fields if each.compare])
         if "__eq__" not in own:
-            cls.__eq__ = _equality(key)
+            cls.__eq__ = _equality([each.name for each in all_fields if each.compare])
         if not is_hashed:
             names = [each.name for each in all_fields if (each.compare if each.hash is None else each.hash)]
-            cls.__hash__ = _hash(_key(names)) if frozen else None
+            cls.__hash__ = _hash(names) if frozen else None
     if frozen:
         _freeze(cls, {each.name for each in all_fields})
     if frozen and slots:
@@ -106,30 +105,37 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _key(names: list[str]) -> Any:
-    """Returns a function from an object to the tuple of its values."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    get = attrgetter(*names) if names else None
+def _getter(names: list[str]) -> Any:
+    """Returns a function from an object to its value, of one name, or to the tuple of its values."""
 
-    def key(self: Any) -> tuple[Any, ...]:
-        return () if get is None else (get(self),)
+    def nothing(self: Any) -> tuple[()]:
+        return ()
 
-    return key
+    return attrgetter(*names) if names else nothing
 
 
-def _equality(key: Any) -> Any:
-    def __eq__(self: Any, other: Any) -> bool:
-        return key(self) == key(other) if other.__class__ is self.__class__ else NotImplemented
+def _equality(names: list[str]) -> Any:
+    get = _getter(names)
 
-    return __eq__
+    def of_one(self: Any, other: Any) -> bool:
+        return (get(self),) == (get(other),) if other.__class__ is self.__class__ else NotImplemented
+
+    def of_all(self: Any, other: Any) -> bool:
+        return get(self) == get(other) if other.__class__ is self.__class__ else NotImplemented
+
+    return of_one if len(names) == 1 else of_all
 
 
-def _hash(key: Any) -> Any:
-    def __hash__(self: Any) -> int:
-        return hash(key(self))
+def _hash(names: list[str]) -> Any:
+    get = _getter(names)
 
-    return __hash__
+    def of_one(self: Any) -> int:
+        return hash((get(self),))
+
+    def of_all(self: Any) -> int:
+        return hash(get(self))
+
+    return of_one if len(names) == 1 else of_all
 
 
 def _freeze(cls: Any, names: set[str]) -> None:
