@@ -55,6 +55,7 @@ NOT_REGISTERED = (
 
 MEASURED = (
     "ptxas 13.5.37 ends with an error of its own (C7308) at some tcgen05.ld.red of 128 registers",
+    "ptxas 13.5.37 ends with an error of its own (C7907) at some kernels of many forms: they are asked in halves",
     "modifiers and operands of each form: ptxas 13.5.37, this command",
 )
 """What only ptxas tells."""

@@ -62,7 +62,13 @@ def rejected_instructions(entries: Sequence[Sequence[str]], target: str, version
             for line, message in _ERROR.findall(result.stderr)
             if int(line) in instructions
         }
-        assert found, result.stderr
+        if not found:  # an error of ptxas itself: the halves by themselves
+            kept = [(at, each) for at, entry in enumerate(entries) for each in entry if each not in rejected]
+            assert len(kept) > 1, result.stderr
+            for half in (kept[: len(kept) // 2], kept[len(kept) // 2 :]):
+                parts = [[each for own, each in half if own == at] for at in range(len(entries))]
+                rejected |= rejected_instructions(parts, target, version)
+            return rejected
         rejected |= found
 
 
