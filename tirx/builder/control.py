@@ -557,7 +557,7 @@ def _joined(terms: tuple[Callable[[], Any], ...], name: str, ends: bool) -> Any:
         if isinstance(found := _element(found), Scalar):
             found = _skipped(found, each, name, ends)
         elif isinstance(found, Tile):
-            found = functions.apply(name, found, each())
+            found = _truths(name, found, each())
         elif bool(found) is ends:
             return found
         else:
@@ -565,15 +565,31 @@ def _joined(terms: tuple[Callable[[], Any], ...], name: str, ends: bool) -> Any:
     return found
 
 
+def _truths(name: str, *terms: Any) -> Any:
+    """A function of truths, each beside its own."""
+    for each in terms:
+        if isinstance(each, Elements) and each.dtype != i1:
+            sign = functions.OPERATOR_NAMES[name]
+            raise BuildError(f"expected truths for `{name}` of tiles, found {each!r}: write x != 0, or {sign} for bits")
+    return functions.apply(name, *terms)
+
+
 def _skipped(found: Scalar, term: Callable[[], Any], name: str, ends: bool) -> Any:
-    """A term behind one of the kernel, in a branch if it does more than to compute."""
+    """A term behind one of the kernel, in a branch if it does more than to compute. Beside numbers, truths are 0 and 1."""
     trace, block = current(), Block()
+    truth = cast(Scalar, _condition(found))
     with trace.inside(block):
         value = _element(term())
-        if isinstance(value, Scalar) and value.dtype != found.dtype:
-            value = _condition(value)
-    if isinstance(value, Scalar) and value.dtype != found.dtype:
-        found = cast(Scalar, _condition(found))
+        if not isinstance(value, Scalar) or value.dtype == i1:
+            dtype = found.dtype
+        elif found.dtype == i1:
+            dtype = value.dtype
+        else:
+            dtype = functions.common(name, [found, value])
+        if isinstance(value, Scalar) and value.dtype != dtype:
+            value = value.to(dtype)
+    if found.dtype != dtype:
+        found = found.to(dtype)
 
     def other() -> Any:
         for op in list(block.ops):
@@ -585,11 +601,12 @@ def _skipped(found: Scalar, term: Callable[[], Any], name: str, ends: bool) -> A
         return found
 
     if not isinstance(value, Tile) and not all(map(is_side_effect_free, block.ops)):
-        return if_expression(found, own, other) if ends else if_expression(found, other, own)
+        return if_expression(truth, own, other) if ends else if_expression(truth, other, own)
     other()
-    if isinstance(value, Tile) or found.dtype == i1:
+    if isinstance(value, Tile):
+        return _truths(name, found, value)
+    if dtype == i1:
         return functions.apply(name, found, value)
-    truth = cast(Scalar, _condition(found))
     return functions.where(truth, found, value) if ends else functions.where(truth, value, found)
 
 

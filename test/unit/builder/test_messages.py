@@ -101,6 +101,15 @@ _SAID = [
             ("t = set()\nwhile n > 3:\n    n = n - 1\n    t.add(3)", "set"),
         )
     ),
+    *(
+        (text, f"expected truths for `{name}` of tiles, found {found}: write x != 0, or {sign} for bits")
+        for text, name, found, sign in (
+            ("a[:, :] and a[:, :]", "and", "a view f32[64, 64]", "&"),
+            ("(a[:, :] > 0.0) or a[:, :]", "or", "a view f32[64, 64]", "|"),
+            ("n and (a[:, :] > 0.0)", "and", "a scalar i32", "&"),
+        )
+    ),
+    ("n and n.to(tx.i64)", "expected one element type for and, found i32 and i64; convert one with .to(i32)"),
     ("n + n.to(tx.i64)", "expected one element type for +, found i32 and i64; convert one with .to(i32)"),
     ("tx.map(lambda p: 1.0, a[:, :])", "expected a function that returns elements, found 1.0; .to(...) types a number"),
     (

@@ -195,6 +195,11 @@ def _elements(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     o[:, :] = tx.where(not (x > 5.0), y, -1.0)
 
 
+def _numbers_and_truths(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    found = (n > 3 and i[1, 1]) + (n > 30 or i[1, 1]) + (i[1, 1] or n > 3) + (n and n > 3) + (n > 3 or n)
+    o[:, :] = a[:, :].load() + found.to(f32)
+
+
 def _results_of_branches(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     pair, same, number = {"x": a[:, :].load(), "k": 3}, 7, 1
     if n > 3:
@@ -225,6 +230,7 @@ _STATEMENTS: list[tuple[Callable[..., None], Any]] = [
     (_carried_numbers, (1.5 * _X if _I[0, 2] < 3 else _TOTAL) + _I[0, 2] + 6),
     (_known_conditions, (_X + 3) * 2 - 1),
     (_elements, np.where((y := _X + (_I[0, 0] != 0) + 12) <= 5, 2 * y, -1)),
+    (_numbers_and_truths, _X + 3 * _I[1, 1] + 2),
     (_results_of_branches, _X + 1 + 5 + 3 + 7),
     (_least, _X + 300 + max(4, _I[0, 0], 2) + 3),
     (_chained, ((_I > -3) & (_I <= 4)) + 1.0 + 7),
