@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from itertools import islice, product
-from math import inf
+from math import copysign, inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
@@ -132,7 +132,7 @@ class Calls:
 
     def _kind(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[object, set[tuple[int, int]]]:
         types = tuple(self._types or map(type_of_array, arguments))
-        kind = (types, tuple(sorted(constants.items())))
+        kind = (types, tuple((name, _identity(constants[name])) for name in sorted(constants)))
         try:
             return kind, self._needs.setdefault(kind, set())
         except TypeError:
@@ -209,7 +209,7 @@ class Calls:
         """The launcher's key of arguments whose types were all seen before, and constants; None for others."""
         keys = self._keys
         try:
-            return (None, *[keys[type(each)](each) for each in arguments]), *constants.items()
+            return (None, *[keys[type(each)](each) for each in arguments]), *[(name, _identity(each)) for name, each in constants.items()]
         except KeyError:
             return None
 
@@ -234,6 +234,13 @@ class Calls:
                 self._launchers[key] = compiled.launcher
             return result
         return compiled.simulate(*map(_of_numpy, arguments))
+
+
+def _identity(constant: Any) -> Hashable:
+    """A key of a constant, which differs for 2, 2.0 and True, and for 0.0 and -0.0: they are equal in Python."""
+    if isinstance(constant, tuple):
+        return tuple(map(_identity, cast("tuple[Any, ...]", constant)))
+    return type(constant), constant, copysign(1, constant) if isinstance(constant, float) else None
 
 
 def _of_numpy(argument: Any) -> Any:

@@ -350,3 +350,17 @@ def test_numbers_of_numpy_and_names_of_arrays_in_a_call(monkeypatch: pytest.Monk
     for given in ({"x": x, "y": y, "s": 2.0}, {"B": [8]}):
         with pytest.raises(tx.BuildError, match="expected constants that are hashable"):
             scaled(x, y, 2.0, **given)
+
+
+@tx.jit(threads=32)
+def of_constants(x: tx.Array, y: tx.Array, c: Any = 1) -> None:
+    m = tx.grid((x.shape[0], 8))
+    y[m] = x[m] * {bool: 3.0, int: 5.0, float: c}[type(c[0] if isinstance(c, tuple) else c)]
+
+
+def test_constants_that_are_equal_in_python_are_programs_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIRX_CACHE", "")
+    for constant, factor in ((1, 5), (1.0, 1), (True, 3), ((1,), 5), ((True,), 3), (0.0, 0.0), (-0.0, -0.0)):
+        y = np.zeros(8, np.float32)
+        of_constants(np.ones(8, np.float32), y, c=constant)
+        assert str(y.tolist()) == str([float(factor)] * 8)
