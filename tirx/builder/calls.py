@@ -209,7 +209,8 @@ class Calls:
         """The launcher's key of arguments whose types were all seen before, and constants; None for others."""
         keys = self._keys
         try:
-            return (None, *[keys[type(each)](each) for each in arguments]), *[(name, _identity(each)) for name, each in constants.items()]
+            given = [(name, _identity(each)) for name, each in constants.items()]
+            return (None, *[keys[type(each)](each) for each in arguments]), *given
         except KeyError:
             return None
 

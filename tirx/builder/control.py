@@ -575,7 +575,7 @@ def _truths(name: str, *terms: Any) -> Any:
 
 
 def _skipped(found: Scalar, term: Callable[[], Any], name: str, ends: bool) -> Any:
-    """A term behind one of the kernel, in a branch if it does more than to compute. Beside numbers, truths are 0 and 1."""
+    """A term behind one of the kernel, in a branch if it does more than to compute; truths beside numbers are 0, 1."""
     trace, block = current(), Block()
     truth = cast(Scalar, _condition(found))
     with trace.inside(block):
