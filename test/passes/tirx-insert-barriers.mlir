@@ -590,3 +590,25 @@ tirx.kernel @written_in_a_role(%a: memref<64x64xf16>, %b: memref<64x64xf32>) tar
   %1 = tirx.mma %s, %s, %0 : !sa, !sa, !d -> !d
   tirx.return
 }
+
+// All threads meet behind a fence in front of a warpgroup whose product reads what they have written.
+
+// CHECK-LABEL: tirx.kernel @product_of_a_warpgroup
+// CHECK:         tirx.copy %g, %s
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.warpgroup 1 {
+// CHECK-NEXT:      %0 = tirx.load
+// CHECK-NEXT:      %1 = tirx.mma
+tirx.kernel @product_of_a_warpgroup(%a: memref<64x64xf16>, %b: memref<64x64xf32>) target("sm_90a") threads(256) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !ga
+  %h = tirx.view %b[%c0, %c0] : memref<64x64xf32> -> !tirx.tile<64x64xf32, global>
+  %s = tirx.alloc : !sa
+  tirx.copy %g, %s : !ga, !sa
+  tirx.warpgroup 1 {
+    %0 = tirx.load %h : !tirx.tile<64x64xf32, global> -> !d
+    %1 = tirx.mma %s, %s, %0 : !sa, !sa, !d -> !d
+  }
+  tirx.return
+}
