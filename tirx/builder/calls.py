@@ -241,7 +241,8 @@ def _identity(constant: Any) -> Hashable:
     """A key of a constant, which differs for 2, 2.0 and True, and for 0.0 and -0.0: they are equal in Python."""
     if isinstance(constant, tuple):
         return tuple(map(_identity, cast("tuple[Any, ...]", constant)))
-    return type(constant), constant, copysign(1, constant) if isinstance(constant, float) else None
+    kind = cast("type[object]", type(constant))
+    return kind, constant, copysign(1, constant) if isinstance(constant, float) else None
 
 
 def _of_numpy(argument: Any) -> Any:
