@@ -355,8 +355,7 @@ def test_numbers_of_numpy_and_names_of_arrays_in_a_call(monkeypatch: pytest.Monk
 @tx.jit(threads=32)
 def of_constants(x: tx.Array, y: tx.Array, c: Any = 1) -> None:
     m = tx.grid((x.shape[0], 8))
-    kind = str(type(c)) + str(c)
-    y[m] = x[m] * (3.0 if "True" in kind else 5.0 if "float" not in kind else c)
+    y[m] = x[m] * (3.0 if "True" in repr(c) else c if "." in repr(c) else 5.0)
 
 
 def test_constants_that_are_equal_in_python_are_programs_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
