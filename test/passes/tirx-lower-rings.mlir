@@ -197,3 +197,37 @@ tirx.kernel @integers(%d: memref<?xf32>, %n: index, %f: f32) target("sm_90a") th
   }
   tirx.return
 }
+
+// A store that adds, of a slot that another role fills.
+
+// CHECK-LABEL: tirx.kernel @reduce
+// CHECK:         tirx.tma_store {{.*}} reduce(add)
+tirx.kernel @reduce(%b: memref<64x64xf16>) target("sm_90a") grid(1) threads(160) {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 3 : index
+  %one = arith.constant 1.0 : f16
+  %g = tirx.view %b[%c0, %c0] : memref<64x64xf16> -> !g
+  %ring = tirx.ring slots(2) stations(fill, store) : !tirx.ring<o: !s>
+  tirx.roles {
+    tirx.role @write warps(4) {
+      tirx.for @k %k = 0 to %n skew(0) {
+        tirx.at(0) {
+          %o = tirx.acquire %ring at(fill)
+          tirx.fill %o, %one : f16, !s
+          tirx.release %ring at(fill)
+        }
+      }
+    }
+    tirx.role @store warps(1) {
+      tirx.for @k %k = 0 to %n skew(0) {
+        tirx.at(0) {
+          %o = tirx.acquire %ring at(store)
+          tirx.async_copy %o, %g engine(tma_reduce) : !s, !g
+          tirx.release %ring at(store) after(store)
+          tirx.await store pending(0)
+        }
+      }
+    }
+  }
+  tirx.return
+}
