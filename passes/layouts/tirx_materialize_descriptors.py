@@ -66,7 +66,7 @@ def _at(op: Operation, tile: SSAValue, template: int, offset_bytes: int, block: 
             bases[key] = emit.add(emit.mul(start, 1 + (1 << _LBO_SHIFT)), constant)
         else:
             bases[key] = emit.bit_or(start, constant)
-    # Shared memory ends below what the field holds, so the sum never leaves it.
+    # The tiles of a block end below what the field holds (see `operand_limit`), so the sum never leaves it.
     return emit.add(bases[key], offset_bytes // _ADDRESS_UNIT)
 
 

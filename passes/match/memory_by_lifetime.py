@@ -19,6 +19,7 @@ from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout
+from tirx.passes.match.slots import operand_limit
 from tirx.rules import MemoryRoomError
 from tirx.smem.packing import UNIT_BYTES
 from tirx.tcgen05 import allocation_columns
@@ -111,7 +112,11 @@ def allocate(kernel: tirx.KernelOp, target: Target) -> Allocation:
     shared = _place(
         [_shared_block(op, lifetimes[op]) for op in allocs if op.result.type.memory is tirx.MemorySpace.SHARED]
     )
-    _check_room(shared, target.shared_limit, "bytes", f"bytes of shared memory on {target}")
+    has_descriptors = in_tensor or any(op.name.startswith("tcgen05.") for op in kernel.walk())
+    limit = operand_limit(target) if has_descriptors else target.shared_limit
+    memory = f"bytes of shared memory on {target}"
+    memory += "" if limit == target.shared_limit else ", which its descriptors reach"
+    _check_room(shared, limit, "bytes", memory)
     loads = {
         tirx.thread_owner(op)
         for op in kernel.walk()
@@ -127,11 +132,10 @@ def allocate(kernel: tirx.KernelOp, target: Target) -> Allocation:
         shared.append(block)
         others[name] = block.start
     total = max((block.end for block in shared), default=0)
-    if total > target.shared_limit:
+    if total > limit:
         raise MemoryRoomError(
             kernel,
-            f"expected at most {target.shared_limit} bytes of shared memory on {target}, found {total} with the "
-            "mbarriers and the address of tensor memory",
+            f"expected at most {limit} {memory}, found {total} with the mbarriers and the address of tensor memory",
         )
     plan = tirx.MemoryPlan(
         total,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.hw.features import supports
+from tirx.hw.targets import SYSTEM_BYTES, Target
+from tirx.smem.smem_descriptor import ADDRESS_BYTES, WIDE_ADDRESSES
+
 STAGES = "tirx.stages"
 """The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
 
@@ -37,6 +41,15 @@ class Cluster(StrEnum):
     """Blocks of two neighbouring rows of tiles: they share B."""
     COLUMNS = "columns"
     """Blocks of two neighbouring columns of tiles: they share A."""
+
+
+def operand_limit(target: Target) -> int:
+    """Returns the bytes of shared memory that a block of products may use: those that matrix descriptors reach.
+
+    Blocks of sm_107f may use more. The memory of the system comes first (`SYSTEM_BYTES`).
+    """
+    reached = target.shared_limit if supports(target, WIDE_ADDRESSES) else ADDRESS_BYTES - SYSTEM_BYTES
+    return min(target.shared_limit, reached)
 
 
 def shares_of(columns: int, parts: int) -> int:

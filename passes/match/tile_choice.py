@@ -17,7 +17,7 @@ from tirx.hw.targets import Target
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.passes.match.families import MMA_SYNC, WGMMA, family_of
 from tirx.passes.match.product import ILLEGAL, Product
-from tirx.passes.match.slots import BARRIER_BYTES, FEWEST_SLOTS, MOST_SLOTS, shares_of
+from tirx.passes.match.slots import BARRIER_BYTES, FEWEST_SLOTS, MOST_SLOTS, operand_limit, shares_of
 from tirx.passes.match.tcgen05_product import product_shape
 from tirx.predict import Gpu, Prediction, Work, gpu_of, predict
 from tirx.rules import InvalidOperation
@@ -272,7 +272,7 @@ def _best(operands: Operands, target: Target, tile: _Shape, threads: int, schedu
 
     slot = (tile[0] + tile[1]) * _STEP
     slots = [
-        n for last, n in pairwise((0, *schedules.slots)) if last * slot < target.shared_limit
+        n for last, n in pairwise((0, *schedules.slots)) if last * slot < operand_limit(target)
     ]  # the others are alike
     found = [each for n in schedules.parts for most in slots if (each := rated(n, most)) is not None]
     best = min(found, key=lambda each: each.score, default=None)
@@ -345,12 +345,12 @@ def rated_tile(
     slot = (rows * a.storage_bits + columns * b.storage_bits) * depth // 8
     if rows * columns * sums.storage_bits // 8 > _SUM_BYTES * threads and family != "tcgen05":
         return None
-    if family is None or slot * (asked or 1) > target.shared_limit - BARRIER_BYTES:
+    if family is None or slot * (asked or 1) > operand_limit(target) - BARRIER_BYTES:
         return None
     if parts > 1 and (family != "wgmma" or shares is not None or columns % 8 or rows * 2 > threads):
         return None  # see tirx-split-k
     # A loop with copies by TMA or cp.async gets a ring, and stores go through shared memory where it has room for both.
-    room = target.shared_limit - BARRIER_BYTES
+    room = operand_limit(target) - BARRIER_BYTES
     ends = 0 if parts == 1 else shares_of(columns, parts)
     out = rows * columns * (sums if ends else d).storage_bits // 8
     out += out // ends if ends and operands.exchanged else 0  # a share on its way to the other order

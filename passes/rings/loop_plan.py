@@ -33,7 +33,7 @@ from tirx.passes.match.pipelining import (
     top_of,
     writes_to,
 )
-from tirx.passes.match.slots import BARRIER_BYTES, MOST_STAGES, STAGES
+from tirx.passes.match.slots import BARRIER_BYTES, MOST_STAGES, STAGES, operand_limit
 from tirx.passes.rings.delayed_products import can_delay
 from tirx.passes.rings.exchanges import exchange_bytes
 from tirx.passes.rings.proof.extraction import reads_as_a
@@ -533,7 +533,7 @@ def _with_slots(kernel: tirx.KernelOp, target: Target, plans: list[LoopPlan]) ->
     The tiles of a loop that gets none need their room, too, for one buffer each.
     """
     in_rings = {tile.alloc for plan in plans for ring in plan.rings for tile in ring.tiles}
-    left = target.shared_limit - BARRIER_BYTES - exchange_bytes(kernel)
+    left = operand_limit(target) - BARRIER_BYTES - exchange_bytes(kernel)
     for op in kernel.walk():
         if isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.SHARED and op not in in_rings:
             left -= aligned_bytes(op.result.type)

@@ -23,7 +23,7 @@ from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, async_engine
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
-from tirx.passes.match.slots import BARRIER_BYTES
+from tirx.passes.match.slots import BARRIER_BYTES, operand_limit
 from tirx.passes.rings.start_values import chosen_word, fewest_slots, start_values
 from tirx.remarks import StoredDirectly, StoredThroughShared
 from tirx.values import dataclass
@@ -74,7 +74,7 @@ def _stage_stores(kernel: tirx.KernelOp, loops: Sequence[scf.ForOp], target: Tar
     products = Counter(around for op in kernel.walk() if isinstance(op, tirx.MmaOp) for around in ancestors(op))
     fewest = {loop: fewest_slots(products[loop]) for loop in loops}
     staged = {tirx.base_allocation(copy.destination): fewest[loop] for loop in loops for copy in copies_to_shared(loop)}
-    left = target.shared_limit - BARRIER_BYTES
+    left = operand_limit(target) - BARRIER_BYTES
     for op in kernel.walk():
         if isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.SHARED:
             left -= aligned_bytes(op.result.type) * staged.get(op.result, 1)

@@ -29,7 +29,7 @@ from tirx.passes.match.pipelining import (
     is_fill,
     require_no_ordering,
 )
-from tirx.passes.match.slots import BARRIER_BYTES, ORDER
+from tirx.passes.match.slots import BARRIER_BYTES, ORDER, operand_limit
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, fewest_slots, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, counted_tiles, require_countable
 from tirx.remarks import GridKept, TileLoopMade, TilesTakenOver
@@ -163,7 +163,7 @@ def _require_fast(kernel: tirx.KernelOp, loop: scf.ForOp) -> None:
         op for op in kernel.walk() if isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.SHARED
     ]
     need = sum(aligned_bytes(op.result.type) * (slots if _is_loaded(op) else 1) for op in shared)
-    if need > target.shared_limit - BARRIER_BYTES:
+    if need > operand_limit(target) - BARRIER_BYTES:
         raise NotApplicable(loop, f"its loop has several products, and no room for two of each tile: {slower}")
 
 

@@ -14,7 +14,7 @@ from tirx.values import dataclass
 PtxVersion = tuple[int, int]
 """A PTX ISA version `(major, minor)`, compared as a tuple."""
 
-_RESERVED = 1024
+SYSTEM_BYTES = 1024
 """Bytes of shared memory that the system takes for each block (CUDA C++ programming guide, 16.7.3 "Shared Memory")."""
 
 _NAME = re.compile(r"sm_(\d+)([af]?)")
@@ -47,7 +47,7 @@ class Target:
 
         An SM has the limit of one block and 1 KiB; the system takes 1 KiB for each block.
         """
-        return max(1, (self.shared_limit + _RESERVED) // (shared + _RESERVED))
+        return max(1, (self.shared_limit + SYSTEM_BYTES) // (shared + SYSTEM_BYTES))
 
     @property
     def cc(self) -> int:

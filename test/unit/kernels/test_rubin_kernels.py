@@ -10,7 +10,7 @@ from sweeps.rubin import LOOPS, cases, loop_text
 from unit.kernels.product_kernels import Kernel, descriptors, products
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import Queue, ReleaseOp
+from tirx.dialects.tirx import Queue, ReleaseOp, RingOp
 from tirx.passes import lower_to_ptx_passes
 from tirx.tcgen05 import InstructionDescriptor
 from tirx.text.parsing import parse_located
@@ -81,3 +81,13 @@ def test_families(sampled: Callable[[Iterable[str], int], list[str]]) -> None:
     table = dict(cases())
     for name in sampled([name for name in table if "attention" not in name], 2):
         table[name]()
+
+
+@pytest.mark.parametrize(("target", "slots"), [("sm_107a", 6), ("sm_107f", 5)])
+def test_rings_that_descriptors_reach(target: str, slots: int) -> None:
+    """Six slots of 48 KiB are more than the 256 KiB of shared memory that descriptors of sm_107f reach."""
+    passes = lower_to_ptx_passes().passes
+    end = [each.name for each in passes].index("tirx-pipeline-loops") + 1
+    module = parse_located(context := new_context(), loop_text("gemm").replace("sm_107a", target))
+    run_passes(context, module, passes[:end])
+    assert [op.num_slots for op in module.walk() if isinstance(op, RingOp)][:2] == [slots, slots]

@@ -8,6 +8,7 @@ import pytest
 from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import Float64Type, IntegerType, f16
 
+from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import KernelOp, MemoryPlan, MemorySpace, TileType
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
@@ -133,3 +134,13 @@ def test_columns_are_not_rounded() -> None:
     stores = "\n".join(f"tirx.store %x, {to} : {zero}, {tile}" for to in ("%s", "%t", "%s"))
     tiles = f"%s = tirx.alloc : {tile}\n%t = tirx.alloc : {tile}\n%x = tirx.zero : {zero}\n{stores}"
     assert _allocated(tiles, "sm_100a") == (MemoryPlan(12, 8, columns=32, slot=8), [0, 3])
+
+
+def test_tiles_that_descriptors_do_not_reach() -> None:
+    """Descriptors of sm_107f have 18 bits for an address. Kernels without them use all that is there."""
+    tile = "%s = tirx.alloc : !tirx.tile<255x1024xi8, shared, #tirx.tile_layout<S[(255, 1024) : (1024, 1)]>>"
+    tensor = "%t = tirx.alloc : !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>"
+    assert _allocated(tile, "sm_107f")[0].shared == 255 * 1024
+    assert _allocated(f"{tile}\n{tensor}", "sm_107a")[0].shared > 255 * 1024
+    with pytest.raises(LocatedError, match="expected at most 261120 bytes of shared memory on sm_107f, which its desc"):
+        _allocated(f"{tile}\n{tensor}", "sm_107f")
