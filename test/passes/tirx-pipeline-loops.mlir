@@ -177,3 +177,54 @@ tirx.kernel @early(%a: memref<64x4096xf16>, %b: memref<64x4096xf16>, %n: index) 
   "test.op"(%r) : (!tirx.tile<64x64xf32, register>) -> ()
   tirx.return
 }
+
+// Scale factors in tensor memory are read until the last product of the iteration is complete.
+
+// CHECK-LABEL: tirx.kernel @scales_of_two_products(
+// CHECK:         %fa_fb = tirx.ring slots(1) stations(cp, use)
+// CHECK:           %fa, %fb = tirx.acquire %fa_fb at(cp)
+// CHECK:           tirx.release %fa_fb at(cp) after(tcgen05)
+// CHECK-NEXT:      %fa_1, %fb_1 = tirx.acquire %fa_fb at(use)
+// CHECK-NEXT:      tirx.async_mma {{.*}} scales(%fa_1, %fb_1)
+// CHECK-NEXT:      tirx.async_mma {{.*}} scales(%fb_1, %fa_1)
+// CHECK-NEXT:      tirx.release %fa_fb at(use) after(tcgen05)
+!packed = !tirx.tile<128x256xf4E2M1FN, shared, #tirx.compose_layout<#tirx.swizzle_layout<5, 3, 3>, #tirx.tile_layout<S[(128, 256) : (256, 1)]>>>
+!packed_global = !tirx.tile<128x256xf4E2M1FN, global>
+!factors = !tirx.tile<128x16xf8E4M3FN, tensor>
+!factors_shared = !tirx.tile<128x16xf8E4M3FN, shared, #tirx.tile_layout<S[(4, 32, 4, 4) : (4, 16, 512, 1)]>>
+!blocks = !tirx.tile<1x4x32x4x4xf8E4M3FN, shared, #tirx.tile_layout<S[(4, 32, 4, 4) : (4, 16, 512, 1)]>>
+!blocks_global = !tirx.tile<1x4x32x4x4xf8E4M3FN, global>
+!sum = !tirx.tile<128x128xf32, tensor>
+tirx.kernel @scales_of_two_products(%a: memref<128x4096xf4E2M1FN>, %f: memref<1x4x32x64x4xf8E4M3FN>, %n: index)
+    target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c256 = arith.constant 256 : index
+  %zero = arith.constant 0.0 : f32
+  %s = tirx.alloc : !packed
+  %sf = tirx.alloc : !factors_shared
+  %fa = tirx.alloc : !factors
+  %fb = tirx.alloc : !factors
+  %acc = tirx.alloc : !sum
+  %other = tirx.alloc : !sum
+  tirx.fill %acc, %zero : f32, !sum
+  tirx.fill %other, %zero : f32, !sum
+  scf.for %k = %c0 to %n step %c1 {
+    %ka = arith.muli %k, %c256 : index
+    %kf = arith.muli %k, %c4 : index
+    %g = tirx.view %a[%c0, %ka] : memref<128x4096xf4E2M1FN> -> !packed_global
+    %gf = tirx.view %f[%c0, %c0, %c0, %kf, %c0] : memref<1x4x32x64x4xf8E4M3FN> -> !blocks_global
+    %blocks = tirx.reshape %sf : !factors_shared -> !blocks
+    tirx.copy %g, %s : !packed_global, !packed
+    tirx.copy %gf, %blocks : !blocks_global, !blocks
+    tirx.copy %sf, %fa : !factors_shared, !factors
+    tirx.copy %sf, %fb : !factors_shared, !factors
+    tirx.mma %s, %s, %acc scales(%fa, %fb) : !packed, !packed, !sum, !factors, !factors
+    tirx.mma %s, %s, %other scales(%fb, %fa) : !packed, !packed, !sum, !factors, !factors
+  }
+  %r = tirx.load %acc : !sum -> !tirx.tile<128x128xf32, register>
+  %q = tirx.load %other : !sum -> !tirx.tile<128x128xf32, register>
+  "test.op"(%r, %q) : (!tirx.tile<128x128xf32, register>, !tirx.tile<128x128xf32, register>) -> ()
+  tirx.return
+}
