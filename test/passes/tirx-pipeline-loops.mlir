@@ -195,7 +195,7 @@ tirx.kernel @early(%a: memref<64x4096xf16>, %b: memref<64x4096xf16>, %n: index) 
 !blocks = !tirx.tile<1x4x32x4x4xf8E4M3FN, shared, #tirx.tile_layout<S[(4, 32, 4, 4) : (4, 16, 512, 1)]>>
 !blocks_global = !tirx.tile<1x4x32x4x4xf8E4M3FN, global>
 !sum = !tirx.tile<128x128xf32, tensor>
-tirx.kernel @scales_of_two_products(%a: memref<128x4096xf4E2M1FN>, %f: memref<1x4x32x64x4xf8E4M3FN>, %n: index)
+tirx.kernel @scales_of_two_products(%a: memref<128x4096xf4E2M1FN>, %f: memref<1x4x32x64x4xf8E4M3FN, strided<[32768, 4, 16, 512, 1]>>, %n: index)
     target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -214,7 +214,7 @@ tirx.kernel @scales_of_two_products(%a: memref<128x4096xf4E2M1FN>, %f: memref<1x
     %ka = arith.muli %k, %c256 : index
     %kf = arith.muli %k, %c4 : index
     %g = tirx.view %a[%c0, %ka] : memref<128x4096xf4E2M1FN> -> !packed_global
-    %gf = tirx.view %f[%c0, %c0, %c0, %kf, %c0] : memref<1x4x32x64x4xf8E4M3FN> -> !blocks_global
+    %gf = tirx.view %f[%c0, %c0, %c0, %kf, %c0] : memref<1x4x32x64x4xf8E4M3FN, strided<[32768, 4, 16, 512, 1]>> -> !blocks_global
     %blocks = tirx.reshape %sf : !factors_shared -> !blocks
     tirx.copy %g, %s : !packed_global, !packed
     tirx.copy %gf, %blocks : !blocks_global, !blocks
