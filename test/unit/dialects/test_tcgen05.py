@@ -79,6 +79,7 @@ def test_every_operation() -> None:
         tcgen05.CpOp("32x128b", tile, descriptor, multicast="warpx4", decompress="b4x16_p64", cta_group=2),
         tcgen05.ShiftOp(tile, 2),
         tcgen05.LdRedOp("32x32b", tile, "max", ROWS, [REGISTERS], abs=True, nan=True),
+        tcgen05.LdSpcompressOp("32x32b", address, "max", [i32, f32, f32, f32], num=4, red=True, nan=True),
         tcgen05.CommitOp(address),
         tcgen05.CommitOp(address, multicast=value(i16), cta_group=2),
         tcgen05.StOp("32x32b", tile, [loaded]),
