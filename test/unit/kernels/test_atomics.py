@@ -12,10 +12,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tirx
 from tirx import embed
+from tirx.dialects.requirements import requirements
 from tirx.dialects.tirx import kernels
 from tirx.interp import RunError, run_kernel
+from tirx.passes.copies.tirx_expand_exchanges import TirxExpandExchangesPass
 from tirx.runtime.arrays import ArgumentError
 from tirx.sim import SimError
+from tirx.universe import new_context
 
 
 def _exchanged(_: Any, new: Any) -> Any:
@@ -247,6 +250,15 @@ def test_blocks_wait_as_the_kernel_says() -> None:
         run_kernel(_kernel(forward), arguments())
     with pytest.raises(ArgumentError, match="expected no more blocks than the GPU has multiprocessors"):
         tirx.build(_chain(progress="cooperative")).kernels["chain"].simulate(*arguments(), sm_count=2)
+
+
+def test_blocks_in_order_are_counted_in_32_bits() -> None:
+    """Launches check a grid that only they know, or that has as many blocks as there are numbers."""
+    for sizes, checks in (("size(1, 0)", 1), ("65537, 65535", 1), ("65535, 65535", 0)):
+        kernel = _kernel(_chain().replace("size(1, 0)", sizes))
+        TirxExpandExchangesPass().apply(new_context(), kernel.parent_op())
+        found = [(each.bound, each.message) for each in requirements(kernel)]
+        assert found.count((2**32 - 1, "expected at most 4294967295 blocks (in_order)")) == checks
 
 
 def test_without_a_signal_blocks_race() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 from unit.passes.parsed import context, parsed
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import i32
 
 from tirx.dialects.tirx import KernelOp
-from tirx.passes.rings.tirx_split_last_round import TirxSplitLastRoundPass
+from tirx.passes.ir.emitter import Emitter
+from tirx.passes.rings.tirx_split_last_round import TirxSplitLastRoundPass, share_iterations
 from tirx.rules import ScheduleOptionError
 
 KERNEL = """
@@ -116,3 +119,15 @@ def test_sums_without_a_beginning_or_an_end() -> None:
         with pytest.raises(ScheduleOptionError) as error:
             _split(**options)
         assert error.value.message == "expected a loop of products whose sums are added to memory, found none"
+
+
+@pytest.mark.parametrize(("step", "type_"), [(8, "i32"), (7, "i64"), (1, "i64")])
+def test_types_of_shares(step: int, type_: str) -> None:
+    """Iterations are counted in i32 where so many times eight parts fit into it, with the largest sizes of launches."""
+    before = f"%size = memref.dim %d, %c0 : memref<?x?xf32>\n%step = arith.constant {step} : index"
+    text = KERNEL.format(**(OPTIONS | {"before": before})).replace("to %n step %c64", "to %size step %step")
+    (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
+    (loop,) = (op for op in kernel.walk() if isinstance(op, scf.ForOp))
+    part = Emitter.before(loop).constant(1, i32)
+    share_iterations(kernel, loop, part, part)
+    assert [str(op.results[0].type) for op in kernel.walk() if op.name == "arith.maxsi"] == [type_]
