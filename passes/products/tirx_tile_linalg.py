@@ -174,8 +174,8 @@ class _Tiling(Reading):
 
     def _make_variant(self, choice: TileChoice) -> str:
         """Puts a kernel of the same function with another tile in front of it. Returns its name."""
-        module, copy = self.function.parent_op(), self.function.clone()
-        assert module is not None
+        copy, module = self.function.clone(), self.function.get_toplevel_object()
+        assert isinstance(module, Operation)
         taken = {op.properties["sym_name"] for op in module.walk() if "sym_name" in op.properties}
         stem = f"{self.function.sym_name.data}_{choice.rows}x{choice.columns}"
         copy.sym_name = next(n for i in count(1) if (n := StringAttr(stem if i == 1 else f"{stem}_{i}")) not in taken)

@@ -24,7 +24,7 @@ def test_gallery(name: str, size: int, target: str, gpu: Device, monkeypatch: py
         pytest.skip(str(error))
 
     def launch(ptx: str, how: Launch, arguments: Sequence[Any], **_: Any) -> None:
-        Launcher(ptx, how, lambda: None)(arguments, None, None)
+        Launcher(ptx, how)(arguments, None, None)
 
     monkeypatch.setattr(comparison, "simulate", launch)
     test_ptx_does_what_the_text_means(name, size, target)

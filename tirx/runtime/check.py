@@ -221,16 +221,20 @@ def _tile_kernel(source: Source, name: str) -> tuple[KernelOp, Origin | None]:
     found = next((each for each in kernels(module) if each.sym_name.data == name), None)
     if found is None or not can_run(found):
         raise CheckError(f"@{name}: expected a kernel of the tile or scheduled level, found another one")
-    return found, origins.get(name)
+    return found, Origin.find(origins, module, name)
 
 
 def _watched(source: Source, name: str, case: Case) -> tuple[str, str]:
     """Lowers a program again. Raises CheckError at the first pass behind which it differs, or returns what is left."""
     context, module = new_context(), source.module()
-    watch = Watch(str(module), {**{each.sym_name.data: () for each in kernels(module)}, name: [case]})
+    known = [each.sym_name.data for each in kernels(module)]
+    watch = Watch(str(module), {**dict.fromkeys(known, ()), name: [case]})
     with diagnostic_handler(lambda _: None):
         for each in lower_to_ptx_passes(source.target, source.options).passes:
-            run_passes(context, module, [each], watch.after)
+            run_passes(context, module, [each])
+            known += [kernel.sym_name.data for kernel in kernels(module)]
+            if name in known:  # a function is one behind a pass
+                watch.after(each, module)
             if name in watch.lowered:
                 break
     return watch.culprit(name)

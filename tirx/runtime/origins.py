@@ -10,7 +10,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.requirements import variants
 from tirx.dialects.structured import Form, is_structured
+from tirx.dialects.tirx import kernels
 from tirx.interp import Ran, can_run, run_function
 from tirx.interp.formats import Array
 from tirx.passes.products.linalg_reading import argument_forms
@@ -35,6 +37,12 @@ class Origin:
                 except LocatedError:  # the pass refuses it
                     continue
         return found
+
+    @staticmethod
+    def find(known: Mapping[str, Origin], module: ModuleOp, name: str) -> Origin | None:
+        """Returns the one of `known` that the kernel `name` of a module, or the kernel that it is a variant of, has."""
+        mains = (each for each in kernels(module) if any(name == variant.entry for variant in variants(each)))
+        return known.get(next((each.sym_name.data for each in mains), name))
 
     def run(self, arguments: Sequence[Any], *, bounds: bool = False, modular: bool = False) -> Ran:
         """Runs the function on arguments of its kernel, which are updated in place. Raises RunError."""

@@ -291,7 +291,7 @@ def _compile(module_or_text: ModuleOp | str, target: str | None, options: str, *
     module = compiler.lower(module_or_text, target, options, None if watch is None else watch.after)
     program = Program(print_ptx(module), describe(module), source)
     if watch is not None:
-        watch.end(program.ptx, [each.launch for each in program.kernels.values()])
+        watch.end(program.ptx, [each.launch for each in (program.kernels | program.variants).values()])
     return program
 
 

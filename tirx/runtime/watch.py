@@ -58,7 +58,8 @@ class Watch:
             if kernel.params is not None:
                 continue  # once they are bound
             name = kernel.sym_name.data
-            self.cases.setdefault(name, tuple(_cases(kernel, self.origins.get(name))) if can_run(kernel) else ())
+            origin = Origin.find(self.origins, module, name)
+            self.cases.setdefault(name, tuple(_cases(kernel, origin)) if can_run(kernel) else ())
 
     def after(self, done: ModulePass, module: ModuleOp) -> None:
         """Compares the kernels behind a pass with their cases. Raises CheckError."""

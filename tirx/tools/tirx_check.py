@@ -72,9 +72,10 @@ def _check(flags: CheckFlags) -> int:
     start = time.process_time()
     text = read_input(flags.input_path).decode(errors="surrogateescape")
     program = build(parse_located(new_context(), text, flags.input_path), flags.target, flags.options)
-    chosen = {name: each for name, each in program.kernels.items() if flags.kernel in (None, name)}
+    known = program.kernels | program.variants
+    chosen = {name: each for name, each in known.items() if flags.kernel in (None, name)}
     if not chosen:
-        names = ", ".join(f"@{name}" for name in program.kernels) or "none"
+        names = ", ".join(f"@{name}" for name in known) or "none"
         raise UsageError(f"expected a kernel of the file ({names}), found {flags.kernel or 'none'}")
     status = 0
     for done, kernel in enumerate(chosen.values()):

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from sweeps.linalg_products import program as product
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import FloatAttr, ModuleOp
 
 import tirx
 from tirx.diagnostics import LocatedError
+from tirx.dialects.tirx import kernels
+from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
+from tirx.runtime.comparison import Case, Problem
+from tirx.runtime.launch import Launch
 from tirx.runtime.program import Kernel, Program
+from tirx.text.verification import CheckError
+from tirx.tools import tirx_check
 
 _COPY = """
 tirx.kernel @NAME(%a: memref<?x8xf32>, %d: memref<?xTYPE>) target("sm_80") grid(1) threads(32) attributes {ATTRIBUTES} {
@@ -67,6 +79,46 @@ def test_variants_take_the_same_arguments() -> None:
     text = _kernel("few", 1.0).replace("?x8xf32", "?x9xf32") + _kernel("fill", 3.0, f"tirx.variants = [{_when('few')}]")
     with pytest.raises(LocatedError, match="expected an entry of the same arguments, without variants, found 'few'"):
         tirx.build(text)
+
+
+def test_variants_are_checked_as_kernels_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By `tirx-check`, and by `verify` in the simulator."""
+    path, run, launched = tmp_path / "fill.mlir", Case.simulated, set[str]()
+    path.write_text(_TEXT)
+    assert tirx_check.main([str(path)]) == 0 == tirx_check.main([str(path), "--kernel", "few"])
+
+    def simulated(case: Case, ptx: str, launch: Launch, **options: Any) -> Problem | None:
+        launched.add(launch.entry)
+        return run(case, ptx, launch, **options)
+
+    monkeypatch.setattr(Case, "simulated", simulated)
+    tirx.build(_TEXT, verify=True, salt="seen")
+    assert launched == {"few", "some", "fill"}
+
+
+def test_variants_mean_what_their_function_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass that makes one variant wrong is found, though all passes behind it keep what that does."""
+    right = TirxTileLinalgPass.apply
+
+    def wrong(self: TirxTileLinalgPass, ctx: Context, op: ModuleOp) -> None:
+        right(self, ctx, op)
+        for kernel in kernels(op):
+            for each in kernel.walk() if kernel.sym_name.data != "matmul" else ():
+                if isinstance(each, ConstantOp) and isinstance(each.value, FloatAttr):
+                    each.properties["value"] = FloatAttr(1.0, each.value.type)
+
+    monkeypatch.setattr(TirxTileLinalgPass, "apply", wrong)
+    program = tirx.build(product("f16", ("?", 16, 16), True), "sm_80", salt="wrong")  # pyright: ignore
+    program.kernels["matmul"].check(seconds=0)
+    with pytest.raises(CheckError, match="; first behind tirx-tile-linalg"):
+        next(iter(program.variants.values())).check(seconds=0)
+
+
+def test_variants_have_names_that_no_other_kernel_of_the_file_has() -> None:
+    nested = f"module {{ {product('f16', ('?', 16, 16), True)} }}"  # pyright: ignore
+    taken = next(iter(tirx.build(nested, "sm_80").variants))
+    program = tirx.build(nested + _kernel(taken, 1.0), "sm_80")
+    assert program.kernels.keys() == {"matmul", taken} and f"{taken}_2" in program.variants
 
 
 @pytest.fixture(scope="module")
