@@ -355,10 +355,13 @@ def rated_tile(
     out = rows * columns * (sums if ends else d).storage_bits // 8
     out += out // ends if ends and operands.exchanged else 0  # a share on its way to the other order
     staged = parts > 1 or supports(target, "cp.async.bulk.tensor") and (room - out) // slot >= (asked or FEWEST_SLOTS)
-    slots = asked or min(most, (room - out * staged) // slot)
-    if slots * slot + out * staged > room:
+    turned = rows * columns * sums.storage_bits // 8 if operands.exchanged and parts == 1 else 0  # beside the ring
+    slots = asked or min(most, (room - out * staged - turned) // slot)
+    if slots * slot + out * staged + turned > room:
         return None
     has_ring = slots >= (asked or FEWEST_SLOTS) and supports(target, "cp.async")
+    if turned and not has_ring and supports(target, "cp.async"):
+        return None
     slots = slots if has_ring else 1
     gpu = gpu_of(target)
     work = Work(

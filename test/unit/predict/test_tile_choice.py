@@ -106,6 +106,10 @@ def test_tiles_without_room_are_none() -> None:
         True,
         False,
     ]
+    turned = Operands((256, 12800, 1280), f16, f16, f32, f32).exchange()  # all sums are transposed beside a ring
+    for name, threads in (("sm_100a", 128), ("sm_90a", 256)):
+        rated = [rated_tile(turned, Target.parse(name), (128, n, 64), threads) for n in (64, 128, 144, 256)]
+        assert [each is not None for each in rated] == [True, True, False, False]
     many = choose_tiles(Operands((128, 256, 512), f16, f16, f32, f16, batch=40), target)
     assert " ".join(f"{c}:{1e6 * c.score:.4g}" for c in many[:4]) == (
         "128x88x64:5.411 128x128x64:5.773 64x88x64:6.086 64x256x64:6.156"
