@@ -34,11 +34,15 @@ Size = tuple[int, int, int]
 
 TYPES: dict[str, tuple[str, str, str, float]] = {
     "f16": ("f16", "float16", "f16", 2e-3),
+    "f16f32": ("f16", "float16", "f32", 2e-3),
     "bf16": ("bf16", "bfloat16", "bf16", 2e-2),
     "e4m3": ("f8E4M3FN", "float8_e4m3fn", "bf16", 2e-2),
     "tf32": ("tf32", "float32", "f32", 2e-3),
 }
-"""Types of A and B -> in the IR, in torch; that of D; the largest error, relative to the largest result."""
+"""Types of A and B -> in the IR, in torch; that of D; the largest error, relative to the largest result.
+
+Where D is f32 beside f16, cuBLAS writes f16.
+"""
 
 _TORCH = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
 
