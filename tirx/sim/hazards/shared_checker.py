@@ -25,6 +25,7 @@ from tirx.sim.memory.region import Region
 _LIMIT = 1 << 26  # bytes of a record
 _BRANCH_LIMIT = _LIMIT // 8  # of one that parts from another, as there may be many
 _BUDGET = 1 << 27  # bytes of all records that clusters which have not started may follow
+_MOST_FLAGS = 32  # accesses of one instruction; more are of data, which several threads share
 _OVERHEAD = 500  # bytes of an event without its arrays
 _SMALL = 1 << 12  # bytes of arrays that are compared as bytes
 
@@ -246,7 +247,10 @@ class ClusterChecker(Monitor):
                 return
             names = np.full(len(threads), self._name(address))
         else:
-            if how is None:
+            if how is None and len(addresses) > _MOST_FLAGS:
+                for address in addresses.tolist() if self._alone else ():
+                    self._no_longer_alone((space, address))
+            elif how is None:
                 users: dict[int, list[int]] = {}
                 for address, thread in zip(addresses.tolist(), threads.tolist(), strict=True):
                     users.setdefault(address, []).append(thread)
@@ -262,20 +266,21 @@ class ClusterChecker(Monitor):
 
     def _is_alone(self, place: tuple[str, int], threads: Sequence[int] | Array) -> bool:
         """Returns True if one thread makes all ordered accesses of a place, as yet: they order nothing."""
-        if place in self._alone:
-            before = self._alone[place]
-            if before is None:
-                return False
-            if len(threads) == 1 and before[0] == threads[0]:
-                self._alone[place] = before[0], self._instant
-                return True
-            space, address = place
-            self.hear("ordered_alone", (space, self._name(address), *before), {})
-        elif len(threads) == 1:
+        before = self._alone.get(place)
+        is_new = place not in self._alone and place[1] not in self._names
+        if len(threads) == 1 and (is_new or (before is not None and before[0] == threads[0])):
             self._alone[place] = int(threads[0]), self._instant
             return True
+        self._no_longer_alone(place)
         self._alone[place] = None
         return False
+
+    def _no_longer_alone(self, place: tuple[str, int]) -> None:
+        """Tells of the accesses of the thread that has made all those of a place."""
+        if (before := self._alone.get(place)) is not None:
+            space, address = place
+            self._alone[place] = None
+            self.hear("ordered_alone", (space, self._name(address), *before), {})
 
     def mark(self) -> int:
         return self.hear("mark", (), {}) if self._ticks else self._instant
