@@ -225,9 +225,9 @@ def run_passes(
     stages = _stages([each.name for each in remaining])
     while remaining:
         module_pass = remaining.popleft()
-        running = module_pass.needed(module) if isinstance(module_pass, DeferredPass) else module_pass
         if before_each is not None:
             before_each(module_pass, module)
+        running = module_pass.needed(module) if isinstance(module_pass, DeferredPass) else module_pass
         start = perf_counter()
         with in_stage(module_pass.name):
             if stages is not None:

@@ -10,10 +10,12 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, i32
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError, nearest_location
 from tirx.passes.copies.tirx_expand_exchanges import TirxExpandExchangesPass
+from tirx.passes.deferred import DeferredPass, deferred
 from tirx.text.dominance import Dominance
 from tirx.text.parsing import parse_located
 from tirx.text.verification import (
@@ -245,3 +247,19 @@ def test_verifiers_may_count_on_operations_that_do_not_verify(lines: tuple[str, 
     text = "\n".join(["tirx.kernel @k() threads(32) {", f"%r = {ring}", *lines, "tirx.return", "}"])
     line = 3 + lines.index(_ACQUIRE)
     assert f"f:{line}:1: error: property 'station' expected in operation 'tirx.acquire'" in _error(text)
+
+
+def test_steps_are_needed_for_the_module_that_hooks_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    def needed(step: DeferredPass, module: ModuleOp) -> None:
+        order.append("needed")
+
+    def hook(step: ModulePass, module: ModuleOp) -> None:
+        order.append("hook")
+
+    monkeypatch.setattr(DeferredPass, "needed", needed)
+    step = deferred(ArgSpec("tirx-release-early", {}))
+    assert step is not None
+    run_passes(Context(), ModuleOp([]), [step], before_each=hook)
+    assert order == ["hook", "needed"]
