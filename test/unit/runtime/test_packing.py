@@ -293,6 +293,8 @@ def test_another_kernel_takes_strides_that_one_refuses():
     assert bound.launch is other and found.bound([], device, None) == (found, bound)
     with pytest.raises(StrideError, match="^'m': expected m$"):
         Launcher(_PTX, first, lambda _: Launcher("last", last)).bound([], device, None)
+    with pytest.raises(StrideError, match="^'k': expected k$"):
+        Launcher(_PTX, first).bound([], device, None)
 
 
 def test_errors_name_the_argument(fake: FakeCuda, torch: Any):
