@@ -13,14 +13,15 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from tirx.builder import functions
-from tirx.builder.dtypes import DType, dtype_of, i1, index
+from tirx.builder.carried import element, flat, is_same, is_value, packed, ssa_value, wrapped
+from tirx.builder.dtypes import i1, index
 from tirx.builder.memory import Memory, Product, accumulator, store
 from tirx.builder.scalars import Elements, Scalar
 from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile
 from tirx.builder.trace import BuildError, Trace, current, name_value
 from tirx.builder.views import View
-from tirx.dialects.tirx import FillOp, TileType
+from tirx.dialects.tirx import FillOp
 
 Bodies = Callable[..., tuple[Any, ...]]
 
@@ -164,86 +165,6 @@ def _written_once(known: dict[str, Any]) -> Generator[None]:
             )
 
 
-# Values that loops and branches carry, as the leaves of what names are bound to
-
-
-def _flat(value: Any) -> list[Any]:
-    match value:
-        case tuple() | list():
-            return [leaf for each in cast("Sequence[Any]", value) for leaf in _flat(each)]
-        case dict():
-            return [leaf for each in cast("dict[Any, Any]", value).values() for leaf in _flat(each)]
-        case Span():
-            return [value.start, *([] if value.size is None else [value.size])]
-        case _:
-            return [value]
-
-
-def _packed(value: Any, leaves: Iterable[Any]) -> Any:
-    """The structure of a value with other leaves."""
-    match value:
-        case tuple() | list():
-            return type(cast("list[Any]", value))(_packed(each, leaves) for each in cast("Sequence[Any]", value))
-        case dict():
-            return {key: _packed(each, leaves) for key, each in cast("dict[Any, Any]", value).items()}
-        case Span():
-            start = next(iter(leaves))
-            size = None if value.size is None else next(iter(leaves))
-            return value if start is value.start else Span(start, value.extent, step=value.step, count=lambda: size)
-        case _:
-            return next(iter(leaves))
-
-
-def _is_value(leaf: Any) -> bool:
-    """Returns True for what the kernel has in registers."""
-    return isinstance(leaf, Scalar) or (isinstance(leaf, Tile) and not isinstance(leaf, Memory))
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    simple = (int, float, bool, str, type(None), DType)
-    return isinstance(a, simple) and isinstance(b, simple) and type(a) is type(b) and a == b
-
-
-def _value(leaf: Any, like: Any, name: str, where: str) -> SSAValue:
-    """A leaf in the IR, of the type of `like`."""
-    if isinstance(like, Tile):
-        if not isinstance(leaf, Tile):
-            _differs(name, like, leaf, where)
-        found = leaf.read()
-        found = found.load() if isinstance(found, Memory) else found
-        if found.shape != like.shape or (found.dtype != like.dtype and index not in (found.dtype, like.dtype)):
-            _differs(name, like, leaf, where)
-        return found.ssa()
-    leaf = _element(leaf)
-    dtype = like.dtype if isinstance(like, Scalar) else i1 if isinstance(like, bool) else index
-    if isinstance(leaf, Scalar) and leaf.dtype == dtype:
-        return leaf.value
-    if isinstance(leaf, int) and (not isinstance(like, float)) or (isinstance(leaf, float) and dtype.is_float):
-        return functions.scalar(leaf, dtype).value
-    if isinstance(leaf, float):
-        raise BuildError(f"expected `{name}` with a type {where}, found a number of Python; f32({leaf}) gives it one")
-    _differs(name, like, leaf, where)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, Tile):
-        return f"{'x'.join(map(str, value.shape))}x{value.dtype}"
-    return str(value.dtype) if isinstance(value, Scalar) else repr(value)
-
-
-def _differs(name: str, before: Any, after: Any, where: str) -> NoReturn:
-    raise BuildError(f"expected `{name}` to keep its type {where}, found {_shown(before)} and {_shown(after)}")
-
-
-def _wrapped(trace: Trace, value: SSAValue, like: Any) -> Any:
-    if isinstance(value.type, TileType):
-        return Tile.of(value)
-    dtype = like.dtype if isinstance(like, Scalar) else dtype_of(value.type)
-    return Scalar(trace, value, dtype)
-
-
 def pack(names: tuple[str, ...], values: dict[str, Any]) -> tuple[Any, ...]:
     """The values of the names of a body, which it returns."""
     return tuple(values.get(name, Unbound(name, "this")) for name in names)
@@ -254,8 +175,8 @@ class _Carried:
 
     def __init__(self, trace: Trace, names: tuple[str, ...], values: list[Any], key: object):
         self.trace, self.names, self.values = trace, names, values
-        self.leaves = [leaf for value in values for leaf in _flat(value)]
-        self.of = [name for name, value in zip(names, values, strict=True) for _ in _flat(value)]
+        self.leaves = [leaf for value in values for leaf in flat(value)]
+        self.of = [name for name, value in zip(names, values, strict=True) for _ in flat(value)]
         self.decided: dict[int, str] = trace.kept.setdefault(("loop", key), {})
         self.memories: dict[int, tuple[Memory, FillOp]] = {}
         self.number = dict(enumerate(self.leaves))
@@ -270,10 +191,10 @@ class _Carried:
     def _is_carried(self, i: int, leaf: Any) -> bool:
         if i in self.memories or self.decided.get(i) == "plain":
             return False
-        return _is_value(leaf) or self.decided.get(i) == "value"
+        return is_value(leaf) or self.decided.get(i) == "value"
 
     def inits(self) -> list[SSAValue]:
-        return [_value(self.leaves[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
+        return [ssa_value(self.leaves[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
 
     def bound(self, arguments: Sequence[SSAValue]) -> tuple[Any, ...]:
         """The values of the names inside."""
@@ -283,11 +204,11 @@ class _Carried:
         leaves: list[Any] = []
         for i, leaf in self.number.items():
             if i in made:
-                leaves.append(_wrapped(self.trace, made[i], leaf))
+                leaves.append(wrapped(self.trace, made[i], leaf))
             else:
                 leaves.append(self.memories[i][0] if i in self.memories else leaf)
         rest = iter(leaves)
-        return tuple(_packed(value, rest) for value in self.values)
+        return tuple(packed(value, rest) for value in self.values)
 
     def ends(self, values: tuple[Any, ...], arguments: Sequence[SSAValue]) -> list[Any] | None:
         """The leaves at the end of the body; None if some go through the loop in another way."""
@@ -296,8 +217,8 @@ class _Carried:
             if isinstance(before, Unbound):
                 found.append(before)
                 continue
-            leaves = _flat(after)
-            if len(leaves) != len(_flat(before)):
+            leaves = flat(after)
+            if len(leaves) != len(flat(before)):
                 raise BuildError(f"expected `{name}` to keep its structure in a loop, found another one at its end")
             found += leaves
         again = False
@@ -310,7 +231,7 @@ class _Carried:
                     continue
                 self.decided[i] = "plain" if after is memory else "value"
                 again = True
-            elif not _same(before, after):
+            elif not is_same(before, after):
                 if not isinstance(before, int | float | bool | Memory):
                     raise BuildError(
                         f"expected `{self.of[i]}` to stay {before!r} in a loop, found {after!r} at its end"
@@ -326,7 +247,7 @@ class _Carried:
 
     def yielded(self, found: list[Any]) -> list[SSAValue]:
         """The carried leaves at the end of the body, in the IR."""
-        return [_value(found[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
+        return [ssa_value(found[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
 
     def after(self, results: Sequence[SSAValue], why: str) -> tuple[Any, ...]:
         values = self.bound(results)
@@ -424,9 +345,8 @@ def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known
                 found = carried.ends(body(*carried.bound(block.args)), block.args)
             if found is None:
                 continue
-            trace(
-                scf.YieldOp(*(_value(found[i], carried.leaves[i], carried.of[i], "in a loop") for i in carried.carried))
-            )
+            ends = (ssa_value(found[i], carried.leaves[i], carried.of[i], "in a loop") for i in carried.carried)
+            trace(scf.YieldOp(*ends))
         op = trace(scf.WhileOp(inits, types, Region(before), Region(block)))
         return carried.after(op.results, "the loop")
     given = tuple(values)
@@ -443,7 +363,7 @@ def _known(value: Any) -> bool:
 
 def _condition(value: Any) -> Scalar | bool:
     """A condition: a truth of the kernel, or one of Python."""
-    value = _element(value)
+    value = element(value)
     if isinstance(value, Tile):
         raise BuildError(
             f"expected a condition that is one truth, found {value!r}: use tx.where(condition, x, y) for each element, "
@@ -480,7 +400,7 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
                 trace(scf.YieldOp(*(each[at] for each in yielded)))
     regions = [Region(block) if at == 0 or block.ops else Region() for at, block in enumerate(blocks)]
     op = trace(scf.IfOp(condition.value, [each[0].type for each in yielded], regions[0], regions[1]))
-    results = iter([_wrapped(trace, value, each[2]) for value, each in zip(op.results, yielded, strict=True)])
+    results = iter([wrapped(trace, value, each[2]) for value, each in zip(op.results, yielded, strict=True)])
     return tuple(_filled(each, results) for each in merged)
 
 
@@ -494,8 +414,8 @@ _RESULT = _Result()
 def _filled(value: Any, results: Any) -> Any:
     if isinstance(value, Unbound | _Result):
         return value if isinstance(value, Unbound) else next(results)
-    leaves = [next(results) if isinstance(leaf, _Result) else leaf for leaf in _flat(value)]
-    return _packed(value, iter(leaves))
+    leaves = [next(results) if isinstance(leaf, _Result) else leaf for leaf in flat(value)]
+    return packed(value, iter(leaves))
 
 
 def _merged(trace: Trace, name: str, a: Any, b: Any, blocks: list[Block], yielded: list[Any]) -> Any:
@@ -504,29 +424,29 @@ def _merged(trace: Trace, name: str, a: Any, b: Any, blocks: list[Block], yielde
         return Unbound(name, "the if")
     if isinstance(a, Span) and a is not b:
         raise BuildError(f"expected tiles and scalars as results of an if, found a span in `{name}`; carry its start")
-    first, second = _flat(a), _flat(b)
+    first, second = flat(a), flat(b)
     if len(first) != len(second):
         raise BuildError(f"expected `{name}` to have one structure behind an if, found two")
     leaves: list[Any] = []
     for x, y in zip(first, second, strict=True):
-        if _same(x, y):
+        if is_same(x, y):
             leaves.append(x)
             continue
         with trace.inside(blocks[0]):
-            x = _element(x)
+            x = element(x)
         with trace.inside(blocks[1]):
-            y = _element(y)
-        like = next((each for each in (x, y) if _is_value(each) or isinstance(each, Memory)), x)
+            y = element(y)
+        like = next((each for each in (x, y) if is_value(each) or isinstance(each, Memory)), x)
         like = like.read() if isinstance(like, View | Product) else like
         if not isinstance(like, Tile | Scalar | int | float):
             raise BuildError(f"expected tiles and scalars as results of an if, found {x!r} and {y!r} in `{name}`")
         pair: list[SSAValue] = []
         for block, each in zip(blocks, (x, y), strict=True):
             with trace.inside(block):
-                pair.append(_value(each, like, name, "behind an if"))
+                pair.append(ssa_value(each, like, name, "behind an if"))
         yielded.append((*pair, like))
         leaves.append(_RESULT)
-    return _packed(a, iter(leaves))
+    return packed(a, iter(leaves))
 
 
 def if_expression(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
@@ -554,7 +474,7 @@ def or_(*terms: Callable[[], Any]) -> Any:
 def _joined(terms: tuple[Callable[[], Any], ...], name: str, ends: bool) -> Any:
     found = terms[0]()
     for each in terms[1:]:
-        if isinstance(found := _element(found), Scalar):
+        if isinstance(found := element(found), Scalar):
             found = _skipped(found, each, name, ends)
         elif isinstance(found, Tile):
             found = _truths(name, found, each())
@@ -579,7 +499,7 @@ def _skipped(found: Scalar, term: Callable[[], Any], name: str, ends: bool) -> A
     trace, block = current(), Block()
     truth = cast(Scalar, _condition(found))
     with trace.inside(block):
-        value = _element(term())
+        value = element(term())
         if not isinstance(value, Scalar) or value.dtype == i1:
             dtype = found.dtype
         elif found.dtype == i1:
@@ -608,11 +528,6 @@ def _skipped(found: Scalar, term: Callable[[], Any], name: str, ends: bool) -> A
     if dtype == i1:
         return functions.apply(name, found, value)
     return functions.where(truth, found, value) if ends else functions.where(truth, value, found)
-
-
-def _element(value: Any) -> Any:
-    """An element of memory as it is now."""
-    return value.read() if isinstance(value, View) and value.is_element else value
 
 
 def not_(value: Any) -> Any:
