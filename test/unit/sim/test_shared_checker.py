@@ -139,3 +139,27 @@ def test_a_flag_of_one_thread_that_another_reads(blocks: int):
     run(_FLAG.format(before=store, behind=""), "k", blocks, 64, [np.zeros(blocks, np.uint32)])
     with pytest.raises(SimError, match="shared"):
         run(_FLAG.format(before="", behind=store), "k", blocks, 64, [np.zeros(blocks, np.uint32)])
+
+
+_FLAG_AMONG_DATA = """.version 8.0\n.target sm_80\n.address_size 64
+.visible .entry k() {{
+  .reg .b32 %r<6>; .reg .pred %p<3>; .shared .align 4 .b32 s[128]; .shared .align 4 .b32 x;
+  mov.u32 %r0, %tid.x; mov.u32 %r1, s; shl.b32 %r2, %r0, 2; add.u32 %r2, %r2, %r1; st.shared.u32 [%r2], 0;
+  setp.eq.u32 %p0, %r0, 77; bar.sync 0; setp.ne.u32 %p1, %r0, 0; @%p1 bra OTHERS;
+  st.shared.u32 [x], 7; membar.cta; st.volatile.shared.u32 [s], 1; st.volatile.shared.u32 [s], 1; bra END;
+OTHERS: setp.lt.u32 %p1, %r0, 32; @%p1 bra END;
+  {place}
+WAIT: atom.shared.add.u32 %r3, [%r2], 0; setp.eq.u32 %p1, %r3, 0; and.pred %p1, %p1, %p2; @%p1 bra WAIT;
+  membar.cta; @%p0 ld.shared.u32 %r4, [x];
+END: ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_a_flag_among_words_of_other_threads(blocks: int) -> None:
+    """The thread that waits for it does so with 95 others, which have words of their own."""
+    place = "setp.eq.u32 %p2, %r0, 77; @%p2 mov.u32 %r2, %r1;"
+    run(_FLAG_AMONG_DATA.format(place=place), "k", blocks, 128, [])
+    with pytest.raises(SimError, match="thread 77"):
+        run(_FLAG_AMONG_DATA.format(place="setp.ne.u32 %p2, %r0, %r0;"), "k", blocks, 128, [])
