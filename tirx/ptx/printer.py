@@ -49,6 +49,8 @@ _INDENT = "  "
 _NOT_IN_STRINGS = re.compile(r"[^ !#-~]")
 """Characters that no string of PTX holds, as ptxas 13.5 reads it: all but ASCII; quotes, as there are no escapes."""
 
+_LOCATION = re.compile(r"  \.loc (\d+) (\d+) \d+")
+
 _LABEL_STEM = re.compile(r"[A-Za-z_]+")
 """Names of blocks that stay unique when a number is put behind them."""
 
@@ -80,6 +82,27 @@ def _print_module(found: Sequence[EntryOp], where: Operation) -> str:
     calls = [op for entry in found for op in ops[entry] if isinstance(op, RuntimeCallOp)]
     header += "".join(f'.file {number} "{_NOT_IN_STRINGS.sub("_", name)}"\n' for name, number in files.items())
     return header + module_declarations(calls) + _dynamic_declarations(found) + "".join(bodies)
+
+
+def split_lines(ptx: str, name: str) -> tuple[str, list[int]]:
+    """PTX of `lines=on` without `.file` and `.loc`, and for each of its lines that of the file `name` which it is from.
+
+    Lines count from 1; 0 is for lines that come from no line of the file.
+    """
+    file = f'"{_NOT_IN_STRINGS.sub("_", name)}"'
+    number, current = "", 0
+    kept: list[str] = []
+    lines: list[int] = []
+    for text in ptx.split("\n"):
+        if text.startswith(".file ") and text.endswith(file):
+            number = text.split()[1]
+        elif (found := _LOCATION.fullmatch(text)) is not None:
+            current = int(found[2]) if found[1] == number else 0
+        elif not text.startswith(".file "):
+            current = current if text.startswith(_INDENT) else 0
+            kept.append(text)
+            lines.append(current)
+    return "\n".join(kept), lines
 
 
 @dataclass(frozen=True)

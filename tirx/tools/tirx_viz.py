@@ -1,6 +1,7 @@
 """`tirx-viz`: shows layouts as one interactive page, as SVG, PNG or PDF, or in the terminal.
 
-Exit code 0 is success and 1 an error in the input or on the command line. Nothing is written when there is an error.
+Exit code 0 is success and 1 an error in the input or on the command line. Nothing is written when there is an error,
+but for the page of a program, which shows it in its lines.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.layout import LayoutError
 from tirx.passes import lower_to_ptx_pipeline
+from tirx.ptx.printer import print_ptx, split_lines
 from tirx.text.source import Source, check_encoding, decode
 from tirx.tools import commands
 from tirx.tools.decisions import DecisionRecorder
@@ -109,15 +111,15 @@ def _read_file(path: str, target: str | None, decides: bool) -> tuple[list[Tile]
         raise _Reported(_rendered(source, error)) from error
     except DiagnosticException as error:
         raise _Reported(f"error: {name}: {error}") from error
-    if not found:
+    if not found and not (program or {}).get("error"):
         raise UsageError(f"expected a program with tiles, found none with a layout in '{name}'")
     return found, program
 
 
 def _decided(source: Source, target: str | None) -> tuple[list[Tile], dict[str, Any]]:
-    """An error behind the pass that lays out tiles is part of the page: the tiles are there to find it."""
+    """The tiles, and the program for the page: its text, PTX and decisions, or how far it came and the error."""
     collector, recorder = TileCollector(), DecisionRecorder()
-    problem: str | None = None
+    program: dict[str, Any] = {"name": source.name, "source": source.text}
 
     def hear(diagnostic: Diagnostic) -> None:
         recorder.hear(diagnostic)
@@ -130,15 +132,14 @@ def _decided(source: Source, target: str | None) -> tuple[list[Tile], dict[str, 
 
     with diagnostic_handler(hear):
         try:
-            compile_program(source.text, source.name, lower_to_ptx_pipeline(target), after)
+            module = compile_program(source.text, source.name, lower_to_ptx_pipeline(target, "lines=on"), after)
+            if collector.tiles:
+                program["ptx"], program["lines"] = split_lines(print_ptx(module), source.name)
         except (LocatedError, DiagnosticException) as error:
-            if not collector.tiles:
-                raise
-            problem = _rendered(source, error) if isinstance(error, LocatedError) else str(error)
-            print(problem, file=sys.stderr)
-    kernels = [kernel.json() for kernel in recorder.kernels()]
-    program = {"name": source.name, "source": source.text, "kernels": kernels}
-    return collector.tiles or [], program | ({} if problem is None else {"error": problem})
+            program["error"] = _rendered(source, error) if isinstance(error, LocatedError) else str(error)
+            print(program["error"], file=sys.stderr)
+    program["kernels"] = [kernel.json() for kernel in recorder.kernels()]
+    return collector.tiles or [], program
 
 
 def _rendered(source: Source, error: LocatedError) -> str:
@@ -224,7 +225,7 @@ def _list(tiles: Sequence[Tile]) -> None:
     write_output("-", "\n".join(rows) + "\n")
 
 
-def _run(flags: argparse.Namespace) -> None:
+def _run(flags: argparse.Namespace) -> int:
     if flags.target is not None and flags.target not in TARGETS:
         raise UsageError(f"--target: expected one of {', '.join(TARGETS)}, found '{flags.target}'")
     output: str = "layout.html" if flags.output is None else flags.output
@@ -241,13 +242,13 @@ def _run(flags: argparse.Namespace) -> None:
         write_file(output, _drawn(kind, tiles, programs, title))
         if flags.output is None:
             print(f"wrote {output}", file=sys.stderr)
+    return int(any("error" in program for program in programs))
 
 
 def main(argv: Sequence[str]) -> int:
     """Runs `tirx-viz` with the arguments `argv`, without its name, and returns its exit code."""
     try:
-        _run(_parser().parse_args(argv))
-        return 0
+        return _run(_parser().parse_args(argv))
     except _Reported as error:
         print(error, file=sys.stderr)
     except (UsageError, FileError, LayoutError, TargetError) as error:

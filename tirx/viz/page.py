@@ -73,14 +73,15 @@ def page(tiles: Sequence[Tile] = (), title: str = "Layouts", programs: Sequence[
     """The page with these tiles first, and all presets. The first tile is open at the start.
 
     programs: what the compiler decided about each program, as `tirx-viz` collects it: `name`, `source`, `kernels` (as
-    `tirx-opt --explain-json` prints them), and `error` where it does not compile to the end.
+    `tirx-opt --explain-json` prints them), `ptx` and for each of its lines that of the source in `lines`, or `error`
+    where it does not compile to the end.
     """
     data = {
         "tables": word_tables(),
         "tiles": [tile.json() for tile in tiles],
         "presets": [tile.json() for tile in presets()],
         "variants": fragment_tables(),
-        "programs": [each for each in programs if each["kernels"]],
+        "programs": [each for each in programs if each["kernels"] or "error" in each],
     }
     parts = {
         "title": escape(title),

@@ -107,8 +107,10 @@ def program_tiles(text: str, name: str, target: str | None = None) -> list[Tile]
     return collector.tiles or []
 
 
-def compile_program(text: str, name: str, specs: Sequence[str], watch: Callable[[ModulePass, ModuleOp], None]) -> None:
-    """Parses a program and runs these passes; `watch` sees the module behind each.
+def compile_program(
+    text: str, name: str, specs: Sequence[str], watch: Callable[[ModulePass, ModuleOp], None]
+) -> ModuleOp:
+    """The module of a program behind these passes; `watch` sees it behind each.
 
     Raises LocatedError for a program that is not legal.
     """
@@ -117,6 +119,7 @@ def compile_program(text: str, name: str, specs: Sequence[str], watch: Callable[
         module = parse_located(context, text, name)
         pipeline = PassPipeline.parse_spec(get_xdsl_passes() | get_all_passes(), ",".join(specs))
         run_passes(context, module, pipeline.passes, watch)
+        return module
 
 
 def _tiles_of(module: ModuleOp) -> Iterator[Tile]:

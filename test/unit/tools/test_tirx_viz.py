@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from xdsl.utils.exceptions import PassFailedException
 
+import tirx
 from tirx.diagnostics import Diagnostic, Facts, report
 from tirx.text.source import file_location
 from tirx.tools import tirx_viz
@@ -149,7 +150,7 @@ def test_program_without_tiles(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_program_with_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The diagnostic is that of tirx-opt."""
+    """The diagnostic is that of tirx-opt, and a page shows it with the program."""
     path = tmp_path / "wrong.mlir"
     path.write_text(
         "tirx.kernel @k() threads(32) {\n  %t = tirx.alloc : !tirx.tile<8xf16, shrared>\n  tirx.return\n}\n"
@@ -157,7 +158,30 @@ def test_program_with_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main([str(path), "-o", str(tmp_path / "x.html")]) == 1
     error = capsys.readouterr().err
     assert error.startswith(f"{path}:2:") and "\n  %t = tirx.alloc" in error
-    assert not (tmp_path / "x.html").exists()
+    (program,) = _programs(tmp_path / "x.html")
+    assert program == {"name": str(path), "source": path.read_text(), "error": error.rstrip("\n"), "kernels": []}
+    assert main([str(path), "--list"]) == 1
+    assert capsys.readouterr() == ("", error)
+
+
+def _programs(path: Path) -> list[dict[str, Any]]:
+    data = path.read_text(encoding="utf-8").partition('id="data">')[2].partition("</script>")[0]
+    return json.loads(data)["programs"]
+
+
+def test_lines_of_ptx(tmp_path: Path) -> None:
+    """Each line of PTX has the line of the program that it comes from; the PTX is that of tirx-opt."""
+    text = Path("examples/tcgen05_gemm.mlir").read_text()
+    (path := tmp_path / "é.mlir").write_text(text)
+    assert main([str(path), "-o", str(tmp_path / "x.html")]) == 0
+    (program,) = _programs(tmp_path / "x.html")
+    assert program["ptx"] == tirx.compile(text)
+    lines = program["ptx"].split("\n")
+    assert len(lines) == len(program["lines"])
+    product = next(k for k, line in enumerate(text.split("\n"), 1) if "tirx.mma" in line)
+    of_products = {at for line, at in zip(lines, program["lines"], strict=True) if "tcgen05.mma." in line}
+    assert of_products == {product}
+    assert {at for line, at in zip(lines, program["lines"], strict=True) if not line.startswith("  ")} == {0}
 
 
 def test_program_that_does_not_compile_to_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,11 +197,10 @@ def test_program_that_does_not_compile_to_the_end(tmp_path: Path, capsys: pytest
 }
 """
     )
-    assert main([str(path), "-o", str(tmp_path / "x.html")]) == 0
+    assert main([str(path), "-o", str(tmp_path / "x.html")]) == 1
     error = capsys.readouterr().err
     assert error.startswith(f"{path}:4:8: error: expected at most 166912 bytes of shared memory")
-    data = (tmp_path / "x.html").read_text(encoding="utf-8").partition('id="data">')[2].partition("</script>")[0]
-    (program,) = json.loads(data)["programs"]
+    (program,) = _programs(tmp_path / "x.html")
     assert program["error"] == error.rstrip("\n")
     assert [tile["what"] for tile in program["kernels"][0]["tiles"]] == ["%s: 512x512 f32, shared"]
 

@@ -259,5 +259,16 @@ def test_decisions_of_a_program(shown: Page, browser: Browser, tmp_path: Path) -
         shown.change(tab="program", pl="")
         shown.press("#decisions .decision h4 button:last-child")
         assert shown.state["tab"] == "layout" and shown.state["l"].startswith("ComposeLayout(Swizzle(3, 3, 3)")
+        shown.change(tab="program", pl="")
+        shown.press("[data-beside=ptx]")
+        shown.press(f"#source [data-line='{line}']")
+        chosen = shown.run("[...document.querySelectorAll('#ptx .chosen')].map((each) => each.textContent)")
+        assert sum("tcgen05.mma." in each for each in chosen) == 4
+        shown.press(f"#ptx [data-line='{line + 4}']")
+        assert shown.text("#source .chosen").startswith(f"{line + 4}  tirx.copy %acc, %gd")
+        shown.run("document.querySelector('#source').focus()")
+        browser.press("ArrowUp")
+        shown.drawn()
+        assert shown.state["pl"] == str(line + 3)
     finally:
         browser.open(shown.path.as_uri())

@@ -92,6 +92,20 @@ def test_zoom(drawn: Page) -> None:
     assert drawn.run("from") < start and end < drawn.run("to") and drawn.run("to - from") < whole
 
 
+def test_labels_fit(drawn: Page) -> None:
+    """Names have the room that they need, on a phone a third of it; the drawing says its role and what it shows."""
+    assert drawn.run("[canvas.getAttribute('role'), canvas.getAttribute('aria-label')]") == [
+        "application",
+        drawn.run("`${D.title}: ${D.lanes.length} lanes, ${D.steps} steps`"),
+    ]
+    assert drawn.run("(ctx.font = LABEL, D.lanes.every((lane) => ctx.measureText(lane.name).width <= GUTTER - 24))")
+    name = drawn.run("D.lanes[0].name")
+    drawn.run("(D.lanes[0].name = 'a name that is longer than a third of the page '.repeat(4), draw())")
+    assert drawn.run("GUTTER") == drawn.run("Math.ceil(width() / 3)")
+    assert drawn.run("fit(D.lanes[0].name, GUTTER - 24)").endswith("…")
+    drawn.run(f"(D.lanes[0].name = {json.dumps(name)}, draw())")
+
+
 def test_trace_is_of_the_trace_event_format(drawn: Page) -> None:
     """Complete events with durations, names of processes and threads, and flows with both ends inside of a slice."""
     events: list[dict[str, Any]] = json.loads((drawn.path.parent / "t.json").read_text(encoding="utf-8"))["traceEvents"]

@@ -12,7 +12,7 @@ const DEFAULTS = {
   fv: "m16n8k16.row.col.f32.f16", fn: "", ft: "5",
   eng: "tma", td: "256, 192", tb: "16, 64", ts: "8, 64", tw: "128B", // copies: a box of a tensor
   rl: "", ka: "", // or who holds what, and an access
-  pk: "", pl: "", // a kernel of a program, and a line
+  pk: "", pl: "", pv: "", // a kernel of a program, a line, and "ptx" beside it
   mm: "64", mn: "256", mask: "",
 };
 

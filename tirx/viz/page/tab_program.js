@@ -1,4 +1,5 @@
-// What the compiler decided about a program, beside its text: layouts, engines, plans, descriptors, memory, roles, rings.
+// A program beside what the compiler decided about it (layouts, engines, plans, descriptors, memory, roles, rings), or
+// beside its PTX, with lines linked both ways.
 
 import { h, replace, select, field } from "./dom.js";
 import { state } from "./state.js";
@@ -7,10 +8,12 @@ const SECTIONS = [
   ["tiles", "Tiles"], ["copies", "Copies"], ["products", "Products"], ["memory", "Memory"], ["schedule", "Roles and rings"],
 ];
 const WORD = /^(0x[0-9a-f]+)(.*)$/s;
+const NOTHING = { name: "", head: "This program has an error.", notes: [], ...Object.fromEntries(SECTIONS.map(([name]) => [name, []])) };
+const VIEWS = [["", "Decisions"], ["ptx", "PTX"]];
 
-const TOKENS = /(?<comment>\/\/.*)|(?<string>"[^"]*")|(?<value>%[\w.#-]+)|(?<name>[@^][\w.-]+)|(?<type>[!#][\w.]+|\b(?:index|[su]?i\d+|b?f\d+\w*)\b)|(?<operation>\b[a-z_]\w*(?:\.\w+)+)|(?<number>\b\d[\w.]*)/g;
+const TOKENS = /(?<comment>\/\/.*)|(?<string>"[^"]*")|(?<value>%[\w.#-]+)|(?<label>\$\w+)|(?<name>[@^][\w.-]+)|(?<type>[!#][\w.]+|\b(?:index|[su]?i\d+|b?f\d+\w*)\b)|(?<operation>\b[a-z_]\w*(?:\.\w+)+)|(?<number>\b\d[\w.]*)/g;
 
-// A line of MLIR, each word in the colour of its kind.
+// A line of MLIR or PTX, each word in the colour of its kind.
 function highlighted(text) {
   const parts = [];
   let at = 0;
@@ -24,14 +27,28 @@ function highlighted(text) {
 
 export function programTab(app) {
   const { programs } = app;
-  const keys = programs.flatMap((program) => program.kernels.map((kernel) => [`${program.name}@${kernel.name}`, program, kernel]));
+  const keys = programs.flatMap((program) => (program.kernels.length ? program.kernels : [NOTHING]).map((kernel) => [kernel === NOTHING ? program.name : `${program.name}@${kernel.name}`, program, kernel]));
   const kernel = select(keys.map(([key]) => [key, key]), keys[0]?.[0] ?? "", (value) => app.change({ pk: value, pl: "" }), { id: "kernel" });
   const head = h("p", { class: "facts" });
   const error = h("pre", { class: "error", hidden: true });
-  const source = h("div", { class: "source", id: "source" });
+  // Lines of text; the arrow keys go to the next line that is linked.
+  const listing = (attributes) => h("div", { class: "source", tabindex: "0", ...attributes, onkeydown: (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const linked = [...event.currentTarget.querySelectorAll(".decided")].map((each) => each.dataset.line);
+    const distinct = linked.filter((each, k) => each !== linked[k - 1]);
+    const at = distinct.indexOf(state.pl);
+    app.change({ pl: distinct[at < 0 ? 0 : Math.min(Math.max(at + step, 0), distinct.length - 1)] ?? "" });
+  } });
+  const source = listing({ id: "source", "aria-label": "program" });
+  const ptx = listing({ id: "ptx", "aria-label": "PTX" });
+  const viewBar = h("div", { class: "segments", role: "group", "aria-label": "beside the program" }, VIEWS.map(([name, title]) =>
+    h("button", { type: "button", "data-beside": name, onclick: () => app.change({ pv: name }) }, title)));
+  const instructions = h("section", { class: "panel" }, h("header", {}, h("h2", {}, "PTX")), ptx);
   const decisions = h("div", { class: "stack", id: "decisions" });
-  const element = h("div", { class: "tab" }, h("div", { class: "inputs" }, field("kernel", kernel)), head, error,
-    h("div", { class: "two" }, h("section", { class: "panel sticky" }, h("header", {}, h("h2", {}, "Program")), source), decisions));
+  const element = h("div", { class: "tab" }, h("div", { class: "inputs" }, field("kernel", kernel), viewBar), head, error,
+    h("div", { class: "two" }, h("section", { class: "panel sticky" }, h("header", {}, h("h2", {}, "Program")), source), decisions, instructions));
   let shown = "";
 
   const link = (title, change) => h("button", { type: "button", class: "link", onclick: () => app.change(change) }, title);
@@ -77,19 +94,34 @@ export function programTab(app) {
     }, (last - first + 1) / total > Object.values(decision.facts)[k].length / 60 ? Object.values(decision.facts)[k] : "")));
   }
 
+  // A numbered line, which goes to what is linked with the line `to` of the program.
+  const lineOf = (text, number, to, attributes) => h("div", { ...attributes, ...(to ? { "data-line": to, onclick: () => app.change({ pl: String(to) }) } : {}) },
+    h("span", {}, String(number)), highlighted(text));
+
   function draw(program, found) {
     head.textContent = found.head;
     error.hidden = !program.error;
     error.textContent = program.error ?? "";
-    const lines = new Map();
-    for (const [name] of SECTIONS) for (const each of found[name]) if (each.line !== null) lines.set(each.line, true);
-    replace(source, program.source.split("\n").map((text, k) => h("div", {
-      class: lines.has(k + 1) ? "line decided" : "line", "data-line": k + 1, ...(lines.has(k + 1) ? { onclick: () => app.change({ pl: String(k + 1) }) } : {}),
-    }, h("span", {}, String(k + 1)), highlighted(text))));
+    const linked = new Set(program.lines ?? []);
+    for (const [name] of SECTIONS) for (const each of found[name]) linked.add(each.line);
+    const wrong = new Set((program.error ?? "").split("\n").filter((each) => each.startsWith(`${program.name}:`)).map((each) => parseInt(each.slice(program.name.length + 1), 10)));
+    replace(source, program.source.split("\n").map((text, k) =>
+      lineOf(text, k + 1, linked.has(k + 1) ? k + 1 : 0, { class: `line${linked.has(k + 1) ? " decided" : ""}${wrong.has(k + 1) ? " wrong" : ""}` })));
+    replace(ptx, (program.ptx ?? "").split("\n").map((text, k) => lineOf(text, k + 1, program.lines?.[k], { class: program.lines?.[k] ? "line decided" : "line" })));
     const notes = found.notes.map(([line, text]) => h("p", {}, line === null ? null : link(`line ${line}`, { pl: String(line) }), ` ${text}`));
     replace(decisions,
       SECTIONS.filter(([name]) => found[name].length).map(([name, title]) => h("section", { class: "card" }, h("h2", {}, title), found[name].map((each) => [card(each), name === "memory" ? bar(each) : null]))),
       notes.length ? h("section", { class: "card" }, h("h2", {}, "Notes"), notes) : null);
+  }
+
+  // Scrolls to the first chosen part of a box, unless one is in sight.
+  function reveal(box) {
+    const { top, bottom } = box.getBoundingClientRect();
+    const chosen = [...box.querySelectorAll(".chosen")];
+    const inSight = (each) => each.getBoundingClientRect().top >= Math.max(top, 0) && each.getBoundingClientRect().bottom <= Math.min(bottom, innerHeight);
+    if (!chosen.length || chosen.some(inSight)) return;
+    if (box.scrollHeight > box.clientHeight) box.scrollTop += chosen[0].getBoundingClientRect().top - top - box.clientHeight / 3;
+    else chosen[0].scrollIntoView({ block: "nearest" });
   }
 
   function update() {
@@ -99,8 +131,14 @@ export function programTab(app) {
       shown = key;
       draw(program, found);
     }
+    const beside = program.ptx === undefined ? "" : state.pv;
+    viewBar.hidden = program.ptx === undefined;
+    for (const each of viewBar.children) each.setAttribute("aria-pressed", String(each.dataset.beside === beside));
+    decisions.hidden = beside === "ptx";
+    instructions.hidden = beside !== "ptx";
     for (const each of element.querySelectorAll("[data-line]")) each.classList.toggle("chosen", each.dataset.line === state.pl && state.pl !== "");
-    if (state.pl !== "") for (const box of [source, decisions]) box.querySelector(".chosen")?.scrollIntoView({ block: "nearest" });
+    for (const box of [source, decisions, ptx]) reveal(box);
+    if (state.pl === "") source.querySelector(".wrong")?.scrollIntoView({ block: "nearest" });
   }
   return { element, update, grids: () => [] };
 }
