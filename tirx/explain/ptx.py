@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from html import escape
 from typing import Any
 
 from tirx.explain.instruction_descriptor import explain_instruction_descriptor, shaping_bits
@@ -92,6 +93,10 @@ class PtxReport:
                 lines.append(f"  {name}: {word.text('  ').strip() if fields else word.brief('  ')}")
             lines += [f"  wrong: {problem}" for problem in each.problems]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Returns the lines of `text`, which notebooks show."""
+        return f"<pre>{escape(self.text())}</pre>"
 
     def json(self) -> dict[str, Any]:
         return {"target": self.target, "instructions": [each.json() for each in self.instructions]}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tirx.hw.bits import Bits, bits_text, extract
+from tirx.hw.word_picture import word_html
 from tirx.symbolic.integers import Integers
 from tirx.values import dataclass
 
@@ -68,6 +69,12 @@ class Explanation:
         if self.nearest is not None:
             lines.append(f"  nearest: {self.hex(self.nearest[0])} ({self.nearest[1]})")
         return "\n".join(indent + line for line in lines)
+
+    def _repr_html_(self) -> str:
+        """Returns the lines as a table, which notebooks show."""
+        rows = [(field.name, field.bits, field.code, field.meaning) for field in self.fields]
+        below = self.text().split("\n")[len(rows) + 1 :]
+        return word_html(self.text().partition("\n")[0], self.width, rows, below)
 
     def brief(self, indent: str = "") -> str:
         """Lines for people, without the fields."""

@@ -180,7 +180,7 @@ class TileLayout:
         """Returns a grid of the elements, or of the first ones, which notebooks show."""
         from tirx.layout.picture import html_of
 
-        return html_of(str(self), self.extents, self.table)
+        return html_of(str(self), self.extents, self.table, self.replica)
 
     @property
     def offsets(self) -> dict[str, int]:

@@ -45,6 +45,13 @@ class Fragment:
     register_type: str
     elements_per_register: int
 
+    def _repr_html_(self) -> str:
+        """Returns a grid of the elements with their lanes and registers, which notebooks show."""
+        from tirx.layout.picture import html_of
+
+        shape = prod(self.shape[:-1]), self.shape[-1]
+        return html_of(f"{self.dtype} {self.layout}", shape, self.layout.table, self.layout.replica, shape)
+
     @property
     def elements(self) -> int:
         """Elements per thread."""

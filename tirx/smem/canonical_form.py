@@ -88,6 +88,19 @@ class CanonicalLayout:
         tile = TileLayout(iters).with_offset(m=self.start * self.t // 16)
         return ComposeLayout(SwizzleLayout.for_bits(128 // self.t, self.swizzle), tile) if mode.swizzled else tile
 
+    def _repr_html_(self) -> str:
+        """Returns a grid of the elements of an operand with their places in shared memory, which notebooks show."""
+        from html import escape
+
+        from tirx.layout.picture import html_of
+
+        mode = SWIZZLE_MODES[self.swizzle]
+        row = self.t * mode.row_bytes // 16
+        shape = (8 * self.m, 2 * self.k * self.t) if self.major == "K" else (row * self.m, mode.rows * self.k)
+        if (layout := self.layout(shape)) is None:
+            return f"<code>{escape(str(self))}</code>"
+        return html_of(str(self), shape, layout.table, shape=shape)
+
     def __str__(self) -> str:
         lbo = f"LBO {self.lbo}" + (" (absolute, from the tile base)" if self.lbo_absolute else "")
         return f"{self.major}-major, swizzle {self.swizzle}, {lbo}, SBO {self.sbo} bytes, {self.cute()}"

@@ -107,6 +107,12 @@ class SmemDescriptor:
         if self.lbo_absolute and self.lbo is None:
             raise DescriptorError("absolute LBO: expected the byte address of the second data chunk, found None")
 
+    def _repr_html_(self) -> str:
+        """Returns a table of the fields with their bits, which notebooks show."""
+        from tirx.hw.word_picture import descriptor_html
+
+        return descriptor_html(self, self.encode, FIELDS)
+
     def verify(
         self, dtype: str | DType, major: Major, *, k_bytes: int | None = None, target: str | None = None
     ) -> None:

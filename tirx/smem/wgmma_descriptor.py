@@ -63,6 +63,12 @@ class WgmmaDescriptor:
             if value >= ADDRESS_BYTES:
                 raise DescriptorError(f"{name}: expected 0 to {ADDRESS_BYTES - 16} bytes, found {value}")
 
+    def _repr_html_(self) -> str:
+        """Returns a table of the fields with their bits, which notebooks show."""
+        from tirx.hw.word_picture import descriptor_html
+
+        return descriptor_html(self, self.encode, FIELDS)
+
     @staticmethod
     def of(descriptor: SmemDescriptor) -> WgmmaDescriptor:
         """The descriptor that makes wgmma read what `descriptor` makes tcgen05.mma read.

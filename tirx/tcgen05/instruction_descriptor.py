@@ -180,6 +180,12 @@ class InstructionDescriptor:
             if major not in MAJORS:
                 raise DescriptorError(f"{name}: expected {' or '.join(MAJORS)}, found '{major}'")
 
+    def _repr_html_(self) -> str:
+        """Returns a table of the fields with their bits, which notebooks show."""
+        from tirx.hw.word_picture import descriptor_html
+
+        return descriptor_html(self, self.encode, find_form(self.kind).fields)
+
     @property
     def k_code(self) -> int:
         """The code of K: 0, 1 or 2."""

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.errors import ZeroColumnsError
+from tirx.hw.rules import result
 from tirx.layout.arrays import NDArray, np
 from tirx.values import dataclass
 
@@ -26,6 +27,8 @@ SUB_MASKS: dict[int, int] = {128: 1, 64: 2, 32: 4}
 
 MAX_COLUMN_SHIFT: dict[int, int] = {128: 32, 64: 32, 32: 16}
 """Largest column shift for each M."""
+
+_SHOWN_COLUMNS = 64
 
 MAX_SPAN = 256
 """Longest run that a span field can express; also the largest N."""
@@ -100,6 +103,21 @@ class ZeroColumnMask:
         for name, value, limit in limits:
             if not 0 <= value <= limit:
                 raise ZeroColumnsError(f"{name}: expected 0 to {limit}, found {value}")
+
+    def _repr_html_(self) -> str:
+        """Returns a table of the fields with their bits, which notebooks show."""
+        from tirx.hw.word_picture import descriptor_html
+
+        return descriptor_html(self, self.encode, FIELDS, self._columns())
+
+    def _columns(self) -> list[str]:
+        """A line for each M that has the mask: its first columns, 0 where they are zeroed, as in the ISA's examples."""
+        masks = {m: result(lambda m=m: self.expand(m, _SHOWN_COLUMNS)) for m in SUB_MASKS}
+        return [
+            f"M = {m}, N = {_SHOWN_COLUMNS}: {''.join('0' if zero else '1' for zero in mask.tolist())}"
+            for m, mask in masks.items()
+            if mask is not None
+        ]
 
     def encode(self) -> int:
         """The descriptor as a 64-bit integer."""

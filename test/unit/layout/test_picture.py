@@ -35,6 +35,21 @@ def test_notebook_of_a_large_layout() -> None:
     assert layout._repr_html_() == f"<code>{layout}</code>"  # pyright: ignore[reportPrivateUsage]
 
 
+def test_owners() -> None:
+    """A cell has the coordinates of all owners; of many the first two and the last."""
+
+    def texts(layout: str) -> list[str | None]:
+        shown = TileLayout(layout)._repr_html_()  # pyright: ignore[reportPrivateUsage]
+        return [each.text for each in ElementTree.fromstring(shown).findall(f"{_SVG}text")]
+
+    two = texts("S[2 : 1@laneid] + R[(2, 2) : (4@warpid, 8@laneid)]")
+    assert "numbers with commas: an element has one owner for each combination of them" in two
+    assert two[-4:] == ["0,8", "1,9", "0,4", "0,4"]
+    assert texts("S[1 : 1@laneid] + R[(2, 8) : (-3@m, 2@m)]")[-1] == "-3,-1,…,14"
+    assert texts("S[1 : 1] + R[1000000000 : 2@m]")[-1] == "0,…,1999999998"
+    assert not any("," in text for text in texts("S[2 : 1@laneid] + R[4 : 0@laneid]")[2:] if text is not None)
+
+
 def test_cells_have_their_coordinates() -> None:
     layout = TileLayout("S[(2, 3) : (7@laneid, 2)]")
     root = ElementTree.fromstring(svg(layout.table(), (2, 3), "a < b", ["note"]))

@@ -9,10 +9,11 @@ import pytest
 from unit.viz.screenshots import SCENES
 from unit.viz.viz_page import FIRST, Page
 
-from tirx.layout import TileLayout
+from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.mma import VARIANTS
+from tirx.tcgen05 import canonical_layout
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
-from tirx.viz import Tile, page, presets, read_tiles
+from tirx.viz import Tile, page, presets, read_tiles, tile_svg
 from tirx.viz.browser import Browser
 
 
@@ -356,3 +357,36 @@ def test_large_layout_opens_fast(shown: Page, browser: Browser, tmp_path: Path) 
         assert shown.state["e"] == "0"
     browser.open(shown.path.as_uri())
     assert opened["large"] < max(2000, 4 * opened["small"]), opened
+
+
+_CUT = """() => [...document.querySelectorAll("svg")].flatMap((svg) => {
+  const room = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text")].filter((text) => {
+    const box = text.getBoundingClientRect();
+    return box.left < room.left - 1 || box.right > room.right + 1 || box.bottom > room.bottom + 2;
+  }).map((text) => text.textContent);
+})"""
+
+
+def test_pictures_are_whole(browser: Browser, shown: Page, tmp_path: Path) -> None:
+    """No text of SVG, as files, notebooks and exports have it, leaves its picture; PNG and PDF are drawn from it."""
+    long = "S[(2, 2, 2, 2, 2, 2) : (1@laneid, 2@laneid, 4@laneid, 8@laneid, 16@laneid, 1@warpid)] + R[3 : 2@warpid]"
+    swizzled = ComposeLayout(SwizzleLayout.for_dtype("f16", "128B"), TileLayout("S[(8, 64) : (64, 1)]"))
+    ones = ", ".join(["1"] * 60)
+    shown.change(l=f"S[({ones}) : ({ones})]", s="1,1")
+    pictures = [
+        shown.run("tirx.svg()"),
+        *(tile_svg(Tile(f"a name beside {long}", TileLayout(long), shape)) for shape in ((64, 1), (8, 8))),
+        *(each._repr_html_() for each in (  # pyright: ignore[reportPrivateUsage]
+            TileLayout(long), swizzled, canonical_layout(swizzled, shape=(8, 64), dtype="f16"), ZeroColumnMask(),
+            VARIANTS["m16n8k16.row.col.f32.f16"].a,
+        )),
+    ]  # fmt: skip
+    path = tmp_path / "pictures.html"
+    path.write_text("<!doctype html><meta charset=utf-8>" + "<br>".join(pictures), encoding="utf-8")
+    browser.open(path.as_uri(), "document.readyState === 'complete'")
+    try:
+        assert shown.run("document.querySelectorAll('svg text').length") > 1000
+        assert shown.call(_CUT) == []
+    finally:
+        browser.open(shown.path.as_uri())

@@ -41,7 +41,7 @@ export function gridsSvg(grids) {
     left += margin + cols * w + 24;
     tallest = Math.max(tallest, 56 + rows * hh + 12);
   }
-  const width = Math.max(left, 480), height = Math.max(tallest, 60);
+  const width = Math.max(left, 480, 24 + 7.5 * state.l.length), height = Math.max(tallest, 60);
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-monospace,Menlo,Consolas,monospace" font-size="10">
 <style>.q{fill:${cssVariable("--quiet")}}</style>
 <rect width="100%" height="100%" fill="${cssVariable("--paper")}"/>
