@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
-from xdsl.ir import Dialect
+if TYPE_CHECKING:
+    from xdsl.ir import Dialect
 
 _DIALECTS = {
     "tirx": "tirx.dialects.tirx:TIRX",

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from xdsl.parser import AttrParser
 
-from tirx.dialects.formula import parse_formula
+from tirx.dialects.formula_attr import parse_formula
 from tirx.dialects.text_data import errors_from
 
 ValueT = TypeVar("ValueT")

@@ -1,14 +1,14 @@
-"""Formulas of what a launch computes from its arguments: the grid, sizes and strides that are parameters."""
+"""Formulas of what a launch computes from its arguments: the grid, sizes and strides that are parameters.
+
+Launch descriptors are made of these values; they need no xDSL.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-
-from tirx.dialects.text_data import TextData, errors_from
 from tirx.values import dataclass
 
 
@@ -29,14 +29,14 @@ class Call:
     operands: tuple[Formula, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.function in _LOOKUPS:
-            count = _LOOKUPS[self.function]
+        if self.function in LOOKUPS:
+            count = LOOKUPS[self.function]
             if len(self.operands) != count or not all(isinstance(x, int) and x >= 0 for x in self.operands):
                 raise ValueError(f"expected {count} numbers of 0 or more for {self.function}, found {self}")
         elif self.is_parameter:
             return
-        elif self.function not in _OPERATORS:
-            raise ValueError(f"expected a function of {', '.join((*_LOOKUPS, *_OPERATORS))}, found {self.function}")
+        elif self.function not in OPERATORS:
+            raise ValueError(f"expected a function of {', '.join((*LOOKUPS, *OPERATORS))}, found {self.function}")
         elif len(self.operands) != 2:
             raise ValueError(f"expected two operands for {self.function}, found {self}")
 
@@ -52,10 +52,10 @@ class Call:
 Formula: TypeAlias = int | Call
 """A number, or how to compute it at a launch."""
 
-_LOOKUPS: dict[str, int] = {"size": 2, "stride": 2, "sm_count": 0}
+LOOKUPS: dict[str, int] = {"size": 2, "stride": 2, "sm_count": 0}
 """What is looked up -> how many numbers say where."""
 
-_OPERATORS: dict[str, Callable[[int, int], int]] = {
+OPERATORS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "mul": lambda a, b: a * b,
     "ceildiv": lambda a, b: -(-a // b),
@@ -88,7 +88,7 @@ class LaunchSizes:
                 left, right = self.evaluate(a), self.evaluate(b)
                 if function == "ceildiv" and right <= 0:
                     raise ValueError(f"expected a positive divisor in {formula}, found {right}")
-                return _OPERATORS[function](left, right)
+                return OPERATORS[function](left, right)
             case Call():
                 raise ValueError(f"expected a number for the parameter {formula}")
 
@@ -112,29 +112,24 @@ def constant_divisors(formula: Formula) -> list[int]:
     return own + [found for operand in formula.operands for found in constant_divisors(operand)]
 
 
-def parse_formula(parser: AttrParser) -> Formula:
-    """Parses a number or `function(formula, ...)`."""
-    start = parser.pos
-    number = parser.parse_optional_integer(allow_boolean=False)
-    if number is not None:
-        return number
-    function = parser.parse_identifier(" or a number for a formula of the launch")
-    if function[:1].isupper():
-        return Call(function)
-    if function not in _LOOKUPS and function not in _OPERATORS:
-        known = ", ".join((*_LOOKUPS, *_OPERATORS))
-        parser.raise_error(f"expected an integer or a function of {known}, found '{function}'", start, parser.pos)
-    operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_formula(parser))
-    with errors_from(parser, start):
-        return Call(function, tuple(operands))
+TESTS: dict[str, Callable[[int, int], bool]] = {
+    "multiple_of": lambda value, bound: value % bound == 0,
+    "at_most": operator.le,
+    "at_least": operator.ge,
+    "equal": operator.eq,
+}
+"""The tests that a requirement may ask its value to pass."""
 
 
-@irdl_attr_definition
-class FormulaAttr(TextData[Formula]):
-    """`#ptx.formula<ceildiv(size(0, 1), 128)>`: a number that a launch computes."""
+@dataclass(frozen=True)
+class Requirement:
+    """`value` and `bound`, formulas of sizes, have to pass `test` at a launch; `message` is the error elsewhere."""
 
-    name = "ptx.formula"
+    value: Formula
+    test: str
+    bound: Formula
+    message: str
 
-    @classmethod
-    def parse_body(cls, parser: AttrParser) -> Formula:
-        return parse_formula(parser)
+    def holds(self, sizes: LaunchSizes) -> bool:
+        """Returns True if a launch with these sizes passes."""
+        return TESTS[self.test](sizes.evaluate(self.value), sizes.evaluate(self.bound))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
-from tirx.dialects.formula import Formula, FormulaAttr, LaunchSizes
+from tirx.dialects.formula import Requirement
+from tirx.dialects.formula_attr import FormulaAttr
 from tirx.rules import LaunchParameterError
 from tirx.values import dataclass
 
@@ -18,28 +18,6 @@ REQUIRES = "tirx.requires"
 
 VARIANTS = "tirx.variants"
 """The attribute: a list of `[entry, requirement, ...]`. The first entry whose requirements a launch passes runs."""
-
-TESTS: dict[str, Callable[[int, int], bool]] = {
-    "multiple_of": lambda value, bound: value % bound == 0,
-    "at_most": operator.le,
-    "at_least": operator.ge,
-    "equal": operator.eq,
-}
-"""The tests that a requirement may ask its value to pass."""
-
-
-@dataclass(frozen=True)
-class Requirement:
-    """`value` and `bound`, formulas of sizes, have to pass `test` at a launch; `message` is the error elsewhere."""
-
-    value: Formula
-    test: str
-    bound: Formula
-    message: str
-
-    def holds(self, sizes: LaunchSizes) -> bool:
-        """Returns True if a launch with these sizes passes."""
-        return TESTS[self.test](sizes.evaluate(self.value), sizes.evaluate(self.bound))
 
 
 def add_requirement(op: Operation, requirement: Requirement) -> None:

@@ -1,20 +1,14 @@
-"""Names of the roles and rings of a lowered kernel, and where they are: for launch descriptors and timelines."""
+"""Names of the roles and rings of a lowered kernel, and where they are: for launch descriptors and timelines.
+
+Launch descriptors are made of these values; they need no xDSL.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, StringAttr
-from xdsl.ir import Attribute, Operation
-
-from tirx.dialects.definition import i32_attr
-from tirx.rules import LaunchParameterError
 from tirx.values import dataclass, field
-
-SCHEDULE = "tirx.schedule"
-"""The attribute of kernels and entries that holds a `Schedule`."""
 
 RING = "ring"
 """The attribute of an allocation that holds the slots of the ring of this name."""
@@ -74,20 +68,6 @@ class Schedule:
     roles: tuple[RoleWarps, ...] = ()
     rings: tuple[RingPlace, ...] = field(default=())
 
-    def store(self, op: Operation) -> None:
-        """Stores it on a kernel, unless there is nothing to store."""
-        if self.roles or self.rings:
-            op.attributes[SCHEDULE] = _attribute(asdict(self))
-
-    @staticmethod
-    def of(op: Operation) -> Schedule:
-        """Returns the names that are stored on a kernel or an entry, without any if none are. Raises LocatedError."""
-        stored = op.attributes.get(SCHEDULE)
-        try:
-            return Schedule() if stored is None else Schedule.from_json(_plain(stored))
-        except ValueError as error:
-            raise LaunchParameterError(op, str(error)) from error
-
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Schedule:
         """The counterpart of `asdict`, with lists for tuples. Raises ValueError for what is no schedule."""
@@ -109,30 +89,4 @@ class Schedule:
             raise ValueError(f"expected names of roles and rings, found ones with a fault: {error!r}") from error
 
 
-def _attribute(value: object) -> Attribute:
-    match value:
-        case int():
-            return i32_attr(value)
-        case str():
-            return StringAttr(value)
-        case dict():
-            return DictionaryAttr({key: _attribute(each) for key, each in cast("dict[str, object]", value).items()})
-        case _:
-            return ArrayAttr([_attribute(each) for each in cast("Iterable[object]", value)])
-
-
-def _plain(attribute: Attribute) -> Any:
-    match attribute:
-        case IntegerAttr(value=IntAttr(data=number)):
-            return number
-        case StringAttr(data=text):
-            return text
-        case DictionaryAttr(data=items):
-            return {key: _plain(each) for key, each in items.items()}
-        case ArrayAttr(data=items):
-            return [_plain(each) for each in cast("Iterable[Attribute]", items)]
-        case _:
-            raise ValueError(f"expected names and numbers of a schedule, found {attribute}")
-
-
-__all__ = ["RING", "SCHEDULE", "RingPlace", "RoleWarps", "Schedule", "SlotTile"]
+__all__ = ["RING", "RingPlace", "RoleWarps", "Schedule", "SlotTile"]

@@ -61,20 +61,26 @@ def __dir__() -> list[str]:
 
 
 def compile(
-    module_or_text: ModuleOp | str, target: str | None = None, options: str = "", *, verify: bool = False
+    module_or_text: ModuleOp | str,
+    target: str | None = None,
+    options: str = "",
+    *,
+    cache_directory: str | Path | None = None,
+    salt: str | None = None,
+    verify: bool = False,
 ) -> str:
     """PTX for the kernels of a module, given as IR or as MLIR text; see `tirx.compiler.compile`.
 
     `target` (for example `"sm_100a"`) overrides the target that the kernels name. `options="pipeline=off"` lets every
-    copy and product end before the next begins. `verify=True` runs the kernels behind every pass, see `tirx.build`.
+    copy and product end before the next begins. `cache_directory`, `salt` and `verify` are those of `tirx.build`.
     Raises `tirx.diagnostics.LocatedError` for input that is not legal.
 
     >>> import tirx
     >>> tirx.compile('tirx.kernel @nothing() target("sm_80") threads(32) { tirx.return }').splitlines()[1]
     '.target sm_80'
     """
-    if verify:
-        return build(module_or_text, target, options, verify=True).ptx
+    if verify or cache_directory is not None:
+        return build(module_or_text, target, options, cache_directory=cache_directory, salt=salt, verify=verify).ptx
     # Here, so that `import tirx.layout` does not wait for xDSL.
     from tirx.text.collector import paused_collector
 

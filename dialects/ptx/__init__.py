@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from tirx.dialects.definition import defined
 from tirx.dialects.formula import *
+from tirx.dialects.formula_attr import *
 from tirx.dialects.ptx.arith import *
 from tirx.dialects.ptx.atomics import *
 from tirx.dialects.ptx.base import *

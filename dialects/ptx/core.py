@@ -37,7 +37,8 @@ from xdsl.traits import ConstantLike, HasFolder, IsTerminator, SymbolOpInterface
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, fill, irdl_op_definition
-from tirx.dialects.formula import Formula, FormulaAttr, parse_formula
+from tirx.dialects.formula import Formula
+from tirx.dialects.formula_attr import FormulaAttr, parse_formula
 from tirx.dialects.nesting import QuickWalk, operations
 from tirx.dialects.ptx.base import Names, PTXTerminator, PureInstruction, Register, literal, memory_type, width
 from tirx.dialects.ptx.parameters import (

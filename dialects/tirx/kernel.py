@@ -27,7 +27,8 @@ from xdsl.traits import CallableOpInterface, HasParent, IsTerminator, Pure, Symb
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, i32_attr, irdl_op_definition
-from tirx.dialects.formula import Call, Formula, FormulaAttr, constant_divisors, lookups, parse_formula
+from tirx.dialects.formula import Call, Formula, constant_divisors, lookups
+from tirx.dialects.formula_attr import FormulaAttr, parse_formula
 from tirx.dialects.nesting import QuickWalk, enclosing
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.sizes import NAME, ParametersAttr, Size, SizeAttr, formula_names, parse_size

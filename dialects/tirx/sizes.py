@@ -11,7 +11,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from tirx.dialects.formula import Call, Formula, parse_formula
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.formula_attr import parse_formula
 from tirx.dialects.text_data import TextData
 from tirx.rules import KernelParameterError, UnboundParameterError
 from tirx.values import dataclass

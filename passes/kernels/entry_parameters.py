@@ -25,7 +25,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from tirx.dialects.formula import Call, Formula, FormulaAttr
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.formula_attr import FormulaAttr
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space, StOp
 from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.ptx.sync import BarWarpSyncOp

@@ -25,7 +25,8 @@ from xdsl.utils.arg_spec import ArgSpec
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import i32_attr
-from tirx.dialects.formula import Call, Formula, FormulaAttr, LaunchSizes
+from tirx.dialects.formula import Call, Formula, LaunchSizes
+from tirx.dialects.formula_attr import FormulaAttr
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, LaunchValueOp, Parameter, ParamOp, Size, SizeAttr, TileType, kernels
 from tirx.dialects.tirx.kernel import grid_attr

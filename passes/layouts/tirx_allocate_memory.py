@@ -8,7 +8,8 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import for_each
 from tirx.dialects.definition import i32_attr
-from tirx.dialects.schedule_names import RING, SCHEDULE, Schedule
+from tirx.dialects.schedule_attr import SCHEDULE, store_schedule, stored_schedule
+from tirx.dialects.schedule_names import RING, Schedule
 from tirx.dialects.tirx import AllocOp, KernelOp, MemoryPlanAttr, kernels
 from tirx.passes.ir.scheduled import BARRIERS
 from tirx.passes.match.memory_by_lifetime import allocate
@@ -45,7 +46,7 @@ def _allocate(kernel: KernelOp) -> None:
 
 def _place_rings(kernel: KernelOp) -> None:
     """Stores where the slots and mbarriers of lowered rings are."""
-    schedule = Schedule.of(kernel)
+    schedule = stored_schedule(kernel)
     if not schedule.rings:
         return
     starts: dict[str, list[int]] = {}
@@ -59,4 +60,4 @@ def _place_rings(kernel: KernelOp) -> None:
     if any(len(starts.get(ring.name, ())) != len(ring.tiles) for ring in schedule.rings):
         raise WrittenChoiceError(kernel, f"expected a tile with {RING} = NAME for each tile of the rings of {SCHEDULE}")
     rings = (ring.placed(barriers, starts.get(ring.name, ())) for ring in schedule.rings)
-    Schedule(schedule.roles, tuple(rings)).store(kernel)
+    store_schedule(kernel, Schedule(schedule.roles, tuple(rings)))

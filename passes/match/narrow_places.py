@@ -7,7 +7,8 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, UnitAttr
 from xdsl.ir import Attribute
 
-from tirx.dialects.formula import Call, Formula, FormulaAttr, lookups
+from tirx.dialects.formula import Call, Formula, lookups
+from tirx.dialects.formula_attr import FormulaAttr
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, ViewOp
 from tirx.passes.ir.emitter import constant_value

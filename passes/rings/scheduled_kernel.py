@@ -8,6 +8,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp
+from tirx.dialects.schedule_attr import store_schedule
 from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import runs_in_first_block_only
@@ -49,7 +50,7 @@ def lower_kernel(kernel: KernelOp) -> None:
                 code.operation(op, emit)
     body = kernel.detach_region(kernel.body)
     kernel.add_region(Region(new))
-    names.store(kernel)
+    store_schedule(kernel, names)
     body.drop_all_references()
 
 

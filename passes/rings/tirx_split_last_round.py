@@ -10,7 +10,8 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.dialects.formula import Call, FormulaAttr
+from tirx.dialects.formula import Call
+from tirx.dialects.formula_attr import FormulaAttr
 from tirx.dialects.tirx.engines import Reduction, ReductionAttr
 from tirx.dialects.tirx.product import ProductOp
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, is_zero

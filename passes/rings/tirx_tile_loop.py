@@ -13,7 +13,8 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.dialects.formula import Call, Formula, FormulaAttr
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.formula_attr import FormulaAttr
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.features import UnsupportedFeature, required_version, supports
 from tirx.passes.ir.emitter import Emitter

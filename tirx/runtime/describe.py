@@ -11,14 +11,15 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.tma import DIMENSION_LIMIT, ROW_UNIT, STRIDE_LIMIT
 from tirx.diagnostics import LocatedError
-from tirx.dialects.formula import Formula, FormulaAttr
+from tirx.dialects.formula import Formula
+from tirx.dialects.formula_attr import FormulaAttr
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
 from tirx.dialects.ptx.effects import AccessKind, Bytes
 from tirx.dialects.ptx.memory import LdParamOp, ParamAddressOp
 from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.requirements import Requirement, requirements, variants
-from tirx.dialects.schedule_names import Schedule
+from tirx.dialects.schedule_attr import stored_schedule
 from tirx.dialects.tirx.tensor_maps import TensorMapAttr
 from tirx.layout import LayoutError
 from tirx.layout.dtypes import element_type
@@ -79,7 +80,7 @@ def describe_entry(entry: EntryOp) -> Launch:
         dynamic_shared=0 if entry.dynamic_shared is None else entry.dynamic_shared.data,
         arguments=arguments,
         preconditions=_preconditions(entry, arguments, _stored_maps(entry)),
-        schedule=Schedule.of(entry),
+        schedule=stored_schedule(entry),
         variants=tuple(Variant(each.entry, tuple(map(_precondition, each.conditions))) for each in variants(entry)),
     )
 

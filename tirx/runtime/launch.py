@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
-from tirx.dialects.formula import Call, Formula, LaunchSizes
-from tirx.dialects.requirements import TESTS, Requirement
+from tirx.dialects.formula import TESTS, Call, Formula, LaunchSizes, Requirement
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.values import dataclass, fields
 

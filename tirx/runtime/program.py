@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from hashlib import sha256
-from importlib import metadata
-from importlib.util import find_spec
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from tirx.diagnostics import LocatedError
-from tirx.runtime.arrays import StrideError
-from tirx.runtime.launch import Launch, read_launches, write_launches
+from tirx.runtime import stored
 from tirx.text.collector import paused_collector
-from tirx.values import replace
 
+# A program that is read from disk waits for none of these, nor for numpy or xDSL.
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from xdsl.dialects.builtin import ModuleOp
 
     from tirx.runtime.check import Checked, Source
+    from tirx.runtime.launch import Launch
     from tirx.runtime.launcher import Launcher
 
 _CACHE_SIZE = 256
@@ -41,15 +38,36 @@ class Program:
     (['nothing'], '.target sm_80')
     """
 
-    def __init__(self, ptx: str, launches: Sequence[Launch], source: Source | None = None):
+    def __init__(self, ptx: str, launches: Sequence[Launch] | str, source: Source | None = None):
         self.ptx = ptx
         self.source = source
         self.remake: partial[Program] | None = None
+        self._launches = launches
+        """The descriptors, or their JSON text, which is read when they are asked for."""
+
+    @cached_property
+    def _all_kernels(self) -> tuple[MappingProxyType[str, Kernel], MappingProxyType[str, Kernel]]:
+        launches = self._launches
+        if isinstance(launches, str):
+            from tirx.runtime.launch import read_launches
+
+            launches = read_launches(launches)
         variants = {variant.entry for each in launches for variant in each.variants if variant.entry != each.entry}
-        self.kernels, self.variants = (
-            MappingProxyType({each.entry: Kernel(self, each) for each in launches if (each.entry in variants) is which})
+        first, second = (
+            _Kernels({each.entry: Kernel(self, each) for each in launches if (each.entry in variants) is which})
             for which in (False, True)
         )
+        return MappingProxyType(first), MappingProxyType(second)
+
+    @property
+    def kernels(self) -> MappingProxyType[str, Kernel]:
+        """The kernels by name, in the order of the module."""
+        return self._all_kernels[0]
+
+    @property
+    def variants(self) -> MappingProxyType[str, Kernel]:
+        """The kernels that are launched in the place of others, by name."""
+        return self._all_kernels[1]
 
     def check(self, **options: Any) -> list[Checked]:
         """Compares every kernel with its tile program, see `Kernel.check`.
@@ -76,6 +94,9 @@ class Program:
         It is compiled when first asked for. None for one that `build` did not make, or that is itself for any strides.
         Raises StrideError, saying why, if there can be none.
         """
+        from tirx.diagnostics import LocatedError
+        from tirx.runtime.arrays import StrideError
+
         if self.remake is None:
             return None
         try:
@@ -87,21 +108,25 @@ class Program:
         """Returns what `to_json` does, and the source as text, for `check` and arrays of other strides."""
         source, remake = self.source, self.remake
         if source is not None:
+            from tirx.values import replace
+
             source = replace(source, program=str(source.program))
         if remake is not None:
             remake = partial(remake.func, str(remake.args[0]), *remake.args[1:], **remake.keywords)
         return {"json": self.to_json(), "source": source, "remake": remake}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        read = Program.from_json(state["json"])
-        launches = [each.launch for each in (*read.kernels.values(), *read.variants.values())]
-        self.__init__(read.ptx, launches, state["source"])
+        self.__init__(**json.loads(state["json"]), source=state["source"])
         self.remake = state["remake"]
 
     def to_json(self) -> str:
         """The program as text: PTX and launch descriptors."""
-        launches = [each.launch for each in (*self.kernels.values(), *self.variants.values())]
-        return json.dumps({"ptx": self.ptx, "launches": write_launches(launches)})
+        launches = self._launches
+        if not isinstance(launches, str):
+            from tirx.runtime.launch import write_launches
+
+            launches = write_launches(launches)
+        return json.dumps({"ptx": self.ptx, "launches": launches})
 
     @staticmethod
     def from_json(text: str) -> Program:
@@ -109,7 +134,18 @@ class Program:
         data = json.loads(text)
         if not isinstance(data, dict) or data.keys() != {"ptx", "launches"}:  # pyright: ignore[reportUnknownMemberType]
             raise ValueError("expected a program of PTX and launch descriptors")
+        from tirx.runtime.launch import read_launches
+
         return Program(data["ptx"], read_launches(data["launches"]))  # pyright: ignore[reportUnknownArgumentType]
+
+
+class _Kernels(dict[str, "Kernel"]):
+    """Kernels by name."""
+
+    def __missing__(self, name: str) -> Kernel:
+        from tirx.text.suggestions import did_you_mean
+
+        raise KeyError(f"expected a kernel of {', '.join(self) or 'none'}, found '{name}'{did_you_mean(name, self)}")
 
 
 class Kernel:
@@ -177,6 +213,7 @@ class Kernel:
         Options: `grid` for a kernel without one, `sm_count` of the GPU (2), and those of `tirx.sim.run`, such as
         `seed` and `check`. Raises ArgumentError for arguments that do not fit and SimError for a faulty kernel.
         """
+        from tirx.runtime.arrays import StrideError
         from tirx.runtime.simulation import simulate
 
         chosen = self._chosen(arguments, **{name: options[name] for name in ("sm_count", "grid") if name in options})
@@ -194,6 +231,7 @@ class Kernel:
         `seconds` that this may take, `seed`, and `numbers`, of "integers", "normal", "special" and "modular". Raises
         CheckError where they differ, which names the pass.
         """
+        from tirx.runtime.arrays import StrideError
         from tirx.runtime.check import check_kernel, check_launch
 
         if self.program.source is None:
@@ -238,11 +276,10 @@ def build(
     have such operations are kept only under a `salt`, a text that changes whenever their lowering does.
     Raises ValueError for a `cache_directory` without one, and what `tirx.compile` raises.
     """
-    from xdsl.dialects.builtin import ModuleOp
-
-    text = str(module_or_text) if isinstance(module_or_text, ModuleOp) else module_or_text
-    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"expected a module or its text, found {type(text).__name__}")
+    if isinstance(module_or_text, str):
+        given, guests = module_or_text, ()
+    else:
+        given, guests = str(module_or_text), _guests(module_or_text) if salt is None else ()
 
     def make() -> Program:
         return _compile(module_or_text, target, options, verify=verify)
@@ -253,7 +290,6 @@ def build(
         words = f"{options} strides=any".lstrip()
         return partial(build, source, target, words, cache_directory=cache_directory, salt=salt, verify=verify)
 
-    guests = _guests(module_or_text) if isinstance(module_or_text, ModuleOp) and salt is None else ()
     if guests:
         if cache_directory is not None:
             raise ValueError(
@@ -263,11 +299,15 @@ def build(
         program = make()
         program.remake = for_any_strides(cast("ModuleOp", module_or_text).clone())
         return program
-    key = sha256(json.dumps([text, target, options, salt, verify]).encode()).hexdigest()
+    key = sha256(json.dumps([given, target, options, salt, verify]).encode()).hexdigest()
     program = _cache.get(key)
     if program is None:
-        program = make() if cache_directory is None else _on_disk(Path(cache_directory), key, make)
-        program.remake = for_any_strides(text)
+        path = None if cache_directory is None else stored.place(str(cache_directory), key)
+        text = None if path is None else stored.read(path)
+        program = make() if text is None else Program(**json.loads(text))
+        if path is not None and text is None:
+            stored.write(path, program.to_json())
+        program.remake = for_any_strides(given)
         while len(_cache) >= _CACHE_SIZE:
             del _cache[next(iter(_cache))]
         _cache[key] = program
@@ -297,46 +337,9 @@ def _compile(module_or_text: ModuleOp | str, target: str | None, options: str, *
 
 def _guests(module: ModuleOp) -> tuple[str, ...]:
     """Returns the names of operations whose classes are neither xDSL's nor in a package that `_version` covers."""
-    known = {"xdsl", "tirx", *_extensions()}
+    from xdsl.dialects.builtin import ModuleOp
+
+    if not isinstance(module, ModuleOp):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"expected a module or its text, found {type(module).__name__}")
+    known = {"xdsl", "tirx", *stored.extensions()}
     return tuple(sorted({op.name for op in module.walk() if type(op).__module__.partition(".")[0] not in known}))
-
-
-def _on_disk(directory: Path, key: str, make: Callable[[], Program]) -> Program:
-    """Reads a program from its file, whose first line is the digest of the others, or makes and writes it."""
-    path = directory / f"{key[:32]}-{_version()[:16]}.json"
-    try:
-        digest, _, text = path.read_text(encoding="utf-8").partition("\n")
-    except (FileNotFoundError, UnicodeDecodeError):
-        pass
-    else:
-        if digest == sha256(text.encode()).hexdigest():
-            return Program.from_json(text)
-    program = make()
-    text = program.to_json()
-    directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, suffix=".tmp", delete=False) as file:
-        file.write(f"{sha256(text.encode()).hexdigest()}\n{text}")
-    Path(file.name).replace(path)  # at once: another process or thread sees all of it or nothing
-    return program
-
-
-@cache
-def _extensions() -> tuple[str, ...]:
-    """Returns the installed packages, other than xDSL and tirx, whose dialects and passes every context knows."""
-    found = metadata.entry_points(group="xdsl.universe")
-    return tuple(sorted({each.module.partition(".")[0] for each in found} - {"xdsl", "tirx"}))
-
-
-@cache
-def _version() -> str:
-    """Returns a digest of what compiles: the source of tirx and of its extensions, and the version of xDSL."""
-    roots = [str(Path(__file__).parents[1])]
-    for name in ("tirx.dialects", "tirx.passes", *_extensions()):
-        spec = find_spec(name)
-        if spec is not None:
-            roots += spec.submodule_search_locations or ([spec.origin] if spec.origin else [])
-    digest = sha256(metadata.version("xdsl").encode())
-    for root in map(Path, roots):
-        for path in [root] if root.is_file() else sorted(root.rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()

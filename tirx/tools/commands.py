@@ -37,7 +37,8 @@ def _run(module: str, *arguments: Sequence[str]) -> int:
 
 def tirx_opt() -> int:
     """The command `tirx-opt`."""
-    return _run("tirx_opt", sys.argv[1:])
+    module = "kept" if any(each.startswith("--cache-directory") for each in sys.argv) else "tirx_opt"
+    return _run(module, sys.argv[1:])
 
 
 def tirx_sim() -> int:

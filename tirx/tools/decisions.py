@@ -19,7 +19,8 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import Diagnostic, position
 from tirx.dialects import tcgen05, tirx, wgmma
-from tirx.dialects.schedule_names import RING, RingPlace, Schedule
+from tirx.dialects.schedule_attr import stored_schedule
+from tirx.dialects.schedule_names import RING, RingPlace
 from tirx.dialects.tirx import KernelOp, MemoryPlan, MemorySpace, RingOp, SlotViewAttr, TileType, kernels
 from tirx.explain import explain_instruction_descriptor, explain_matrix_descriptor, explain_zero_column_mask
 from tirx.explain.report import Explanation
@@ -300,7 +301,7 @@ def _read_view(ring: RingOp, view: SlotViewAttr, found: _Kernel) -> None:
 
 
 def _read_places(kernel: KernelOp, found: _Kernel) -> None:
-    schedule = Schedule.of(kernel)
+    schedule = stored_schedule(kernel)
     rows: list[tuple[str, int, int, str]] = []
     for op in kernel.walk():
         if not isinstance(op, tirx.AllocOp) or op.start is None:

@@ -182,6 +182,7 @@ def _argument_parser(epilog: str) -> ArgumentParser:
         '"stages=4 roles=load order=group" says how copies and products overlap, "pipeline=off" that they do not',
     )
     flag("--launch", metavar="FILE", help="with PTX as output, also write how to launch each kernel, as JSON")
+    flag("--cache-directory", metavar="DIR", help="keep the output in this directory, and write what is kept there")
     flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")
     flag("--verify-diagnostics", action="store_true", help="check the diagnostics against 'expected-error' comments")
     flag("--verify-each", action="store_true", help="verify the IR after every pass, not only at the start and the end")

@@ -38,8 +38,11 @@ if TYPE_CHECKING:
 class TirxOpt:
     """One run of `tirx-opt` over one input."""
 
-    def __init__(self, flags: OptFlags):
+    def __init__(self, flags: OptFlags, keep: Callable[[str], None] | None = None):
         self.flags = flags
+        is_alone = flags.launch_path is None and flags.time_passes is None and not flags.print_between_passes
+        self._keep = keep if is_alone else None
+        """Keeps the output of a run that writes nothing else."""
         self._recorder: DecisionRecorder | None = None
         """Collects what `--explain` prints."""
         self._launches = ""
@@ -64,13 +67,17 @@ class TirxOpt:
             success &= chunk_success
             if output is not None:
                 outputs.append(output)
+        output = "// -----\n".join(outputs)
         if success or self.flags.output_path == "-":
-            write_output(self.flags.output_path, "// -----\n".join(outputs))
+            write_output(self.flags.output_path, output)
+        if success and self._keep is not None:
+            self._keep(output)
         if success and self.flags.launch_path is not None:
             write_output(self.flags.launch_path, self._launches)
         return success
 
     def _show(self, source: Source, diagnostic: Diagnostic) -> None:
+        self._keep = None
         text = json.dumps(diagnostic.to_json()) if self.flags.diagnostics_json else source.render(diagnostic)
         print(text, file=sys.stderr)
 
@@ -200,13 +207,16 @@ def _print_internal_error(error: Exception) -> None:
     print("This is a bug in tirx. Please report it with the input and the command line.", file=sys.stderr)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Runs `tirx-opt` with the arguments `argv`, without its name, and returns its exit code."""
+def main(argv: Sequence[str], keep: Callable[[str], None] | None = None) -> int:
+    """Runs `tirx-opt` with the arguments `argv`, without its name, and returns its exit code.
+
+    `keep` is called with the output of a run that succeeds and writes nothing else.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        return 0 if TirxOpt(parse_flags(argv)).run() else 1
+        return 0 if TirxOpt(parse_flags(argv), keep).run() else 1
     except (UsageError, FileError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

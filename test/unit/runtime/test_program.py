@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pickle
 import re
+import subprocess
 import sys
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest.mock import Mock
@@ -22,7 +24,7 @@ from xdsl.traits import Pure
 import tirx
 from tirx import embed
 from tirx.dialects.tirx import TileType
-from tirx.runtime import ArgumentError, Program, program
+from tirx.runtime import ArgumentError, Program, program, stored
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
@@ -218,13 +220,13 @@ def test_programs_of_operations_defined_elsewhere_are_kept_under_a_salt(
 def test_sources_of_extensions_are_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "some_extension.py"
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
-    monkeypatch.setattr(program, "_extensions", lambda: ("some_extension",))
+    monkeypatch.setattr(stored, "extensions", lambda: ("some_extension",))
     for text in ("FACTOR = 1", "FACTOR = 2"):
         source.write_text(text)
         monkeypatch.setattr(program, "_cache", {})
-        program._version.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        stored.version.cache_clear()
         tirx.build(KERNEL, cache_directory=tmp_path / "kept")
-    program._version.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    stored.version.cache_clear()
     assert len(list((tmp_path / "kept").iterdir())) == 2
 
 
@@ -246,24 +248,42 @@ def test_the_oldest_program_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "_version", lambda: "0123456789abcdefX")
+    monkeypatch.setattr(stored, "version", lambda: "0123456789abcdefX")
     directory = tmp_path / "a" / "b"
-    for text in ("x", "y"):
-        program._on_disk(directory, 40 * text, lambda text=text: Program(text, []))  # pyright: ignore[reportPrivateUsage]
-    names = [f"{32 * text}-0123456789abcdef.json" for text in "xy"]
-    assert sorted(path.name for path in directory.iterdir()) == names
-    kept = program._on_disk(directory, 40 * "y", lambda: Program("new", []))  # pyright: ignore[reportPrivateUsage]
-    assert kept.ptx == "y"
+    paths = [stored.place(str(directory), key) for key in ("x", "y")]
+    for path in paths:
+        assert stored.read(path) is None
+        stored.write(path, path)
+    names = [f"{sha256(key.encode()).hexdigest()[:32]}-0123456789abcdef.json" for key in ("x", "y")]
+    assert [path.name for path in sorted(directory.iterdir())] == sorted(names)
+    assert [stored.read(path) for path in paths] == paths
+
+
+def test_a_hit_imports_neither_numpy_nor_xdsl(tmp_path: Path) -> None:
+    """And the launch descriptors are there."""
+    program.build(KERNEL, cache_directory=tmp_path)
+    code = """if True:
+        import sys, tirx
+        kernel = tirx.build(sys.argv[1], cache_directory=sys.argv[2]).kernels["rows"]
+        assert kernel.launch.block == (32, 1, 1) and tirx.compile(sys.argv[1], cache_directory=sys.argv[2])
+        print({"numpy", "xdsl"} & sys.modules.keys())"""
+    command = [sys.executable, "-c", code, KERNEL, str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_a_kernel_of_another_name() -> None:
+    with pytest.raises(KeyError, match="expected a kernel of rows, found 'row'; did you mean 'rows'"):
+        program.build(KERNEL).kernels["row"]
 
 
 def test_the_version_is_that_of_all_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     names: set[str] = set()
 
-    def read(path: Path) -> bytes:
-        names.add(path.resolve().relative_to(root).as_posix())
-        return b""
+    def opened(path: str, mode: str) -> BytesIO:
+        names.add(Path(path).resolve().relative_to(root).as_posix())
+        return BytesIO()
 
     root = Path(__file__).parents[3]
-    monkeypatch.setattr(Path, "read_bytes", read)
-    program._version.__wrapped__()  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(stored, "open", opened, raising=False)
+    stored.version.__wrapped__()
     assert {"tirx/layout/algebra.py", "tirx/runtime/program.py", "dialects/tirx/ops.py", "passes/pipeline.py"} <= names

@@ -23,7 +23,8 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx.diagnostics import LocatedError, remark, warn
 from tirx.remarks import Reason
-from tirx.tools import tirx_opt
+from tirx.tools import kept, tirx_opt
+from tirx.tools.files import FileError
 from tirx.tools.flags import OptFlags, parse_flags
 from tirx.tools.tirx_opt import main
 
@@ -282,3 +283,26 @@ def test_explains_places_beside_a_tensor_tile_without_a_layout(
     printed = capsys.readouterr().out
     assert "0-63: %shared" in printed
     assert "%tensor" not in printed
+
+
+def test_output_that_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs that say something are not kept; other words and other text are other runs."""
+    file, directory = tmp_path / "k.mlir", tmp_path / "kept"
+    file.write_text('tirx.kernel @k() target("sm_80") threads(32) { tirx.return }')
+    command = ["--lower-to-ptx", f"--cache-directory={directory}", str(file)]
+    assert kept.main(command) == 0
+    first = capsys.readouterr().out
+    assert first and len(list(directory.iterdir())) == 1
+    with monkeypatch.context() as other:
+        other.setattr(tirx_opt, "main", None)
+        assert kept.main([*command, "-o", str(tmp_path / "out.ptx")]) == kept.main(command) == 0
+        assert capsys.readouterr().out == (tmp_path / "out.ptx").read_text() == first
+    assert kept.main(["--time-passes", *command]) == kept.main([*command, "--launch", str(tmp_path / "l.json")]) == 0
+    file.write_text(file.read_text().replace("32", "0"))
+    assert kept.main(command) == 1
+    assert len(list(directory.iterdir())) == 1
+    with pytest.raises(FileError, match=r"Not a directory$"):
+        file.write_text('tirx.kernel @k() target("sm_80") threads(64) { tirx.return }')
+        kept.main(["--lower-to-ptx", "--cache-directory", str(file), str(file)])

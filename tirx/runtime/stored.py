@@ -1,0 +1,62 @@
+"""Texts kept on disk by all that went into them. A hit imports neither numpy nor xDSL."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from hashlib import sha256
+from importlib import metadata
+from importlib.util import find_spec
+
+
+def place(directory: str, key: str) -> str:
+    """Returns the path of what a directory keeps for a key and for the sources that compile."""
+    return os.path.join(directory, f"{sha256(key.encode()).hexdigest()[:32]}-{version()[:16]}.json")
+
+
+def read(path: str) -> str | None:
+    """Returns the text that `write` has kept, None for no file or one that is not whole."""
+    try:
+        with open(path, "rb") as file:
+            digest, _, kept = file.read().partition(b"\n")
+    except FileNotFoundError:
+        return None
+    return kept.decode() if digest == sha256(kept).hexdigest().encode() else None
+
+
+def write(path: str, text: str) -> None:
+    """Keeps a text, behind a line that is its digest. Processes and threads each replace the whole file."""
+    import tempfile  # `read` does not need it
+
+    directory, data = os.path.dirname(path), text.encode()
+    os.makedirs(directory, exist_ok=True)
+    with tempfile.NamedTemporaryFile("wb", dir=directory, suffix=".tmp", delete=False) as file:
+        file.write(sha256(data).hexdigest().encode() + b"\n" + data)
+    os.replace(file.name, path)
+
+
+@cache
+def extensions() -> tuple[str, ...]:
+    """Returns the installed packages, other than xDSL and tirx, whose dialects and passes every context knows."""
+    found = metadata.entry_points(group="xdsl.universe")
+    return tuple(sorted({each.module.partition(".")[0] for each in found} - {"xdsl", "tirx"}))
+
+
+@cache
+def version() -> str:
+    """Returns a digest of what compiles: the source of tirx and of its extensions, and the version of xDSL."""
+    roots = [os.path.dirname(os.path.dirname(__file__))]
+    for name in ("tirx.dialects", "tirx.passes", *extensions()):
+        spec = find_spec(name)
+        if spec is not None:
+            roots += spec.submodule_search_locations or ([spec.origin] if spec.origin else [])
+    digest = sha256(metadata.version("xdsl").encode())
+    for root in roots:
+        for path in [root] if os.path.isfile(root) else sorted(_sources(root)):
+            with open(path, "rb") as file:
+                digest.update(file.read())
+    return digest.hexdigest()
+
+
+def _sources(directory: str) -> list[str]:
+    return [os.path.join(at, name) for at, _, names in os.walk(directory) for name in names if name.endswith(".py")]
