@@ -87,8 +87,10 @@ def replayed(torch: Any, run: Callable[[], object], launches: int) -> Callable[[
     return graph.replay
 
 
-def measure(torch: Any, variants: Sequence[Variant], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each variant in each round."""
+def measure(
+    torch: Any, variants: Sequence[Variant], rounds: int, pause: tuple[float, float] = PAUSE
+) -> dict[str, list[float]]:
+    """Seconds of each variant in each round, behind pauses of random seconds between two bounds."""
     ready: dict[str, tuple[Callable[[], object], int, int]] = {}  # what is called, how often, launches in each
     for variant in variants:
         variant.run()
@@ -100,7 +102,7 @@ def measure(torch: Any, variants: Sequence[Variant], rounds: int) -> dict[str, l
     for _ in range(rounds):
         for name, (run, repeats, launches) in ready.items():
             torch.cuda.synchronize()
-            time.sleep(random.uniform(*PAUSE))
+            time.sleep(random.uniform(*pause))
             run()  # the first launch behind a pause finds clocks and caches that the others do not
             found[name].append(seconds_of(torch, run, repeats) / launches)
     return found

@@ -4,7 +4,8 @@ Products without tile sizes beside cuBLAS: `python benchmarks/products.py [--typ
 Every product is a function of `linalg` with nothing written but its types: the compiler chooses tiles and threads. It
 is compared with cuBLAS (what torch calls), and a wrong result is a failure. Sizes are M x N x K; without any, 35 of
 language models, to which `--drawn` adds random ones, whose seed is printed. `--json FILE` writes all seconds. Options
-are those of the pipeline, and `tile=128x96x64 threads=256`, which say what is to be compared with the choice.
+are those of the pipeline, and `tile=128x96x64 threads=256 exchanged=yes`, which say what is to be compared with the
+choice. `python benchmarks/product_search.py` compares it with every other candidate.
 
 Needs torch with CUDA and `pip install 'tirx-compiler[cuda]'`.
 """
@@ -44,7 +45,7 @@ TYPES: dict[str, tuple[str, str, str, float]] = {
 Where D is f32 beside f16, cuBLAS writes f16.
 """
 
-_TORCH = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
+DTYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}
 
 SIZES: tuple[Size, ...] = (
     *((m, n, k) for m in (16, 64, 128, 256, 512, 1024, 2048, 4096) for n, k in
@@ -89,12 +90,13 @@ def compiled(work: tuple[str, Size, str]) -> str:
     """The program of a product, with options, as JSON, or why there is none, behind `error: `."""
     kind, size, options = work
     words = dict(word.split("=") for word in options.split())
-    tile, threads = words.pop("tile", None), words.pop("threads", "256")
+    tile, threads, exchanged = words.pop("tile", None), words.pop("threads", "256"), "exchanged" in words
+    words.pop("exchanged", None)
     module = embed.parse(text_of(kind, size), "product.mlir")
     try:
         if tile is not None:
             extents = tuple(map(int, tile.split("x")))
-            embed.run(module, [TirxTileLinalgPass(extents, int(threads), "sm_90a")])
+            embed.run(module, [TirxTileLinalgPass(extents, int(threads), "sm_90a", exchanged)])
         return tirx.build(module, "sm_90a", " ".join(map("=".join, words.items()))).to_json()
     except LocatedError as error:
         return f"error: {error}"
@@ -157,7 +159,7 @@ def main() -> None:
 def _measured(torch: Any, kind: str, size: Size, program: Program, rounds: int) -> dict[str, list[float]]:
     """Seconds of a product and of its peer in each round. Raises SystemExit for a wrong result."""
     _, a, d, most = TYPES[kind]
-    case = Case("product", "", a, _TORCH[d], most, "")
+    case = Case("product", "", a, DTYPES[d], most, "")
     arrays = operands(torch, case, size)
     library, kernel = peer(torch, case, *arrays[:2]), program.kernels["product"]
     kernel(*arrays)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from itertools import product as combinations
@@ -107,10 +107,16 @@ class TileChoice:
     """The operand that pairs of blocks load together."""
     exchanged: bool
     """The rows are those of B: the product is D^T = B A^T, so that few rows of A are the columns of instructions."""
+    work: Work
     prediction: Prediction
-    """That of the sizes of the product; of the largest samples where sizes are known at the launch only."""
+    """Those of the sizes of the product; of the largest samples where sizes are known at the launch only."""
     score: float
     """Seconds: the geometric mean over the samples."""
+
+    @property
+    def may_pair(self) -> bool:
+        """Returns True where pairs of blocks may load an operand together."""
+        return self.parts == 1 and not self.exchanged and self.family == "wgmma"
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -196,20 +202,37 @@ def choose_tiles(operands: Operands, target: Target, schedules: Schedules = PLAI
 
     Each tile is there with the best one of the schedules only.
     """
+    return _ranked(operands, target, schedules, _best)
+
+
+def every_tile(operands: Operands, target: Target, schedules: Schedules = PLAIN) -> Sequence[TileChoice]:
+    """The legal tiles of a product, each with each of the schedules, the best one first."""
+    return _ranked(operands, target, schedules, _every)
+
+
+_Rates = Callable[[Operands, Target, tuple[int, int, int], int, Schedules], Sequence[TileChoice]]
+"""A tile with some of the schedules."""
+
+
+def _ranked(operands: Operands, target: Target, schedules: Schedules, rates: _Rates) -> Sequence[TileChoice]:
+    """The tiles of the first family that has any, the best one first."""
     found: list[TileChoice] = []
     for family, tiles in _TILES.items():
         is_wide = schedules.wide and family == "wgmma"
         wide = _as_wide_as_rounds(operands, gpu_of(target), schedules.parts) if is_wide else ()
-        rated = (
-            _best(each, target, (rows, columns, _STEP * 8 // each.dtypes[0].storage_bits), threads, schedules)
+        found = [
+            choice
             for each, shapes in (
                 (operands, dict.fromkeys((*tiles, *_fitted(operands, tiles), *wide))),
                 *_exchanged(operands, tiles),
             )
             for rows, columns, threads in shapes
-        )
-        found = [each for each in rated if each is not None and each.family == family]
-        found = [each for each in found if schedules.threads in (None, each.threads)]
+            if schedules.threads in (None, threads)
+            for choice in rates(
+                each, target, (rows, columns, _STEP * 8 // each.dtypes[0].storage_bits), threads, schedules
+            )
+            if choice.family == family
+        ]
         if found:
             break
     return sorted(found, key=lambda each: each.score)
@@ -262,29 +285,42 @@ def choose_variants(
     return found
 
 
-def _best(operands: Operands, target: Target, tile: _Shape, threads: int, schedules: Schedules) -> TileChoice | None:
+def _slots(target: Target, tile: _Shape, schedules: Schedules) -> Iterator[int]:
+    """The most slots of a ring that differ for a tile."""
+    slot = (tile[0] + tile[1]) * _STEP
+    yield from (n for last, n in pairwise((0, *schedules.slots)) if last * slot < operand_limit(target))
+
+
+def _best(operands: Operands, target: Target, tile: _Shape, threads: int, schedules: Schedules) -> Sequence[TileChoice]:
     """A tile with the schedule that takes the least time."""
 
     def rated(parts: int, most: int, shares: Literal["a", "b"] | None = None) -> TileChoice | None:
-        return rated_tile(
-            operands, target, tile, threads, schedules.asked, shares, parts, most, may_order=schedules.ordered
-        )
+        ordered = None if schedules.ordered else False
+        return rated_tile(operands, target, tile, threads, schedules.asked, shares, parts, most, ordered)
 
-    slot = (tile[0] + tile[1]) * _STEP
-    slots = [
-        n for last, n in pairwise((0, *schedules.slots)) if last * slot < operand_limit(target)
-    ]  # the others are alike
+    slots = list(_slots(target, tile, schedules))
     found = [each for n in schedules.parts for most in slots if (each := rated(n, most)) is not None]
     best = min(found, key=lambda each: each.score, default=None)
-    if best is None or not schedules.ordered or best.parts > 1 or best.exchanged or best.family != "wgmma":
-        return best
-    if best.prediction.bound not in _LOADS:
-        return best
-    pairs = (rated(1, best.most, "a"), rated(1, best.most, "b"))
-    return min(
-        [best, *(each for each in pairs if each is not None and each.score < _LOOP_GAIN * best.score)],
-        key=lambda each: each.score,
-    )
+    if best is None:
+        return ()
+    if schedules.ordered and best.may_pair and best.prediction.bound in _LOADS:
+        pairs = (rated(1, best.most, "a"), rated(1, best.most, "b"))
+        gains = (each for each in pairs if each is not None and each.score < _LOOP_GAIN * best.score)
+        best = min([best, *gains], key=lambda each: each.score)
+    return (best,)
+
+
+def _every(
+    operands: Operands, target: Target, tile: _Shape, threads: int, schedules: Schedules
+) -> Sequence[TileChoice]:
+    """A tile with each of the schedules."""
+    found: dict[tuple[object, ...], TileChoice] = {}
+    for parts, most, ordered in combinations(schedules.parts, _slots(target, tile, schedules), (False, True)):
+        for shares in (None, "a", "b"):
+            each = rated_tile(operands, target, tile, threads, schedules.asked, shares, parts, most, ordered)
+            if each is not None and (shares is None or each.may_pair):
+                found.setdefault((each.work, each.is_ordered), each)
+    return list(found.values())
 
 
 def _fitted(operands: Operands, tiles: Sequence[_Shape]) -> Sequence[_Shape]:
@@ -330,14 +366,14 @@ def rated_tile(
     shares: Literal["a", "b"] | None = None,
     parts: int = 1,
     most: int = MOST_SLOTS,
-    may_order: bool = False,
+    ordered: bool | None = False,
 ) -> TileChoice | None:
     """
     A tile of rows, columns and elements of K with its time; None where no instruction multiplies it or it has no room.
 
     `asked` are slots of the ring that are written, `shares` is the operand that pairs of blocks load together,
-    `parts` are those of K that the blocks of a cluster multiply, `most` the slots where none are asked for. With
-    `may_order` blocks take tiles in groups of rows where that is worth a loop over them.
+    `parts` are those of K that the blocks of a cluster multiply, `most` the slots where none are asked for. `ordered`:
+    blocks take tiles in groups of rows, None where that is worth a loop over them.
     """
     rows, columns, depth = tile
     a, b, sums, d = operands.dtypes
@@ -381,9 +417,10 @@ def rated_tile(
         cluster_shares=ends,
         turned=operands.exchanged,
     )
-    may_order = may_order and has_ring and parts == 1 and family == "wgmma"
+    may_order = ordered is not False and has_ring and parts == 1 and family == "wgmma"
     logarithms: list[float] = []
     prediction, is_ordered = None, False
+    each = work
     for size in operands.sizes():
         each = replace(work, size=size)
         tiles = each.tiles[0] * each.tiles[1] * operands.batch
@@ -394,15 +431,16 @@ def rated_tile(
             each = replace(each, group=2 if shares == "b" else 1)
         prediction = predict(each, gpu)
         if may_order and min(each.tiles) > 1:
-            ordered = predict(replace(each, group=GROUP), gpu)
-            is_ordered = ordered.seconds < _LOOP_GAIN * prediction.seconds
-            prediction = ordered if is_ordered else prediction
+            in_groups = replace(each, group=GROUP)
+            other = predict(in_groups, gpu)
+            is_ordered = ordered or other.seconds < _LOOP_GAIN * prediction.seconds
+            prediction, each = (other, in_groups) if is_ordered else (prediction, each)
         logarithms.append(log(prediction.seconds))
     assert prediction is not None
     score = exp(sum(logarithms) / len(logarithms))
     return TileChoice(
         *(rows, columns, depth, threads, family, most, parts),
-        *(is_ordered, shares, operands.exchanged, prediction, score),
+        *(is_ordered, shares, operands.exchanged, each, prediction, score),
     )
 
 

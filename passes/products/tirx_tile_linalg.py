@@ -52,8 +52,8 @@ KERNEL = "tirx.kernel"
 _TILE, _THREADS = (128, 128, 64), 256
 """Tile and threads where neither options nor the timing model say them."""
 
-_PARTS, _SLOTS = (1, 2, 4), (MOST_SLOTS, 8, 12)
-"""Parts of K and slots that the model rates."""
+SCHEDULES = Schedules((1, 2, 4), (MOST_SLOTS, 8, 12), ordered=True)
+"""What the model rates where nothing is written."""
 
 _Variants = Sequence[tuple[Limits, TileChoice]]
 
@@ -238,8 +238,8 @@ class _Tiling(Reading):
         if options.tile is not None or options.target is None or step is None or self.rank != 2:
             return ()
         operands, target = self._operands(steps, step), Target.parse(options.target)
-        parts = (options.parts,) if options.parts else _PARTS if self._splits(steps, step) else (1,)
-        schedules = Schedules(parts, _SLOTS, options.stages, options.schedule, threads=options.threads)
+        parts = (options.parts,) if options.parts else SCHEDULES.parts if self._splits(steps, step) else (1,)
+        schedules = Schedules(parts, SCHEDULES.slots, options.stages, options.schedule, threads=options.threads)
         name = self.function.sym_name.data
         if None in operands.size and isinstance(step.outputs[0], BlockArgument):
             variants = choose_variants(operands, target, schedules)

@@ -15,6 +15,7 @@ from tirx.hw.targets import Target
 from tirx.passes.match.tile_choice import Operands, Schedules, choose_tiles, choose_variants, rated_tile
 from tirx.passes.pipeline import lower_to_ptx_passes
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
+from tirx.runtime.program import Program
 from tirx.tools.predictions import Predictor
 
 i8 = IntegerType(8)
@@ -42,6 +43,20 @@ def test_ratings_are_those_of_the_schedule(target: str, rows: int, place: int) -
         raise AssertionError("expected a prediction")
     found = re.search(r": (\d+\.\d) us", report)
     assert found is not None and float(found[1]) == pytest.approx(1e6 * choice.score, abs=0.06)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("f16", (256, 2112, 256)), ("e4m3", (16, 1024, 5184))])
+def test_candidates_that_the_search_measures(kind: str, size: tuple[int, int, int]) -> None:
+    """The options of a candidate make the ring, the pairs and the parts that the model counts, one of each schedule."""
+    search = benchmark_module("product_search")
+    found = {(each.parts, each.shares, each.is_ordered, each.exchanged, each.most): (options, each)
+             for options, each in search.candidates((kind, size), 1.5).items()}  # fmt: skip
+    assert len(found) > 8
+    for options, choice in list(found.values())[::4]:
+        launch = Program.from_json(search.compiled((kind, size, options))).kernels["product"].launch
+        slots = max((ring.slots for ring in launch.schedule.rings if "fill" in ring.stations), default=1)
+        in_cluster = choice.parts * (2 if choice.shares else 1)
+        assert (slots, launch.cluster) == (choice.work.slots, (in_cluster, 1, 1)), options
 
 
 # Types, target, size, family -> the best tiles that may multiply, and the microseconds that they are rated.
