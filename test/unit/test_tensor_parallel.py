@@ -1,4 +1,4 @@
-"""`examples/tensor_parallel.py`: shards by layouts over `pid`, products on each device in the simulator."""
+"""`examples/tensor_parallel.py` and `reduce_scatter.py`: several devices, one behind the other in the simulator."""
 
 from __future__ import annotations
 
@@ -54,3 +54,11 @@ def test_with_jax() -> None:
     done = subprocess.run([sys.executable, str(_EXAMPLE)], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "2 devices equal one: True, numpy: True\n"
+
+
+@pytest.mark.parametrize(("sizes", "devices", "target"), [((64, 72, 64), 2, "sm_90a"), ((192, 64, 192), 3, "sm_80")])
+def test_sum_by_rows(sizes: tuple[int, int, int], devices: int, target: str) -> None:
+    """Parts go into the memory of the device that keeps the rows, behind flags of system scope."""
+    example: dict[str, Any] = runpy.run_path(str(_EXAMPLE.with_name("reduce_scatter.py")))
+    a, b = (x.astype(np.float32) for x in example["inputs"](*sizes))
+    assert np.array_equal(example["simulated"](*sizes, devices, target), a @ b.T)
