@@ -162,8 +162,8 @@ class TileFunctions(Functions):
             return _rearranged(interpreter, op, source, Arrangement(dims, 0, row_major_strides(dims)))
         if isinstance(source, Scattered):
             return (source.viewed(lambda each: each.reshape(dims), dims),)
-        shared = np.shares_memory(source.numbers.data.reshape(dims), source.numbers.data)
-        if source.inside is not None or not shared:
+        data = source.numbers.data
+        if source.inside is not None or not np.shares_memory(data.reshape(dims), data):
             raise RunError(op, "unsupported", "expected a reshape of a whole tile, found one of a part of a tile")
         return (source.viewed(lambda each: each.reshape(dims), dims),)
 

@@ -163,6 +163,11 @@ def test_conversions(kind: type[Any], source: Attribute, result: Attribute, oper
     assert found.dtype == dtype_of(result) and found.tolist() == [expected]
 
 
+def test_types_without_numbers() -> None:
+    with pytest.raises(ValueError, match="expected a type of f16, bf16, f32, .*, found i3"):
+        dtype_of(IntegerType(3))
+
+
 def test_floats_beyond_the_integers() -> None:
     with pytest.raises(UndefinedValue, match="expected floats from -128 to 127, found others"):
         _value(arith.FPToSIOp(create_ssa_value(f32), i8), np.array([1.0, 128.0], np.float32))

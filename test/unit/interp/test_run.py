@@ -22,6 +22,8 @@ from xdsl.interpreter import Interpreter
 import tirx as tx
 from tirx import embed, f32, i32
 from tirx.diagnostics import diagnostic_handler
+from tirx.dialects.formula import Call
+from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import KernelFunctions, Ran, RunError, can_run, run_kernel
 from tirx.interp.products import SPARSE_CODES, expanded
@@ -486,6 +488,48 @@ def test_a_clipped_tile_that_begins_inside_does_so() -> None:
     assert kind == "bounds" and message.endswith("expected a tile that begins inside, found it at -1")
 
 
+_CALL = """tirx.kernel @k(%a: memref<8xf32>, %d: memref<8xf32>) grid(1) threads(32) {
+  func.call @f() : () -> ()
+  tirx.return
+}
+func.func private @f() -> ()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        ("%n = memref.load %a[%at] : memref<8xf32>", "bounds",
+         "expected a number inside of 8 elements along dimension 0, found element 8"),
+        ("%n = memref.load %a[%below] : memref<8xf32>", "bounds",
+         "expected a number inside of 8 elements along dimension 0, found element -1"),
+        ("%n = memref.load %a[%c0] : memref<8xf32>\nmemref.store %n, %d[%at] : memref<8xf32>", "bounds",
+         "expected a number inside of 8 elements along dimension 0, found element 8"),
+        ("%n = memref.load %a[%c0] : memref<8xf32>\nmemref.store %n, %d[%below] : memref<8xf32>", "bounds",
+         "expected a number inside of 8 elements along dimension 0, found element -1"),
+        (f"%g = tirx.view %a[%c4] clipped : memref<8xf32> -> {_TILE}\n"
+         f"%r = tirx.reshape %g : {_TILE} -> !tirx.tile<2x2xf32, global>", "unsupported",
+         "expected a reshape of a whole tile, found one of a part of a tile"),
+    ],
+)  # fmt: skip
+def test_kernels_without_a_result(body: str, kind: str, said: str) -> None:
+    places = "%at = arith.constant 8 : index\n%below = arith.constant -1 : index\n"
+    found = _error(_kernel(places + body, clauses="grid(1)"))
+    assert found[0] == kind and found[1].endswith(said)
+
+
+def test_sizes_that_a_kernel_requires() -> None:
+    kernel = _kernel(_OWN)
+    add_requirement(kernel, Requirement(Call("size", (0, 0)), "equal", 9, "expected nine elements"))
+    assert _error(kernel) == ("arguments", "k.mlir:1:1: expected nine elements")
+
+
+def test_a_function_of_another_module() -> None:
+    (kernel,) = kernels(embed.parse(_CALL, "k.mlir"))
+    kind, message = _error(kernel)
+    assert kind == "unsupported" and message.endswith("expected a function of this module, found @f")
+
+
 @pytest.mark.parametrize(
     ("start", "found"), [(-1, "elements -1 to 2"), (5, "elements 5 to 8"), (9, "elements 9 to 12")]
 )
@@ -547,6 +591,18 @@ def test_places_without_a_result(function: Callable[..., None], places: list[int
     a = np.arange(64, dtype=np.float32).reshape(8, 8)
     found = _error(_kernel_of(function), a, np.array(places, np.int32), np.zeros_like(a))
     assert found[0] == kind and found[1].endswith(said)
+
+
+def _gathered(a: Any, i: Any, o: Any) -> None:
+    o[:, :] = a[i[:].load(), :]
+
+
+def test_gathered_tiles_are_inside() -> None:
+    text = str(_kernel_of(_gathered).parent_op()).replace(" clipped", "")
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    a = np.zeros((8, 8), np.float32)
+    kind, message = _error(kernel, a, np.array([0, 1, 2, 3, 4, 5, 6, 8], np.int32), a.copy())
+    assert kind == "bounds" and message.endswith("inside of 8 elements along dimension 0, found element 8")
 
 
 def test_scattered_tiles_that_agree() -> None:
