@@ -201,10 +201,13 @@ def test_arguments() -> None:
     assert _error(kernel, whole[:8], whole[4:12]) == (
         "overlap", "k.mlir:1:1: expected arguments that do not overlap, found %a and %d in one memory"
     )  # fmt: skip
-    assert _error(kernel, whole[:8], np.zeros(7, np.float32))[0] == "arguments"
-    assert _error(kernel, whole[:8], np.zeros(8, np.float64))[0] == "arguments"
-    assert _error(kernel, whole[:8])[0] == "arguments"
-    assert _error(kernel, whole[:8], 1.0)[0] == "arguments"
+    for given, said in (
+        ([np.zeros(7, np.float32)], "an array of float32 for memref<8xf32>, found float32 of shape (7,)"),
+        ([np.zeros(8, np.float64)], "an array of float32 for memref<8xf32>, found float64 of shape (8,)"),
+        ([], "2 arguments, found 1"),
+        ([1.0], "an array for memref<8xf32>, found float"),
+    ):
+        assert _error(kernel, whole[:8], *given) == ("arguments", f"k.mlir:1:1: expected {said}")
     assert _error(_kernel(_OWN, clauses=""))[1] == (
         "k.mlir:1:1: expected a grid of clusters for a kernel without one, found None"
     )
@@ -241,14 +244,16 @@ def test_a_loop_without_an_end() -> None:
           scf.yield %j : index
         }
     """
-    assert _error(_kernel(forever), max_operations=100)[0] == "too-long"
+    kind, message = _error(_kernel(forever), max_operations=100)
+    assert kind == "too-long"
+    assert message.endswith("expected at most 100 operations, found more, in a loop that may have no end")
 
 
 def test_a_loop_whose_step_is_zero() -> None:
     stays = """
         scf.for %i = %c0 to %c4 step %c0 {
         }"""
-    assert _error(_kernel(stays))[0] == "undefined"
+    assert _error(_kernel(stays)) == ("undefined", "k.mlir:5:3: expected a step of 1 or more, found 0")
 
 
 def test_an_operation_of_another_level() -> None:
