@@ -168,10 +168,10 @@ class Tile:
         region: list[slice] = []
         inside: list[slice] = []
         for own, start, extent in zip(self.inside, starts, dims, strict=True):
-            low, high = max(own.start, start), min(own.stop, start + extent)
-            empty = low >= high
-            region.append(slice(0, 0) if empty else slice(low - own.start, high - own.start))
-            inside.append(slice(0, 0) if empty else slice(low - start, high - start))
+            low = max(own.start, start)
+            high = max(low, min(own.stop, start + extent))
+            region.append(slice(low - own.start, high - own.start))
+            inside.append(slice(low - start, high - start))
         return replace(self.viewed(lambda each: each[tuple(region)], dims), inside=tuple(inside))
 
     def _part(self, numbers: Numbers) -> Numbers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -364,3 +365,15 @@ def test_constants_that_are_equal_in_python_are_programs_of_their_own(monkeypatc
         y = np.zeros(8, np.float32)
         of_constants(np.ones(8, np.float32), y, c=constant)
         assert str(y.tolist()) == str([float(factor)] * 8)
+
+
+def test_arrays_without_strides_are_in_row_major_order() -> None:
+    array = SimpleNamespace(shape=(2, 3), dtype=np.dtype("float32"), stride=None)
+    assert str(type_of_array(array)) == "f32[None, None]"
+
+
+def test_programs_are_kept_where_caches_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TIRX_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    scaled(_numbers(20), np.zeros(20, np.float32), 2.0, B=4)
+    assert list(tmp_path.glob("tirx/*"))

@@ -256,6 +256,26 @@ _SAID = [
     ),
     ('x = "a"\nfor _ in tx.range(n):\n    x = "b"', "expected `x` to stay 'a' in a loop, found 'b' at its end"),
     (
+        "tx.shared(a[:, :]).load(pad=1.0)",
+        "expected a pad of a view of an array, found one of a tile, of which nothing is outside",
+    ),
+    (
+        "tx.accumulator(f32, (64, 64)).accumulate(a[:, :].load())",
+        "expected a product x @ y.T to add, found a tile f32[64, 64]; t[:] = t + x adds another tile",
+    ),
+    ("tx.where(n > 3, n, 1.5)", "expected an integer for i32, found 1.5"),
+    (
+        "x = (1, 2)\nfor _ in tx.range(n):\n    x = (1, 2, 3)",
+        "expected `x` to keep its structure in a loop, found another one at its end",
+    ),
+    ("tx.module(lambda: tx.grid(3))", "expected tx.grid in a kernel, found it in a function"),
+    ("a[:, :, :]", "expected at most 2 places, found 3"),
+    ("tx.reduce(a[:, :], 0, lambda x, y: (x, y))", "expected a function that returns 1 accumulators, found 2"),
+    (
+        'tx.op.arith.cmpi(n, n, predicate="x")',
+        "expected another value of the clause predicate of arith.cmpi, found 'x'",
+    ),
+    (
         "x = 0\nwhile x < 3 if x < 1 else n > x:\n    x = x + 1",
         "expected a condition that stays a Python value in a loop, found one that the kernel computes",
     ),

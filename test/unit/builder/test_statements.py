@@ -299,6 +299,12 @@ def _turned(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     o[:, :] = a[:, :].load().reshape(2, 4, 4).T.reshape(4, 8)
 
 
+def _other_shapes(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    flat = a[:, :].reshape(32)
+    o[:, :] = flat[None, :].reshape(4, 8).load() + flat.reshape(4, 8)[:, None, :].reshape(4, 8).load()
+    o[0, :] += flat.reshape(4, 8)[:, :, None].load()[2, :, 0]
+
+
 def _folds(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     x = a[:, :].load()
     o[:, 0:4] = tx.concat((x[:, 0:2], x[:, 6:8]), 1)
@@ -368,6 +374,7 @@ _MEMORY: list[tuple[Callable[..., None], Any]] = [
     (_open_spans, _changed((np.s_[:, 7], 50), (np.s_[:, 0:3], _X[:, 4:7]), (np.s_[:, 3], -1), (np.s_[0, 0], 7))),
     (_shapes, _shapes_then()),
     (_turned, _X.reshape(2, 4, 4).transpose(0, 2, 1).reshape(4, 8)),
+    (_other_shapes, _changed((np.s_[:], 2 * _X), (0, 2 * _X[0] + _X[2]))),
     (_folds, np.concatenate([_X[:, :2], _X[:, 6:], np.cumsum(_X, 1)[:, :4] + _X.argmax(1)[:, None]], 1)),
     (_shared, _shared_then()),
     (_reduced_into_memory, _changed((np.s_[:], _X + 1), ((0, 0), 4), (np.s_[0, 1:3], 3), (np.s_[1, 0:2], np.inf),
@@ -379,3 +386,17 @@ _MEMORY: list[tuple[Callable[..., None], Any]] = [
 @pytest.mark.parametrize(("function", "expected"), _MEMORY, ids=lambda each: getattr(each, "__name__", "")[1:])
 def test_places_and_memory(function: Callable[..., None], expected: Any) -> None:
     assert np.allclose(_run(function), expected.astype(np.float32), rtol=1e-6, atol=1e-6)
+
+
+def _own_places(o: Any) -> None:
+    a, b, c, x = tx.grid(2, 3, (5, 2), 4)
+    o[a, b, c, x] = (c.index + (a * 1000 + b * 100 + x * 10)).to(i32)
+
+
+def test_extents_in_front_of_the_last_three_share_z() -> None:
+    kernel = next(iter(kernels(tx.jit(i32[2, 3, 5, 4], threads=32, target="sm_80")(_own_places).module)))
+    assert kernel.grid_formulas is not None and [*kernel.grid_formulas] == [4, 3, 6]
+    found = np.zeros((2, 3, 5, 4), np.int32)
+    run_kernel(kernel, [found])
+    a, b, c, x = np.indices(found.shape)
+    assert np.array_equal(found, a * 1000 + b * 100 + x * 10 + c)

@@ -101,14 +101,22 @@ def test_clipped_tiles_read_zeros_and_drop_what_is_outside() -> None:
     a, d = np.arange(8, dtype=np.float32), np.full(8, 9.0, np.float32)
     _run(_kernel(text.replace("%ga =", f"{offsets}%ga =")), a, d)
     assert d.tolist() == [2, 3, 4, 5, 6, 7, 0, 9]
-    part = f"""
-        %t = tirx.view %a[%c4] clipped : memref<8xf32> -> !tirx.tile<8xf32, global>
-        %u = tirx.subview %t[2] : !tirx.tile<8xf32, global> -> {_TILE}
+
+
+@pytest.mark.parametrize(
+    ("start", "part", "expected"), [(4, 2, [6, 7, 0, 0]), (-2, 1, [0, 0, 1, 2]), (4, 4, [0] * 4), (-6, 1, [0] * 4)]
+)
+def test_parts_of_clipped_tiles(start: int, part: int, expected: list[int]) -> None:
+    body = f"""
+        %n = arith.constant {start} : index
+        %t = tirx.view %a[%n] clipped : memref<8xf32> -> !tirx.tile<8xf32, global>
+        %u = tirx.subview %t[{part}] : !tirx.tile<8xf32, global> -> {_TILE}
         %x = tirx.load %u : {_TILE} -> {_REGISTERS}
         %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
     """
-    _run(_kernel(part + _STORE, clauses="grid(1)"), a, d)
-    assert d[:4].tolist() == [6, 7, 0, 0]
+    d = np.full(8, 9.0, np.float32)
+    _run(_kernel(body + _STORE, clauses="grid(1)"), np.arange(8, dtype=np.float32), d)
+    assert d[:4].tolist() == expected
 
 
 _HANDED_ON = f"""
