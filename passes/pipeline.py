@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.passes import PassPipeline
@@ -135,6 +136,15 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     specialize = f"{binding}{{{bound}}}" if bound else binding
     worded = (f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes)
     return (*override, front, *strides, specialize, *worded, *lines)
+
+
+def place(names: Sequence[str], name: str, occurrence: int = 1) -> int:
+    """Returns where a pass stands among the names of a pipeline; `occurrence` counts from 1. Raises KeyError."""
+    found = [at for at, each in enumerate(names) if each == name]
+    if not 1 <= occurrence <= len(found):
+        times = f"{len(found)} of that name" if found else f"none among {', '.join(names) or 'no passes'}"
+        raise KeyError(f"expected pass {occurrence} named '{name}' in the pipeline, found {times}")
+    return found[occurrence - 1]
 
 
 def _parsed(options: str) -> dict[str, str]:

@@ -35,6 +35,7 @@ from tirx.dialects.ptx.binary import BinaryOp
 from tirx.dialects.ptx.core import EntryOp, entries
 from tirx.dialects.tirx.interface import ScalarOpInterface, ThreadLowering, TileOpInterface
 from tirx.passes import lower_to_ptx_passes
+from tirx.passes.pipeline import place
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.describe import describe
 from tirx.runtime.extract import TirxExtractKernelsPass, program_of
@@ -125,11 +126,7 @@ class Pipeline(tuple[ModulePass, ...]):
         return self.replace(name, occurrence=occurrence)
 
     def _place(self, name: str, occurrence: int) -> int:
-        found = [at for at, each in enumerate(self) if each.name == name]
-        if not 1 <= occurrence <= len(found):
-            times = f"{len(found)} of that name" if found else f"none among {', '.join(each.name for each in self)}"
-            raise KeyError(f"expected pass {occurrence} named '{name}' in the pipeline, found {times}")
-        return found[occurrence - 1]
+        return place([each.name for each in self], name, occurrence)
 
 
 def pipeline(

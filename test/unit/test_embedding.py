@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import site
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distributions
 from io import StringIO
 from pathlib import Path
@@ -21,7 +23,7 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from tirx import embed
+from tirx import embed, universe
 from tirx.dialects.ptx import ConstantOp, Names, PureInstruction
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.tools.tirx_opt import main as tirx_opt
@@ -190,6 +192,44 @@ _FOREIGN = """
   }
 }) : () -> ()
 """
+
+
+def test_passes_of_an_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The package of docs/embedding.md, as `pip install --target` leaves it."""
+    text = (_DIRECTORY.parents[1] / "docs" / "embedding.md").read_text()
+    config, source = (
+        re.findall(rf"^```{start}(.*?)^```$", text, re.M | re.S)[0] for start in ("toml", "python\n# toy")
+    )
+    project = tomllib.loads(config)["project"]
+    directory = tmp_path / f"toy_tirx-{project['version']}.dist-info"
+    directory.mkdir()
+    (directory / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    (group, names), *_ = project["entry-points"].items()
+    (directory / "entry_points.txt").write_text(f"[{group}]\n" + "".join(f"{n} = {p}\n" for n, p in names.items()))
+    (tmp_path / "toy_tirx.py").write_text(f"# toy{source}")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    file = tmp_path / "k.mlir"
+    file.write_text('tirx.kernel @k() target("sm_80") grid(1) threads(32) { tirx.return }')
+
+    def output(*arguments: str) -> str:
+        assert tirx_opt([*arguments, str(file)]) == 0
+        return capsys.readouterr().out
+
+    universe.all_passes.cache_clear()
+    try:
+        with pytest.raises(SystemExit, match="^0$"):
+            tirx_opt(["--help"])
+        assert "and those of installed packages: toy-mark\n" in capsys.readouterr().out
+        seen = [
+            "toy.seen" in output("--lower-to-ptx", f"--{where}", f"{name}=toy-mark", "-t", "mlir")
+            for where, name in (("after", "tirx-mem2reg:2"), ("before", "tirx-mem2reg"), ("before", "tirx-cse"))
+        ]
+        assert seen == [True, True, False]  # there are entries in front of tirx-cse, no kernels
+        assert "toy.seen" in output("-p", "tirx-inline,tirx-cse", "--replace", "tirx-cse=toy-mark,toy-mark")
+    finally:
+        universe.all_passes.cache_clear()
 
 
 def test_no_passes_behind_one_that_does_not_run() -> None:

@@ -7,12 +7,14 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import partial
 from importlib.metadata import version
 from typing import ClassVar, Literal, NoReturn, TypeVar
 
 from xdsl.passes import ModulePass
 from xdsl.targets.mlir import MLIRTarget
+from xdsl.universe import XDSL_UNIVERSE
 from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.target import Target
@@ -22,6 +24,7 @@ from tirx.dialects.tirx.sizes import NAME
 from tirx.hw.targets import TARGETS, TargetError
 from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_pipeline
 from tirx.passes.deferred import deferred
+from tirx.passes.pipeline import place
 from tirx.predict import GPUS
 from tirx.text.suggestions import did_you_mean
 from tirx.tools.files import write_output
@@ -144,21 +147,48 @@ def _disabled_warnings(flags: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _help_epilog(xdsl_passes: Iterable[str], targets: Iterable[str]) -> str:
+def _help_epilog(passes: Set[str], targets: Iterable[str]) -> str:
     summaries = PASS_SUMMARIES | OUTPUT_PASSES
     width = max(map(len, summaries))
     rows = [f"  {name:{width}}  {summary}" for name, summary in summaries.items()]
-    others = f"and those of xDSL: {', '.join(sorted(xdsl_passes))}"
+    others, stock = passes - TIRX_UNIVERSE.all_passes.keys(), XDSL_UNIVERSE.all_passes.keys()
+    found = {"installed packages": others - stock, "xDSL": others & stock}
+    lists = [f"and those of {whose}: {', '.join(sorted(names))}" for whose, names in found.items() if names]
     return "\n".join(
         [
             'passes (each is also a flag: --NAME, or --NAME="key=value key=value"):',
             *rows,
             "",
-            textwrap.fill(others, 110, initial_indent="  ", subsequent_indent="  "),
+            *(textwrap.fill(each, 110, initial_indent="  ", subsequent_indent="  ") for each in lists),
             "",
             f"targets: {', '.join(sorted(targets))}",
         ]
     )
+
+
+_WHERE = {"before": "in front of", "after": "behind", "replace": "in the place of"}
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Passes of `--before`, `--after` or `--replace`, as `NAME=PASSES` or `NAME:OCCURRENCE=PASSES`."""
+
+    where: str
+    text: str
+
+    def among(self, specs: Sequence[ArgSpec]) -> list[ArgSpec]:
+        """Returns a pipeline with the passes in it. Raises UsageError."""
+        found = re.fullmatch(r"([^:=]+)(?::([0-9]{1,3}))?=(.*)", self.text, re.DOTALL)
+        if found is None:
+            raise UsageError(f"expected --{self.where} NAME=PASSES or NAME:2=PASSES, found '{self.text}'")
+        try:
+            at = place([each.name for each in specs], found[1], int(found[2] or 1))
+        except KeyError as error:
+            names = {each.name for each in specs}
+            hint = "" if found[1] in names else did_you_mean(found[1], names)
+            raise UsageError(f"--{self.where}: {error.args[0]}{hint}") from error
+        added = _parse(lambda text: list(parse_pipeline(text)), found[3]) if found[3] else []
+        return [*specs[: at + (self.where == "after")], *added, *specs[at + (self.where != "before") :]]
 
 
 def _argument_parser(epilog: str) -> ArgumentParser:
@@ -181,6 +211,16 @@ def _argument_parser(epilog: str) -> ArgumentParser:
         help='run the whole pipeline and print PTX; --lower-to-ptx="target=sm_90a" overrides the kernels\' target, '
         '"stages=4 roles=load order=group" says how copies and products overlap, "pipeline=off" that they do not',
     )
+    for where in ("before", "after", "replace"):
+        flag(
+            f"--{where}",
+            dest="placed",
+            action="append",
+            default=[],
+            metavar="NAME=PASSES",
+            type=partial(_Placed, where),
+            help=f"run these passes {_WHERE[where]} the pass NAME of --lower-to-ptx; NAME:2 is the second of that name",
+        )
     flag("--launch", metavar="FILE", help="with PTX as output, also write how to launch each kernel, as JSON")
     flag("--cache-directory", metavar="DIR", help="keep the output in this directory, and write what is kept there")
     flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")
@@ -303,7 +343,7 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
     Raises UsageError when they make no sense; prints and raises SystemExit for `--help` and `--version`.
     """
     passes, targets = all_passes(), all_targets()
-    parser = _argument_parser(_help_epilog(passes.keys() - TIRX_UNIVERSE.all_passes.keys(), targets))
+    parser = _argument_parser(_help_epilog(passes.keys(), targets))
     args, unknown = parser.parse_known_args(expand_pass_flags(argv, passes))
     if unknown:
         flags = re.findall(r"--[\w-]+", parser.format_usage())
@@ -324,6 +364,8 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
     if (args.explain is not None or args.predict is not None) and not args.passes:
         args.passes = [",".join(lower_to_ptx_pipeline())]
     specs = [spec for text in args.passes for spec in _parse(lambda text: list(parse_pipeline(text)), text)]
+    for each in args.placed:
+        specs = each.among(specs)
     default_target = "ptx" if args.lower_to_ptx else "mlir"
     target_spec = _parse(parse_spec, default_target if args.target is None else args.target)
     target = _find("target", target_spec, targets)

@@ -89,15 +89,15 @@ def test_flags_that_print_and_end(capsys: pytest.CaptureFixture[str]):
 def test_the_end_of_the_help():
     """A line for each pass, the summaries below each other; other passes in lines of at most 110 characters."""
     names = [f"pass-{n:02}" for n in range(17)]
-    lines = _help_epilog(reversed(names), ["second", "first"]).split("\n")
+    lines = _help_epilog({*names, "cse"}, ["second", "first"]).split("\n")
     summaries = PASS_SUMMARIES | OUTPUT_PASSES
     width = max(len(name) for name in summaries)
-    others = f"  and those of xDSL: {', '.join(names[:10])},"
-    assert len(others) <= 110 < len(others) + len(" pass-10,")
+    others = f"  and those of installed packages: {', '.join(names[:8])},"
+    assert len(others) <= 110 < len(others) + len(" pass-08,")
     assert lines == [
         'passes (each is also a flag: --NAME, or --NAME="key=value key=value"):',
         *(f"  {name}{' ' * (width - len(name))}  {summary}" for name, summary in summaries.items()),
-        "", others, f"  {', '.join(names[10:])}", "", "targets: first, second",
+        "", others, f"  {', '.join(names[8:])}", "  and those of xDSL: cse", "", "targets: first, second",
     ]  # fmt: skip
 
 
@@ -120,6 +120,15 @@ def test_options_of_passes():
         (["--verify-eac"], "unknown argument '--verify-eac'; did you mean '--verify-each'?"),
         (["--explain-rule", "view-bound"], "unknown rule 'view-bound'; did you mean 'view-bounds'?"),
         (["--print-after", "csee"], "--print-after: unknown pass 'csee'; did you mean 'cse'?"),
+        (
+            ["-p", "cse", "--after", "licm=dce"],
+            "--after: expected pass 1 named 'licm' in the pipeline, found none among cse",
+        ),
+        (
+            ["-p", "cse", "--before=cse:2=dce"],
+            "--before: expected pass 2 named 'cse' in the pipeline, found 1 of that name",
+        ),
+        (["-p", "cse", "--replace", "cse"], "expected --replace NAME=PASSES or NAME:2=PASSES, found 'cse'"),
         (["--split-input-files"], "did you mean '--split-input-file'?"),
         (["a", "b"], "unknown argument 'b'"),
         (["-p", "csee"], "unknown pass 'csee'; did you mean 'cse'?"),
