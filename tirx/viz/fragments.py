@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from tirx.copy.banks import MATRIX_ROWS
 from tirx.copy.matrix import MATRIX_FORMS, MOST_MATRICES, REGISTER_BITS, ROW_LANES
 from tirx.layout import Iter, TileLayout, element_type
 from tirx.mma import VARIANTS
+from tirx.mma.fragments import WIDENING, Fragment
 from tirx.tcgen05.tmem_access import LD_SHAPES, LdShape
 from tirx.wgmma.kinds import KINDS, Form, Kind
 
@@ -36,16 +37,25 @@ def _operand(layout: TileLayout, shape: tuple[int, ...], dtype: str, title: str,
 
 def _mma() -> Iterator[dict[str, Any]]:
     for variant in VARIANTS.values():
-        operands: dict[str, Any] = {}
-        for letter, fragment, sides in (("A", variant.a, "MK"), ("B", variant.b, "KN"), ("C", variant.c, "MN")):
-            shape = fragment.shape if fragment.shape[0] > 1 else fragment.shape[1:]
-            size = " × ".join(map(str, shape[-2:] if letter != "B" else shape[:-3:-1]))
-            title = (
-                f"{letter}: {size} {fragment.dtype} ({' × '.join(sides)}), "
-                f"{fragment.registers} .{fragment.register_type} registers"
-            )
-            operands[letter] = _operand(fragment.layout, shape, fragment.dtype, title)
-        yield {"group": "mma.sync", "name": variant.name, "mnemonic": variant.mnemonic, "operands": operands}
+        found = {"A": variant.a, "B": variant.b, "C": variant.c}
+        yield _product(variant.name, variant.mnemonic, found)
+        if (narrow := WIDENING.get(variant.name)) is not None:
+            c = narrow.accumulator_type
+            mnemonic = f"{variant.mnemonic.rpartition('.')[0]}.{c}"
+            yield _product(f"{variant.name}, C in {c}", mnemonic, found | {"C": narrow.c, "D": variant.c})
+
+
+def _product(name: str, mnemonic: str, fragments: Mapping[str, Fragment]) -> dict[str, Any]:
+    """A form of mma.sync; D is named where it lies elsewhere than C."""
+    operands: dict[str, Any] = {}
+    for letter, fragment in fragments.items():
+        shape = fragment.shape if fragment.shape[0] > 1 else fragment.shape[1:]
+        size = " × ".join(map(str, shape[-2:] if letter != "B" else shape[:-3:-1]))
+        sides = {"A": "M × K", "B": "K × N"}.get(letter, "M × N")
+        registers = f"{fragment.registers} .{fragment.register_type} registers"
+        title = f"{letter}: {size} {fragment.dtype} ({sides}), {registers}"
+        operands[letter] = _operand(fragment.layout, shape, fragment.dtype, title)
+    return {"group": "mma.sync", "name": name, "mnemonic": mnemonic, "operands": operands}
 
 
 # (shape, element type of A and B, its bits, of C, what follows the types, sparse), PTX ISA, "Warp-level matrix

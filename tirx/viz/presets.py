@@ -9,6 +9,7 @@ from tirx import tcgen05, wgmma
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout, cute_shape, element_type
 from tirx.layout.iters import row_major
 from tirx.mma import VARIANTS
+from tirx.mma.fragments import Fragment
 from tirx.smem.atoms import smem_layout
 from tirx.smem.swizzle_modes import Major, SwizzleName
 from tirx.tcgen05.tmem import DATA_PATHS
@@ -133,7 +134,29 @@ _FIGURES = (
 )
 
 
+# Figure of the PTX ISA, "Matrix Fragments for mma.m8n8k4"; the variant of mma.sync and its operand
+_FRAGMENT_FIGURES = (
+    ("46, row-major A", "m8n8k4.row.col.f16", "a"),
+    ("47, column-major A", "m8n8k4.col.col.f16", "a"),
+    ("48, row-major B", "m8n8k4.row.row.f16", "b"),
+    ("49, column-major B", "m8n8k4.row.col.f16", "b"),
+    ("50, C and D", "m8n8k4.row.col.f16", "c"),
+    ("51 and 52, C and D", "m8n8k4.row.col.f32.f16", "c"),
+    ("53, A", "m8n8k4.row.col.f64", "a"),
+    ("54, B", "m8n8k4.row.col.f64", "b"),
+    ("55, C and D", "m8n8k4.row.col.f64", "c"),
+)
+
+
 def _figures() -> Iterator[Tile]:
+    for name, variant, letter in _FRAGMENT_FIGURES:
+        fragment: Fragment = getattr(VARIANTS[variant], letter)
+        layout, shape = fragment.layout, fragment.shape
+        if letter == "b":
+            layout, shape = layout.permute((0, 2, 1), shape), (shape[0], shape[2], shape[1])  # K x N, as it is drawn
+        shape = shape if shape[0] > 1 else shape[1:]
+        note = "mma.m8n8k4: four products beside one another." if len(shape) > 2 else "mma.m8n8k4."
+        yield Tile(f"Figure {name}, {fragment.dtype}", layout, shape, fragment.dtype, group=_FIGURE, note=note)
     for name, text, dtype in _FIGURES:
         composed = ComposeLayout.from_cute(text, element_type(dtype).storage_bits)
         layout = composed.tile if composed.swizzle.is_identity else composed

@@ -241,6 +241,18 @@ def test_matrix_fragments(count: int, transposed: bool) -> None:
     assert found == [8 * lane for lane in range(8 * count)]
 
 
+def test_d_beside_c(shown: Page) -> None:
+    """The form of m8n8k4 with C in f16 and D in f32 shows both, as lane 5 holds them."""
+    shown.change(tab="fragments", fv="m8n8k4.row.col.f32.f16, C in f16", ft="5")
+    assert shown.text("#mnemonic") == "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16;"
+    rows = shown.run("[...document.querySelectorAll('#held tr')].map((each) => each.textContent)")
+    for letter, variant in (("C", "m8n8k4.row.col.f16"), ("D", "m8n8k4.row.col.f32.f16")):
+        fragment = VARIANTS[variant].c
+        where = {fragment.layout.apply(place, fragment.shape)["m"]: place for place in np.ndindex(fragment.shape)
+                 if fragment.layout.apply(place, fragment.shape)["laneid"] == 5}  # fmt: skip
+        assert f"{letter}{' '.join('({},{},{})'.format(*where[m]) for m in range(8))}" in rows
+
+
 def test_decisions_of_a_program(shown: Page, browser: Browser, tmp_path: Path) -> None:
     """The text of a program beside what was decided about it; a line chooses both, a word goes to its bits."""
     path = tmp_path / "gemm.html"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
+import pytest
 
 from tirx.layout import TileLayout
 from tirx.viz import Tile, page, presets, read_tiles
@@ -92,3 +96,28 @@ def test_modules_are_short() -> None:
 def test_presets_are_distinct() -> None:
     names = [(tile.group, tile.name) for tile in presets()]
     assert len(set(names)) == len(names)
+
+
+# PTX ISA, "Matrix Fragments for mma.m8n8k4": figure -> row and column of element i of a lane
+_FIGURES: dict[int, Callable[[int, int], tuple[int, int]]] = {
+    46: lambda lane, i: (lane % 4 + 4 * (lane >= 16), i),
+    47: lambda lane, i: (i % 4 + 4 * (lane >= 16), lane % 4),
+    48: lambda lane, i: (lane % 4, i + 4 * (lane >= 16)),
+    49: lambda lane, i: (i, lane % 4 + 4 * (lane >= 16)),
+    50: lambda lane, i: (lane % 4 + 4 * (lane >= 16), i),
+    51: lambda lane, i: ((lane & 1) + (i & 2) + 4 * (lane >= 16), (i & 4) + (lane & 2) + (i & 1)),
+    53: lambda lane, i: (lane >> 2, lane % 4),
+    54: lambda lane, i: (lane % 4, lane >> 2),
+    55: lambda lane, i: (lane >> 2, lane % 4 * 2 + i),
+}
+
+
+@pytest.mark.parametrize("figure", _FIGURES)
+def test_figures_of_m8n8k4(figure: int) -> None:
+    tile = next(tile for tile in presets() if tile.name.startswith(f"Figure {figure}"))
+    assert isinstance(tile.layout, TileLayout)
+    for place in np.ndindex(tile.shape):
+        at = tile.layout.apply(place, tile.shape)
+        lane, product = at["laneid"], place[0] if len(place) == 3 else None
+        assert _FIGURES[figure](lane, at.get("m", 0)) == place[-2:]
+        assert product in (None, lane % 16 // 4)

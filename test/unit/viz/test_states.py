@@ -37,7 +37,8 @@ _READABLE = """() => {
       const [low, high] = [light(over(colour(style.color), below)), light(below)].sort((a, b) => a - b);
       if ((high + 0.05) / (low + 0.05) < 4.5) found.push(`contrast: ${e.tagName}.${e.className}`);
     }
-    const hides = style.overflowX === "hidden" && e.className !== "canvas";
+    const scrolls = style.overflowX === "auto" && innerWidth > 1000 && !e.matches(".source, .parts");
+    const hides = scrolls || (style.overflowX === "hidden" && e.className !== "canvas");
     if (hides && e.clientWidth && e.scrollWidth > e.clientWidth + 1) {
       found.push(`cut: ${e.tagName}.${e.className} ${e.textContent.slice(0, 40)}`);
     }
@@ -48,22 +49,51 @@ _READABLE = """() => {
 }"""
 
 
+STATES = {
+    "unknown axis": {"tab": "layout", "l": "S[(8, 4) : (4@lanid, 1@laneid)]", "s": "8,4"},
+    "long layout": {"tab": "layout", "l": f"S[({', '.join(['1'] * 60)})]", "s": "1,1"},
+    "C in f16, D in f32": {"tab": "fragments", "fv": "m8n8k4.row.col.f32.f16, C in f16", "ft": "5"},
+    "no such lane": {"tab": "fragments", "ft": "99"},
+    "no tensor map": {"tab": "copies", "eng": "tma", "tb": "16, 640", "tw": "128B"},
+    "no descriptor": {"tab": "descriptor", "l": "S[(8, 8) : (1, 9)]", "s": "8,8", "word": "0xffffffffffffffff"},
+    "no mask": {"tab": "mask", "mm": "64", "mn": "250", "mask": "0xffff"},
+    "nothing to compare": {"tab": "compare", "l": "S[4]", "s": "4", "lb": "S[8]", "sb": "8"},
+    "no such operation": {"tab": "algebra", "op": "group", "os": "3,5"},
+    "no complement": {"tab": "cute", "co": "complement", "ca": "(2,2):(1,1)", "cb": "4"},
+}
+"""Errors and extremes of each tab."""
+
+
 @pytest.mark.parametrize("width", [420, 1100, 1500])
 def test_readable(shown: Page, width: int, tmp_path: Path) -> None:
     """No text is cut, none is pale, and no page is wider than the screen."""
     found: list[object] = []
     shown.browser.resize(width, 900)
-    for theme in ("light", "dark"):
+    for theme in ("light", "dark") if width == 1100 else ("light",):
         shown.run(f"document.documentElement.dataset.theme = {theme!r}")
-        for name, scene in SCENES.items():
-            shown.change(**scene.state)
+        for name, state in {**{name: scene.state for name, scene in SCENES.items()}, **STATES}.items():
+            shown.change(**state)
             found += [(name, theme, each) for each in shown.call(_READABLE)]
-    path = tmp_path / "program.html"
-    assert tirx_viz(["examples/tcgen05_gemm.mlir", "-o", str(path)]) == 0
-    shown.browser.open(path.as_uri())
-    assert shown.run("tirx.state.tab") == "program"
-    found += [("program", each) for each in shown.call(_READABLE)]
-    assert shown.run("document.querySelector('.t-operation').textContent") == "tirx.kernel"
+            bar, chosen = shown.run(
+                "['#tabs', '#tabs [aria-selected=true]'].map((each) => "
+                "document.querySelector(each).getBoundingClientRect()).map((box) => [box.left, box.right])"
+            )
+            found += [] if bar[0] <= chosen[0] and chosen[1] <= bar[1] + 1 else [(name, "the tab is out of sight")]
+    shown.run("document.querySelector('#keys').click()")
+    found += [("keys", each) for each in shown.call(_READABLE)]
+    text = Path("examples/tcgen05_gemm.mlir").read_text()
+    late = text.replace("!tirx.tile<128x64xf16, shared>", "!tirx.tile<96x64xf16, shared>")
+    long = text.replace("tirx.mma", "tirx.m" + "m" * 200 + "a")
+    for name, each in {"program": text, "late": late, "long": long}.items():
+        (path := tmp_path / f"{name}.mlir").write_text(each)
+        assert tirx_viz([str(path), "-o", str(path) + ".html"]) == int(name != "program")
+        shown.browser.open(Path(f"{path}.html").as_uri())
+        assert shown.run("tirx.state.tab") == "program"
+        assert shown.run("document.querySelector('.t-operation').textContent") == "tirx.kernel"
+        assert shown.run("document.querySelectorAll('.wrong').length") == {"program": 0, "late": 2, "long": 1}[name]
+        for view in ("", "ptx"):
+            shown.change(pv=view, pl="29")
+            found += [(name, view, each) for each in shown.call(_READABLE)]
     shown.browser.resize(1400, 900)
     shown.browser.open(shown.path.as_uri())
     assert not found
@@ -113,6 +143,9 @@ def test_the_status_line_is_never_stale(shown: Page) -> None:
     shown.change(l="S[(8, 4) : (4@lanid, 1@laneid)]")
     assert shown.run("[...document.querySelectorAll('.says')].map((each) => each.textContent)") == ["", ""]
     assert "unknown axis 'lanid'; did you mean 'laneid'?" in shown.text("#error")
+    assert shown.text("#facts") + shown.text("#note") == ""
+    shown.change(l="S[(8, 4) : (4@laneid, 1@laneid)]")
+    assert shown.text("#facts").startswith("32 elements") and "All 32 elements agree" in shown.text("#note")
 
 
 _LANES = "[[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]]"

@@ -93,6 +93,7 @@ function update() {
     const chosen = button.dataset.tab === state.tab;
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
+    if (chosen) bar.scrollLeft = Math.min(Math.max(bar.scrollLeft, button.offsetLeft + button.offsetWidth - bar.offsetLeft - bar.clientWidth), button.offsetLeft - bar.offsetLeft);
   }
   tab.update();
   for (const each of list.querySelectorAll("button")) each.classList.toggle("current", each.dataset.text === state.l && each.dataset.shape === state.s);

@@ -77,7 +77,7 @@ export function fragmentTab(app) {
       grid.show(models[letter].view, false);
     }
     body.className = isProduct ? "product" : "stack";
-    replace(body, isProduct ? [h("div", { class: "fragment-corner" }, held), made.B, made.A, made.C]
+    replace(body, isProduct ? [h("div", { class: "fragment-corner" }, held), made.B, made.A, made.C, made.D]
       : [h("div", { class: "columns" }, Object.values(made)), held]);
     replace(formBox, field("form", select(variants.filter((each) => each.group === row.group).map((each) => [each.name, each.name]), row.name, (value) => app.change({ fv: value, fn: "" }), { id: "variant" })));
     replace(sizeBox, row.sizes === undefined ? null : field(row.unit, select(row.sizes.map((n) => [String(n), String(n)]), String(count * row.step), (value) => app.change({ fn: value }), { id: "fragment-size" })));

@@ -82,6 +82,8 @@ export function layoutTab(app) {
       showError(error, failure, failure.where === "layout" ? state.l : state.s);
       element.classList.add("stale");
       for (const grid of [logical, physical]) grid.says.textContent = "";
+      for (const box of [summary, note]) replace(box); // they are of the layout before
+      shown = "";
       return;
     }
     element.classList.remove("stale");
