@@ -161,10 +161,37 @@ def test_numbers_of_things_that_can_be_counted() -> None:
     for page, sentences in said.items():
         text = " ".join((_DIRECTORY / page).read_text().split())
         assert [sentence for sentence in sentences if sentence not in text] == []
+    sweeps = _DIRECTORY.parent / "test" / "sweeps"
+    cases = len(run_path(str(sweeps / "example_sizes.py"))["all_cases"]())
+    contributing = (_DIRECTORY.parent / "CONTRIBUTING.md").read_text()
+    assert f"the examples in {cases} cases of sizes, types and targets" in contributing
+    programs = len(run_path(str(sweeps / "check_mutants.py"))["programs"]())
+    assert f"notices on {programs} programs" in contributing
+    assert f"notices on {programs} programs" in (_DIRECTORY / "proofs.md").read_text()
+    toy = (_DIRECTORY.parent / "examples" / "embed_dsl" / "toy.py").read_text().count("\n")
+    assert toy < 150 and "(under 150 lines)" in (_DIRECTORY / "embedding.md").read_text()
     assert (
         len(MUTANTS) + len(_TCGEN05_MUTANTS) > 200
         and "more than 200 deliberately broken" in (_DIRECTORY / "status.md").read_text()
     )
+
+
+_MEASURED = re.compile(
+    r"\b\d[\d.,]* ?(?:us|ms|s|seconds|minutes|[TG]B/s|TFLOP/s)(?![\w/])|\b\d[\d.]* times (?:as|faster)"
+)
+_DATED = re.compile(r"20\d\d-\d\d-\d\d|python benchmarks/checking.py|<!-- check:")
+
+
+@pytest.mark.parametrize(
+    "path", [*WRITTEN, _DIRECTORY.parent / "README.md", _DIRECTORY.parent / "CONTRIBUTING.md"], ids=str
+)
+def test_measured_numbers_have_a_date(path: Path) -> None:
+    """A section with times or rates says when they were measured, or which command checks them."""
+    text = path.read_text()
+    if "where no other day is named" not in text:
+        text = re.sub(r"```.*?```|`[^`\n]*\d[^`\n]* s`", "", text, flags=re.DOTALL)
+        sections = [each for each in re.split(r"^(?=#+ )", text, flags=re.MULTILINE) if not _DATED.search(each)]
+        assert [match[0] for each in sections for match in _MEASURED.finditer(each)] == []
 
 
 def test_every_public_name_is_on_a_page() -> None:
