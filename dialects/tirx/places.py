@@ -134,7 +134,8 @@ class ViewOp(DirectOperation):
     memref. In brackets, `%a[[%rows], %k]`, stands an index tile, a register value of i32 or i64: one of rank 1 has the
     coordinate of each position along its dimension, one of the tile's rank (extents of 1 repeat) that of each element.
     Copies from such a view gather, copies to it scatter. A tile in shared memory, in row-major order, has such views
-    too, for loads, stores and copies: `%t = tirx.view %counts[[%bin]] : !counts, !bins -> !elements`.
+    too, for loads, stores and copies: `%t = tirx.view %counts[[%bin]] : !counts, !bins -> !elements`. Of a register
+    tile such a view is another one, with the elements that the indices name.
 
     With `clipped` the tile may reach beyond the memref: what is read there is zero, what is written is dropped.
     `clipped to [%n, *]` says how many positions along each dimension there are; none if it is 0 or less. Bulk
@@ -261,13 +262,17 @@ class ViewOp(DirectOperation):
             raise ViewError("expected begins_inside behind clipped only: other views are inside altogether")
         if not isinstance(source.memory_space, NoneAttr):
             raise ViewError(f"expected a memref in global memory, without a memory space, found {source}")
-        if not self.is_global and TileType.of(self.source).memory is not MemorySpace.SHARED:
-            raise TileMemoryError(f"expected a memref or a tile in shared memory, found {self.source.type}")
-        memory = MemorySpace.GLOBAL if self.is_global else MemorySpace.SHARED
+        memory = MemorySpace.GLOBAL if self.is_global else TileType.of(self.source).memory
+        if memory is MemorySpace.REGISTER and not self.index_tiles:
+            raise ViewError("expected a tile of indices in a view of a register tile; tirx.subview gives other parts")
+        if memory not in (MemorySpace.GLOBAL, MemorySpace.SHARED, MemorySpace.REGISTER):
+            raise TileMemoryError(
+                f"expected a memref, or a tile in shared memory or registers, found {self.source.type}"
+            )
         if tile.memory is not memory:
             raise TileMemoryError(f"expected a {memory} tile, found a {tile.memory} one")
         if (
-            not self.is_global
+            memory is MemorySpace.SHARED
             and (layout := TileType.of(self.source).layout) is not None
             and tile_strides(TileType.of(self.source)) is None
         ):
@@ -280,6 +285,8 @@ class ViewOp(DirectOperation):
         for place, size in zip(self.places, source.get_shape(), strict=True):
             if 0 <= size < place.span and place.is_plain and self.clipped is None:
                 raise ViewError(f"expected a tile that fits into {source}, found {shape_text(tile)}")
+        if memory is MemorySpace.REGISTER:
+            return
         layout = self.derived_layout(tile.dims)
         if isinstance(layout, str):
             if tile.layout is not None or not has_run_time_strides(source):

@@ -15,7 +15,8 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.index_text import parse_index
+from tirx.dialects.tirx.index_text import made, parse_index
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.places import ViewOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, write, write_types
 from tirx.hw.errors import OperandLayoutError
@@ -84,7 +85,8 @@ class SubviewOp(DirectOperation):
     The part of a tile that starts at these coordinates. Its layout is the slice of the tile's. Coordinates that are
     computed are of type index; the slices at all of their values have one layout, and differ in their address only.
     `steps [1, -1]` behind the coordinates takes every n-th element along each dimension, or goes backwards; of tiles
-    in memory those in shared memory in row-major order.
+    in memory those in shared memory in row-major order. With a number in place of the result type, the part of a
+    register tile is one element, which `tirx.element` hands to all threads.
     """
 
     name = "tirx.subview"
@@ -169,7 +171,7 @@ class SubviewOp(DirectOperation):
             raise PartError(f"expected the slice of the source's layout, {expected}, found {part}")
 
     @classmethod
-    def parse(cls, parser: Parser) -> SubviewOp:
+    def parse(cls, parser: Parser) -> Operation:
         operand = parser.parse_unresolved_operand()
         start = parser.pos
 
@@ -190,14 +192,21 @@ class SubviewOp(DirectOperation):
         parser.parse_punctuation(":")
         source = parser.resolve_operand(operand, parser.parse_type())
         parser.parse_punctuation("->")
-        result = parser.parse_type()
+        result: Attribute = parser.parse_type()
+        element = None if isinstance(result, TileType) or not is_register_tile(source) else result
+        if element is not None:
+            result = TileType.get([1] * len(offsets), TileType.of(source).element_type, MemorySpace.REGISTER)
         starts = ArrayAttr([i32_attr(n if isinstance(n, int) else COMPUTED) for n in offsets])
-        return cls.create(
+        op = cls.create(
             operands=[source, *indices],
             properties={"offsets": starts, **steps},
             attributes=attributes,
             result_types=[result],
         )
+        if element is None:
+            return op
+        kind = parser.ctx.get_op("tirx.element")
+        return kind.create(operands=[made(parser, op)], result_types=[element])
 
     def print(self, printer: Printer) -> None:
         write(printer, " ", self.source)

@@ -113,9 +113,7 @@ class _Expander:
 
     def _number(self, type_: Attribute) -> tirx.TileType:
         """The type of a register tile of one number that all threads have, and the first of them moves."""
-        lanes = min(self.threads, WARP_SIZE)
-        copies = [Iter(n, 1, axis) for n, axis in ((lanes, "laneid"), (self.threads // lanes, "warpid")) if n > 1]
-        return tirx.TileType.get((1,), type_, tirx.MemorySpace.REGISTER, TileLayout((Iter(1, 1, "m"),), copies))
+        return tirx.TileType.get((1,), type_, tirx.MemorySpace.REGISTER, tirx.number_layout(self.threads))
 
     def _let_blocks_wait(self, progress: tirx.Progress, *grid: Formula) -> None:
         """Lets a launch check that all blocks run at once, or a block take the place that is next in the order."""

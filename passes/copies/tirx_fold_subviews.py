@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects.tirx import CopyOp, LoadOp, MemorySpace, StoreOp, SubviewOp, TileType, ViewOp, kernels
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.views import Origin
 from tirx.passes.match.product import legal
@@ -27,7 +28,7 @@ class TirxFoldSubviewsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             for part in list(kernel.walk()):
-                if isinstance(part, ViewOp) and not part.joins_rings:
+                if isinstance(part, ViewOp) and not part.joins_rings and not is_register_tile(part.result):
                     _check_uses(part)
                 if isinstance(part, SubviewOp) and part.indices:
                     _fold(part)
@@ -47,20 +48,23 @@ def _check_uses(view: ViewOp) -> None:
 def _fold(part: SubviewOp) -> None:
     emit, source = Emitter.before(part), TileType.of(part.source)
     offsets = [n if isinstance(n, int) or (known := constant_value(n)) is None else known for n in part.mixed_offsets]
-    for d, (offset, extent, size) in enumerate(zip(offsets, part.result.type.dims, source.dims, strict=True)):
-        if isinstance(offset, int) and not 0 <= offset <= size - extent:
+    extents = zip(offsets, part.result.type.dims, part.step, source.dims, strict=True)
+    for d, (offset, extent, step, size) in enumerate(extents):
+        reach = (extent - 1) * step
+        least, most = max(0, -reach), size - 1 - max(0, reach)
+        if isinstance(offset, int) and not least <= offset <= most:
             raise ViewBoundsError(
-                part, f"expected an offset from 0 to {size - extent} in dimension {d} of the part, found {offset}"
+                part, f"expected an offset from {least} to {most} in dimension {d} of the part, found {offset}"
             )
     if source.memory is MemorySpace.GLOBAL:
         new = emit(_view(part, offsets)).result
     elif all(offset is before for offset, before in zip(offsets, part.mixed_offsets, strict=True)):
         return
     else:
-        start = [n if isinstance(n, int) else 0 for n in offsets]
+        start, steps = [n if isinstance(n, int) else 0 for n in offsets], None if part.steps is None else part.step
         with legal(part):
-            type_ = SubviewOp.type_of(source, start, part.result.type.dims)
-        new = emit(SubviewOp(part.source, offsets, type_)).result
+            type_ = SubviewOp.type_of(source, start, part.result.type.dims, steps)
+        new = emit(SubviewOp(part.source, offsets, type_, steps)).result
     new.name_hint = part.result.name_hint
     part.result.replace_all_uses_with(new)
     erase(part)

@@ -392,6 +392,20 @@ def _concat(op: tirx.ConcatOp, at: Place) -> Sequence[Registers]:
     return [joined(at.emit, op, [at.registers(tile) for tile in op.ins])]
 
 
+@_lowering(tirx.BitcastOp)
+def _bitcast(op: tirx.BitcastOp, at: Place) -> Sequence[Registers]:
+    from tirx.passes.scalars.register_moves import bitcast
+
+    return [bitcast(at.emit, op, at.registers(op.source))]
+
+
+@_lowering(tirx.ElementOp)
+def _element(op: tirx.ElementOp, at: Place) -> Sequence[Registers]:
+    from tirx.passes.scalars.register_moves import element
+
+    return [[element(at.emit, tirx.TileType.of(op.source), at.registers(op.source))]]
+
+
 @_lowering(tirx.SplatOp)
 def _splat(op: tirx.SplatOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.splat_emission import splat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     Float32Type,
@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     f16,
     f32,
     f64,
+    i8,
     i16,
     i32,
     i64,
@@ -27,7 +28,7 @@ from xdsl.utils.hints import isa
 
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.formula_attr import FormulaAttr
-from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space, StOp
+from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, LdU8Op, Space, StOp, StU8Op
 from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.requirements import Requirement, add_requirement
@@ -80,12 +81,19 @@ class Parameters:
     def load(self, op: memref.LoadOp, emit: Emitter) -> SSAValue:
         """Every thread loads the same element of an argument."""
         address = self.element(op, op.memref, op.indices, emit)
+        if op.results[0].type == i8:
+            return emit.value(arith.TruncIOp(emit(LdU8Op(Space.GLOBAL, address)).result, i8))
         return emit.value(LdOp(Space.GLOBAL, address, [op.results[0].type]))
 
     def store(self, op: memref.StoreOp, emit: Emitter, thread: SSAValue) -> None:
         """The thread of index 0 (i32) stores an element of an argument."""
         first = emit.compare(thread, emit.constant(0, i32), "eq")
-        emit.branch(first, [StOp(Space.GLOBAL, self.element(op, op.memref, op.indices, emit), [op.value])])
+        address = self.element(op, op.memref, op.indices, emit)
+        if op.value.type == i8:
+            store = StU8Op(Space.GLOBAL, address, emit.value(arith.ExtUIOp(op.value, i32)))
+        else:
+            store = StOp(Space.GLOBAL, address, [op.value])
+        emit.branch(first, [store])
         emit(BarWarpSyncOp())
 
     def element(self, op: Operation, memref: SSAValue, indices: Sequence[SSAValue], emit: Emitter) -> SSAValue:
@@ -93,8 +101,8 @@ class Parameters:
         type_ = memref.type
         found = type_.element_type if isa(type_, MemRefType) else None
         strides = type_.get_strides() if isa(type_, MemRefType) else None
-        if strides is None or found not in (i16, i32, i64, f16, bf16, f32, f64):
-            names = "i16, i32, i64, f16, bf16, f32 or f64"
+        if strides is None or found not in (i8, i16, i32, i64, f16, bf16, f32, f64):
+            names = "i8, i16, i32, i64, f16, bf16, f32 or f64"
             raise KernelArgumentError(op, f"expected {names} in a memref with strides, found {type_}")
         address, size = self.pointers[memref], element_type(str(found)).bits // 8
         for dimension, (index, stride) in enumerate(zip(indices, strides, strict=True)):

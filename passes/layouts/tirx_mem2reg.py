@@ -146,6 +146,7 @@ _ON_VARIABLES = frozenset(
         tirx.ReshapeOp,
         tirx.TransposeOp,
         tirx.ConcatOp,
+        tirx.ViewOp,
         tirx.FillOp,
         tirx.MmaOp,
     )
@@ -254,6 +255,9 @@ class _Promoter:
             case tirx.SubviewOp() | tirx.ReshapeOp() | tirx.TransposeOp() if is_register_tile(op.source):
                 self._read_operands(op, values)
                 op.results[0].replace_all_uses_with(_arranged(self.kernel, op))
+            case tirx.ViewOp() if is_register_tile(op.result):
+                self._read_operands(op, values)
+                op.result.replace_all_uses_with(_gathered(self.kernel, op))
             case tirx.ConcatOp() if len({tirx.TileType.of(tile).dims for tile in op.ins}) > 1:
                 self._read_operands(op, values)
                 op.result.replace_all_uses_with(_joined(self.kernel, op))
@@ -442,6 +446,16 @@ def _arranged(kernel: tirx.KernelOp, op: tirx.SubviewOp | tirx.ReshapeOp | tirx.
             arranged = op.arranged
     made = emit(tirx.ConvertOp.of(op.source, arranged)).result
     return made if type_.layout is None else emit(tirx.ConvertOp(made, type_)).result
+
+
+def _gathered(kernel: tirx.KernelOp, op: tirx.ViewOp) -> SSAValue:
+    """The elements of a value that index tiles name, by way of shared memory."""
+    emit, source, type_ = Emitter.before(op), tirx.TileType.of(op.source), op.result.type
+    memory = _shared(kernel, emit, source.dims, source.element_type)
+    emit(tirx.StoreOp(op.source, memory))
+    seen = tirx.TileType.get(type_.dims, type_.element_type, tirx.MemorySpace.SHARED)
+    view = tirx.ViewOp.create(operands=[memory, *op.where], properties=dict(op.properties), result_types=[seen])
+    return emit(tirx.LoadOp(emit(view).result, type_)).result
 
 
 def _joined(kernel: tirx.KernelOp, op: tirx.ConcatOp) -> SSAValue:

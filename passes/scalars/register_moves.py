@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, IntAttr, IntegerType, i16, i32, i64
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, IntAttr, IntegerType, f64, i8, i16, i32, i64
 from xdsl.ir import SSAValue
 
 from tirx.copy.exchange import Selection, Shuffle, Way, moved_slots, plan_exchange, plan_selections, plan_shuffles
 from tirx.copy.slots import source_slots
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.warp import ShflSyncOp
-from tirx.dialects.tirx import BroadcastOp, ConcatOp, ConvertOp, TileType
+from tirx.dialects.tirx import BitcastOp, BroadcastOp, ConcatOp, ConvertOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.dialects.tirx.parts import slots_of
 from tirx.layout.axis import WARP_SIZE
@@ -126,6 +126,13 @@ def elements_of(emit: Emitter, type_: TileType, registers: Registers) -> list[SS
     return [each if format_.type == element else emit(MovOp(each, element)).result for each in registers]
 
 
+def element(emit: Emitter, type_: TileType, registers: Registers) -> SSAValue:
+    """The scalar in the first slot of a tile of elements of 8 bits or more."""
+    if type_.element_type == i8:
+        return emit(arith.TruncIOp(registers[0], i8)).result
+    return elements_of(emit, type_, registers)[0]
+
+
 def registers_of_elements(emit: Emitter, type_: TileType, values: Sequence[SSAValue | None]) -> Registers:
     """The registers of a tile of elements of 16 bits or more from its scalars, of which some may be missing."""
     format_, element = register_format(type_), scalar_type(type_.element_type)
@@ -147,6 +154,19 @@ def joined(emit: Emitter, op: ConcatOp, tiles: Sequence[Registers]) -> Registers
     format_, count = register_format(type_), slots_of(layout_of(op, type_))
     slots = [i * format_.slots + slot for i in range(len(tiles)) for slot in range(count)]
     return gathered(emit, op.result.type, [register for tile in tiles for register in tile], slots)
+
+
+def bitcast(emit: Emitter, op: BitcastOp, registers: Registers) -> Registers:
+    """The same bits in registers of other types."""
+    format_ = register_format(op.result.type)
+    if format_.type in (f64, i64) and format_.count < len(registers):
+        pairs = zip(registers[::2], registers[1::2], strict=True)
+        words = [[emit(MovOp(each, i32)).result for each in pair] for pair in pairs]
+        registers = [emit(PackOp(*pair)).result for pair in words]
+    elif format_.count > len(registers):
+        words = [emit(UnpackOp(emit(MovOp(each, i64)).result, i32)) for each in registers]
+        registers = [half for both in words for half in (both.low, both.high)]
+    return [each if each.type == format_.type else emit(MovOp(each, format_.type)).result for each in registers]
 
 
 class _Shuffling:

@@ -1,6 +1,7 @@
 """
 Random kernels that put register tiles together otherwise: parts with steps in both directions, transposed and reshaped
-tiles, and tiles behind each other, one after the other, with arithmetic between them.
+tiles, tiles behind each other, elements that indices name and bits of others, one after the other, with arithmetic
+between them.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ class _Kernel:
         self.lines: list[str] = []
         self.values: list[tuple[str, list[int]]] = []
 
-    def _tile(self, shape: list[int], memory: str = "register") -> str:
-        return f"!tirx.tile<{'x'.join(map(str, shape))}x{self.dtype}, {memory}>"
+    def _tile(self, shape: list[int], memory: str = "register", dtype: str = "") -> str:
+        return f"!tirx.tile<{'x'.join(map(str, shape))}x{dtype or self.dtype}, {memory}>"
 
     def _view(self, shape: list[int]) -> str:
         number = len(self.arguments)
@@ -58,7 +59,9 @@ class _Kernel:
             extent = rng.choice([each for each in (1, n // 4, n // 2, n // 2, n) if each]) if step == 1 else n // step
             first = rng.choice((0, (n - extent * step) // 2, n - extent * step))
             if is_computed and step == 1 and n > 1:
-                self.lines.append(f"  %c{len(self.lines)} = arith.addi %zero, %zero : index")
+                self.lines.append(
+                    f"  %c{len(self.lines)} = arith.{rng.choice(('addi %zero, %zero', 'constant 0'))} : index"
+                )
                 start.append(f"%c{len(self.lines) - 1}")
                 steps.append(1)
             elif rng.random() < 0.3:
@@ -78,10 +81,40 @@ class _Kernel:
             rest //= made[-1]
         self._value(f"tirx.reshape {name} : {self._tile(shape)}", [*made, rest])
 
+    def _bits(self, name: str, shape: list[int]) -> None:
+        """Flips a bit of integers with the same bits."""
+        own, dtype = int(self.dtype[1:]), self.rng.choice(("i8", "i16", "i32", "i64"))
+        columns, rest = divmod(shape[-1] * own, int(dtype[1:]))
+        if rest:
+            return
+        number, type_ = len(self.lines), self._tile([*shape[:-1], columns], dtype=dtype)
+        self.lines += [
+            f"  %b{number} = tirx.bitcast {name} : {self._tile(shape)} -> {type_}",
+            f"  %f{number} = tirx.map ins(%b{number} : {type_}) (%b) {{ %b ^ 1 }} -> {type_}",
+        ]
+        self._value(f"tirx.bitcast %f{number} : {type_}", shape)
+
+    def _gather(self, name: str, shape: list[int]) -> None:
+        """Elements whose coordinate along one dimension is computed, some of them outside; or one that all are."""
+        number, dim, type_ = len(self.lines), self.rng.randrange(len(shape)), self._tile(shape, dtype="i32")
+        if self.rng.random() < 0.3:
+            place, own = ", ".join(str(self.rng.randrange(n)) for n in shape), self._tile(shape)
+            self.lines.append(f"  %e{number} = tirx.subview {name}[{place}] : {own} -> {self.dtype}")
+            self._value(f"tirx.splat %e{number} : {self.dtype}", shape)
+            return
+        at = " ".join(f"+ i32(index({d})) * {self.rng.randint(-2, 2)}" for d in range(len(shape)))
+        self.lines.append(f"  %i{number} = tirx.map () {{ i32(index(0)) {at} }} -> {type_}")
+        places = ", ".join(f"[%i{number}]" if d == dim else "0" for d in range(len(shape)))
+        self._value(f"tirx.view {name}[{places}] clipped : {self._tile(shape)}, {type_}", shape)
+
     def _step(self) -> None:
         rng = self.rng
         name, shape = rng.choice(self.values[-2:])
-        match rng.choice(("part", "part", "reshape", "transpose", "concat", "map")):
+        match rng.choice(("part", "part", "reshape", "transpose", "concat", "bits", "gather", "map")):
+            case "bits":
+                self._bits(name, shape)
+            case "gather":
+                self._gather(name, shape)
             case "part":
                 self._part(name, shape)
             case "reshape":

@@ -24,10 +24,10 @@ tirx.kernel @memref(%x: memref<8xf32>, %f: f32) target("sm_80") threads(32) {
   tirx.return
 }
 
-tirx.kernel @scalar(%x: memref<8xi8>) target("sm_80") threads(32) {
+tirx.kernel @scalar(%x: memref<8xi4>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{expected i16, i32, i64, f16, bf16, f32 or f64 in a memref with strides, found memref<8xi8>}}
-  %v = memref.load %x[%c0] : memref<8xi8>
+  // expected-error@+1 {{expected i8, i16, i32, i64, f16, bf16, f32 or f64 in a memref with strides, found memref<8xi4>}}
+  %v = memref.load %x[%c0] : memref<8xi4>
   tirx.return
 }
 

@@ -15,5 +15,9 @@ tirx.kernel @parts(%a: memref<4x64x64xf16>, %i: index, %n: index) threads(32) {
   // CHECK: %[[N:.*]] = arith.addi %[[FROM]], %[[SIXTEEN]] : index
   // CHECK: %q = tirx.view %a[%i, %[[M]], %[[N]]] clipped : memref<4x64x64xf16> -> !tirx.tile<32x16xf16, global>
   %q = tirx.subview %h[%i, %c16] : !tirx.tile<64x32xf16, global> -> !tirx.tile<32x16xf16, global>
+  %c0 = arith.constant 0 : index
+  %v = tirx.zero : !tirx.tile<64x64xf16, register>
+  // CHECK: tirx.subview %v[0, 63] steps [2, -1] : !tirx.tile<64x64xf16, register> -> !tirx.tile<32x32xf16, register>
+  %r = tirx.subview %v[%c0, 63] steps [2, -1] : !tirx.tile<64x64xf16, register> -> !tirx.tile<32x32xf16, register>
   tirx.return
 }

@@ -142,7 +142,7 @@ class Memory(Tile):
 
     def _at(self, key: Any) -> Tile:
         parts = parts_of(key)
-        if any(isinstance(part, Tile | Span) for part in parts):
+        if not _is_register(self.op_value) and any(isinstance(part, Tile | Span) for part in parts):
             return view_of(self.trace, self.op_value, ArrayType(self.dtype, self.shape), key, None)
         return super().__getitem__(key)
 

@@ -17,7 +17,9 @@ from tirx.builder.functions import compute, types
 from tirx.builder.scalars import Elements, Number, Scalar, distance
 from tirx.builder.trace import BuildError, Trace, current, name_value, python_location
 from tirx.dialects.tirx import (
+    BitcastOp,
     BroadcastOp,
+    ElementOp,
     IndexOp,
     MapOp,
     MemorySpace,
@@ -253,7 +255,7 @@ class Tile(Elements):
             return Tile(self.trace, shape, self.dtype, node=_Node("expand", (self,), {"dims": dims}, python_location()))
         return self.reshape(*shape)
 
-    def __getitem__(self, key: Any) -> Tile:
+    def __getitem__(self, key: Any) -> Any:
         parts = parts_of(key)
         missing = len(self.shape) - sum(part is not None and part is not Ellipsis for part in parts)
         if missing < 0:
@@ -262,16 +264,15 @@ class Tile(Elements):
         parts[at : at + 1] = [slice(None)] * missing
         given = [part for part in parts if part is not None]
         if any(isinstance(part, Tile) for part in given):
-            raise BuildError(
-                "expected slices of a tile, found a tile of indices; a gather is of an array or shared tile"
-            )
+            return LATE["gather"](self, key)
         slices = [slice_of(part, extent) for part, extent in zip(given, self.shape, strict=True)]
         starts, extents, steps = ([each[i] for each in slices] for i in range(3))
         whole = all(type(n) is int and n == 0 for n in starts) and tuple(extents) == self.shape and set(steps) <= {1}
         found = self if whole else self._part(starts, extents, steps)
         dropped = [isinstance(part, int | Scalar) for part in given]
         if all(dropped):
-            raise BuildError("expected a tile of rank 1 or more, found one element of it; t[0:1, 0:1] is a tile of one")
+            value = self._part(starts, extents, steps).load().ssa()
+            return Scalar(self.trace, self.trace(ElementOp(value, self.dtype.scalar)).result, self.dtype)
         if any(dropped) or len(given) < len(parts):
             own = iter(range(len(given)))
             dims = [None if part is None else next(own) for part in parts]
@@ -482,10 +483,21 @@ def _tile_function(name: str, operands: tuple[Any, ...], flags: dict[str, Any]) 
         flags = {**flags, "dtype": dtype}
     elif tiles[0].dtype == result:
         return tiles[0]
+    elif name == "bitcast" and tiles[0].dtype.bits != result.bits and index not in (tiles[0].dtype, result):
+        return _other_width(tiles[0], result)
     return Tile(tiles[0].trace, shape, result, node=_Node(name, operands, flags, python_location()))
 
 
 LATE["tile"] = _tile_function
+
+
+def _other_width(tile: Tile, dtype: DType) -> Tile:
+    """The bits of a tile as elements of more or fewer bits."""
+    columns, rest = divmod(tile.shape[-1] * tile.dtype.bits, dtype.bits)
+    if rest:
+        raise BuildError(f"expected a last extent of whole {dtype} for .bitcast, found {tile!r}")
+    type_ = TileType.get((*tile.shape[:-1], columns), dtype.attribute, MemorySpace.REGISTER)
+    return Tile.of(tile.trace(BitcastOp(tile.load().ssa(), type_)).result)
 
 
 def full(dtype: DType, value: Number | Scalar, *shape: int) -> Tile:

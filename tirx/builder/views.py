@@ -147,6 +147,15 @@ def view_of(trace: Trace, source: SSAValue, type_: ArrayType, key: Place, array:
     return View(trace, source, type_, spans, array=array)
 
 
+def _gathered(tile: Tile, key: Place) -> Tile:
+    """The elements of a value that tiles of indices name; those outside are 0."""
+    source = tile.read().ssa()
+    return Tile.of(view_of(tile.trace, source, ArrayType(tile.dtype, tile.shape), key, None).op_value)
+
+
+LATE["gather"] = _gathered
+
+
 class View(Tile):
     """
     A part of an array, or of a tile in shared memory, at places: it is read where it is used.
@@ -228,7 +237,7 @@ class View(Tile):
         rank, moving = len(self.places), self.dims
         dims = None if moving == list(range(rank - len(moving), rank)) else [-1 if d is None else d for d in moving]
         steps = [place.step if isinstance(place, Span) else 1 for place in self.places]
-        memory = MemorySpace.GLOBAL if self.array is not None else MemorySpace.SHARED
+        memory = MemorySpace.GLOBAL if self.array is not None else TileType.of(self.source).memory
         return ViewOp(
             source=self.source,
             where=[*where, *sizes.values()],

@@ -65,6 +65,12 @@ def packed(elements: Array) -> Array:
     return np.packbits(each.reshape(*elements.shape[:-1], -1), axis=-1, bitorder="little")
 
 
+def viewed(elements: Array, dtype: np.dtype[Any]) -> Array:
+    """Returns the bits of elements as others: the last extent differs, and the first ones have the low bits."""
+    found = packed(elements) if packed_bits(elements.dtype) else np.ascontiguousarray(elements)
+    return unpacked(found.view(np.uint8), dtype) if packed_bits(dtype) else found.view(dtype)
+
+
 def _limits(dtype: np.dtype[Any]) -> Any:
     finfo: Any = ml_dtypes.finfo
     return finfo(dtype)

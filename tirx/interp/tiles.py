@@ -24,12 +24,14 @@ from xdsl.traits import SymbolTable
 from tirx.dialects.tirx import (
     AllocOp,
     AssertOp,
+    BitcastOp,
     BlockIdOp,
     BroadcastOp,
     ConcatOp,
     ConvertOp,
     CopyOp,
     CtaRankOp,
+    ElementOp,
     FillOp,
     GridDimOp,
     IndexOp,
@@ -57,9 +59,9 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.interp.errors import RunError
-from tirx.interp.formats import Array, cast, dtype_of
+from tirx.interp.formats import Array, cast, dtype_of, is_float, viewed
 from tirx.interp.memory import Mark, Numbers, Scattered, Tile, joined
-from tirx.interp.numbers import RULES, Near, Value, constant, evaluate, extended_product, select
+from tirx.interp.numbers import RULES, Near, UndefinedValue, Value, constant, evaluate, extended_product, select
 from tirx.interp.products import combined, combines_exactly, multiply
 from tirx.interp.state import Block, Functions, block_of, located
 from tirx.layout.arrangement import Arrangement, row_major_strides
@@ -108,7 +110,8 @@ class TileFunctions(Functions):
         places, dims = op.places, op.result.type.dims
         sizes = dict(zip((n.value.data for n in op.sized or ()), map(int, args[1 + len(places) :]), strict=True))
         if op.index_tiles:
-            return (_scattered(interpreter, op, args, sizes),)
+            found = _scattered(interpreter, op, args, sizes)
+            return _loaded(interpreter, op, found, op.result.type) if is_register_tile(op.result) else (found,)
         region: list[slice] = []
         clip = [slice(0, n) for n in dims]
         for d, (place, start, size) in enumerate(zip(places, map(int, args[1:]), source.shape, strict=False)):
@@ -208,6 +211,29 @@ class TileFunctions(Functions):
     def concat(self, interpreter: Interpreter, op: ConcatOp, args: PythonValues) -> PythonValues:
         tiles, dim = [block_of(interpreter).read(op, tile) for tile in args], op.dim.value.data
         return (Tile(op.result.type.dims, joined(tiles, dim)),)
+
+    @rule(BitcastOp)
+    def bitcast(self, interpreter: Interpreter, op: BitcastOp, args: PythonValues) -> PythonValues:
+        dims, dtype, block = op.result.type.dims, tile_dtype(op.result.type), block_of(interpreter)
+        data, known, error = block.read(op, args[0])
+        if block.launch.modular and (is_float(dtype) or is_float(data.dtype)):
+            raise UndefinedValue(f"expected operations that residues have, found '{op.name}'")
+
+        def resized(each: Array, join: Any) -> Array:
+            """The same of each element of the result, from several of the source or from the one that it is part of."""
+            narrow = each.repeat(max(1, dims[-1] // each.shape[-1]), -1)
+            return join(narrow.reshape(*dims, -1), axis=-1)
+
+        found = Numbers(viewed(data, dtype), None if known is None else resized(known, np.all))
+        if error is not None:  # bits of what is close to a number are anything
+            found = found._replace(error=resized(np.where(error > 0, np.inf, 0.0), np.max))
+        return (Tile(dims, found),)
+
+    @rule(ElementOp)
+    def element(self, interpreter: Interpreter, op: ElementOp, args: PythonValues) -> PythonValues:
+        data, _, error = block_of(interpreter).read(op, args[0])
+        value = data.reshape(())[()]
+        return (value if error is None or not error.any() else Near(value, error.reshape(())),)
 
     @rule(BroadcastOp)
     def broadcast(self, interpreter: Interpreter, op: BroadcastOp, args: PythonValues) -> PythonValues:

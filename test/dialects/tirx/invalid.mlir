@@ -319,7 +319,7 @@ func.func @f(%a: memref<8x8xf32>, %i: index, %v: !tirx.tile<4xi32, register>, %s
   %16 = tirx.view %a[%i, %i] begins_inside : memref<8x8xf32> -> !g
   // expected-error@+1 {{expected a shared tile, found a global one}}
   %17 = tirx.view %s[[%v]] : !tirx.tile<4xi32, shared>, !tirx.tile<4xi32, register> -> !tirx.tile<4xi32, global>
-  // expected-error@+1 {{expected a memref or a tile in shared memory, found !tirx.tile<4xi32, register>}}
+  // expected-error@+1 {{expected a register tile, found a shared one}}
   %18 = tirx.view %v[[%v]] : !tirx.tile<4xi32, register>, !tirx.tile<4xi32, register> -> !tirx.tile<4xi32, shared>
   // expected-error@+1 {{expected a pad of type i32, found index}}
   %19 = tirx.load %s pad(%i) : !tirx.tile<4xi32, shared> -> !tirx.tile<4xi32, register>

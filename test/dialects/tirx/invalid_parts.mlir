@@ -37,3 +37,30 @@ tirx.kernel @k(%x: !x, %g: !g, %s: !tirx.tile<8x4xf32, shared, #tirx.tile_layout
   %11 = tirx.convert %x elements [-1, 4, 1] : !x -> !x
   tirx.return
 }
+
+// -----
+
+!x = !tirx.tile<8x4xf32, register>
+!g = !tirx.tile<8x4xf32, global>
+tirx.kernel @bits_and_elements(%x: !x, %g: !g, %i: index) threads(32) {
+  // expected-error@+1 {{expected a tile of 8x4 elements of f32 but for its last extent, of 128 bits, found !tirx.tile<8x4xf16, register>}}
+  %70 = tirx.bitcast %x : !x -> !tirx.tile<8x4xf16, register>
+  // expected-error@+1 {{expected a tile of 8x4 elements of f32 but for its last extent, of 128 bits, found !tirx.tile<4x4xf64, register>}}
+  %71 = tirx.bitcast %x : !x -> !tirx.tile<4x4xf64, register>
+  // expected-error@+1 {{expected elements that fill their registers, found 6 bits in !tirx.tile<8x16xf6E2M3FN, register>}}
+  %72 = tirx.bitcast %x : !x -> !tirx.tile<8x16xf6E2M3FN, register>
+  // expected-error@+1 {{expected a register tile, found !tirx.tile<8x8xf16, shared>}}
+  %73 = tirx.bitcast %x : !x -> !tirx.tile<8x8xf16, shared>
+  // expected-error@+1 {{expected a register tile, found !tirx.tile<8x4xf32, global>}}
+  %74 = tirx.bitcast %g : !g -> !x
+  // expected-error@+1 {{expected a tile of one element, found 8x4}}
+  %75 = tirx.element %x : !x -> f32
+  // expected-error@+1 {{expected a result of f32, found i32}}
+  %76 = tirx.subview %x[0, 0] : !x -> i32
+  // expected-error@+1 {{expected a tile of indices in a view of a register tile; tirx.subview gives other parts}}
+  %77 = tirx.view %x[%i, %i] : !x -> !x
+  %78 = tirx.zero : !tirx.tile<1xf8E4M3FN, register>
+  // expected-error@+1 {{expected an element that is a number of arith, found f8E4M3FN}}
+  %79 = tirx.subview %78[0] : !tirx.tile<1xf8E4M3FN, register> -> f8E4M3FN
+  tirx.return
+}

@@ -16,5 +16,16 @@ tirx.kernel @parts(%x: !x, %i: index, %m: !tirx.tile<8x4xf32, shared, #tirx.tile
   %s = tirx.subview %x[%i, 3] steps [1, -2] {tag} : !x -> !tirx.tile<2x2xf32, register>
   // CHECK-NEXT: %c = tirx.convert %x elements [3 : i64, 4 : i64, -1 : i64] {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<8x4xf32, register>
   %c = tirx.convert %x elements [3, 4, -1] {tag} : !x -> !x
+  // CHECK-NEXT: %h = tirx.bitcast %x {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<8x8xf16, register>
+  %h = tirx.bitcast %x {tag} : !x -> !tirx.tile<8x8xf16, register>
+  // CHECK-NEXT: %w = tirx.bitcast %h : !tirx.tile<8x8xf16, register> -> !tirx.tile<8x2xi64, register>
+  %w = tirx.bitcast %h : !tirx.tile<8x8xf16, register> -> !tirx.tile<8x2xi64, register>
+  // CHECK-NEXT: %[[PART:.*]] = tirx.subview %x[%i, 3] steps [1, 1] : !tirx.tile<8x4xf32, register> -> !tirx.tile<1x1xf32, register>
+  // CHECK-NEXT: %e = tirx.element %[[PART]] : !tirx.tile<1x1xf32, register> -> f32
+  %e = tirx.subview %x[%i, 3] steps [1, 1] : !x -> f32
+  // CHECK-NEXT: %n = tirx.map
+  %n = tirx.map () { i32(index(1)) } -> !tirx.tile<8x4xi32, register>
+  // CHECK: %v = tirx.view %x[%i, [%n]] clipped : !tirx.tile<8x4xf32, register>, !tirx.tile<8x4xi32, register> -> !tirx.tile<8x4xf32, register>
+  %v = tirx.view %x[%i, [%n]] clipped : !x, !tirx.tile<8x4xi32, register> -> !x
   tirx.return
 }

@@ -400,3 +400,15 @@ def test_extents_in_front_of_the_last_three_share_z() -> None:
     run_kernel(kernel, [found])
     a, b, c, x = np.indices(found.shape)
     assert np.array_equal(found, a * 1000 + b * 100 + x * 10 + c)
+
+
+def test_elements_bits_and_gathers_of_a_tile() -> None:
+    def kernel(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+        x, at = a[:, :].load(), i[:, :].load()
+        halves = x.bitcast(tx.i16).bitcast(f32)
+        named = x[at, tx.full(i32, 1, 1, 1)] + x[:, tx.tile(0, 8).index ^ 1] * x[2, n]
+        o[:, :] = named + halves * tx.shared(x)[n - 1, 7]
+
+    inside = (_I >= 0) & (_I < 4)
+    named = np.where(inside, _X[np.where(inside, _I, 0), 1], 0) + _X[:, np.arange(8) ^ 1] * _X[2, 4]
+    assert np.array_equal(_run(kernel), named + _X * _X[3, 7])
