@@ -11,7 +11,7 @@ from tirx.builder import functions
 from tirx.builder.memory import Memory
 from tirx.builder.operations import operation
 from tirx.builder.scalars import Number, Scalar
-from tirx.builder.spans import Span, as_index
+from tirx.builder.spans import as_index
 from tirx.builder.tiles import Tile, full
 from tirx.builder.trace import BuildError
 from tirx.builder.views import View
@@ -88,8 +88,7 @@ def atomic(
 
     is_one = not place.shape
     if isinstance(place, View) and is_one:
-        spans = [Span(as_index(each), 1) for each in place.places]
-        place = View(place.trace, place.source, place.array_type, spans, array=place.array)
+        place = place.as_tile()
     made, other = operand(value), None if expected is None else operand(expected)
     return operation(
         "tirx.atomic", made, place, other, kind=how, order=order or "relaxed", scope=scope or "gpu", to=_type(made)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
@@ -19,32 +20,22 @@ from tirx.builder.memory import Memory, Product, accumulator, store
 from tirx.builder.scalars import Elements, Scalar
 from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile
-from tirx.builder.trace import BuildError, Trace, current, name_value
+from tirx.builder.trace import BuildError, Trace, Unusable, current, name_value
 from tirx.builder.views import View
 from tirx.dialects.tirx import FillOp
 
 Bodies = Callable[..., tuple[Any, ...]]
 
 
-class Unbound:
-    """A name that is not bound here: whatever is done with it is an error."""
+class Unbound(Unusable):
+    """A name that is not bound here."""
 
     def __init__(self, name: str, why: str):
-        object.__setattr__(self, "text", f"expected `{name}` to be bound in front of {why}, found it bound inside only")
-
+        super().__init__(f"expected `{name}` to be bound in front of {why}, found it bound inside only")
         object.__setattr__(self, "name", name)
 
     def __repr__(self) -> str:
         return f"`{object.__getattribute__(self, 'name')}`, which is bound inside of a loop or branch only"
-
-    def _fail(self, *_: Any) -> NoReturn:
-        raise BuildError(object.__getattribute__(self, "text"))
-
-    def __getattr__(self, name: str) -> NoReturn:
-        self._fail()
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _fail  # pyright: ignore
-    __matmul__ = __getitem__ = __setitem__ = __lt__ = __gt__ = __le__ = __ge__ = __bool__ = __iter__ = __call__ = _fail  # pyright: ignore
 
 
 class Range:
@@ -175,7 +166,7 @@ class _Carried:
 
     def __init__(self, trace: Trace, names: tuple[str, ...], values: list[Any], key: object):
         self.trace, self.names, self.values = trace, names, values
-        self.leaves = [leaf for value in values for leaf in flat(value)]
+        self.leaves = [element(leaf) for value in values for leaf in flat(value)]
         self.of = [name for name, value in zip(names, values, strict=True) for _ in flat(value)]
         self.decided: dict[int, str] = trace.kept.setdefault(("loop", key), {})
         self.memories: dict[int, tuple[Memory, FillOp]] = {}
@@ -191,7 +182,8 @@ class _Carried:
     def _is_carried(self, i: int, leaf: Any) -> bool:
         if i in self.memories or self.decided.get(i) == "plain":
             return False
-        return is_value(leaf) or self.decided.get(i) == "value"
+        is_view = isinstance(leaf, View) and not leaf.is_copy
+        return (is_value(leaf) and not is_view) or self.decided.get(i) == "value"
 
     def inits(self) -> list[SSAValue]:
         return [ssa_value(self.leaves[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
@@ -232,7 +224,7 @@ class _Carried:
                 self.decided[i] = "plain" if after is memory else "value"
                 again = True
             elif not is_same(before, after):
-                if not isinstance(before, int | float | bool | Memory):
+                if not isinstance(before, int | float | bool | Memory | View):
                     raise BuildError(
                         f"expected `{self.of[i]}` to stay {before!r} in a loop, found {after!r} at its end"
                     )
@@ -280,6 +272,7 @@ def for_(
         return given
     trace = current()
     trace.flush()
+    before, copies = trace.writes, len(trace.copies)
     start, stop, step = (as_index(each) for each in (items.start, items.stop, items.step))
     while True:
         carried = _Carried(trace, names, values, body.__code__)  # pyright: ignore[reportFunctionMemberAccess]
@@ -298,6 +291,7 @@ def for_(
         kept = [i for i, (end, own) in enumerate(zip(ends, block.args[1:], strict=True)) if end is not own]
         op, results = _pruned(op, inits, kept)
         trace(op)
+        trace.check_copies(trace.copies[copies:], before)
         return carried.after(results(), "the loop")
 
 
@@ -327,6 +321,7 @@ def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known
     values = _bound_values(names, known, "the loop")
     trace = current()
     trace.flush()
+    writes, copies = trace.writes, len(trace.copies)
     while True:
         carried = _Carried(trace, names, values, body.__code__)  # pyright: ignore[reportFunctionMemberAccess]
         inits = carried.inits()
@@ -348,6 +343,7 @@ def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known
             ends = (ssa_value(found[i], carried.leaves[i], carried.of[i], "in a loop") for i in carried.carried)
             trace(scf.YieldOp(*ends))
         op = trace(scf.WhileOp(inits, types, Region(before), Region(block)))
+        trace.check_copies(trace.copies[copies:], writes)
         return carried.after(op.results, "the loop")
     given = tuple(values)
     while _known(test(*given)):
@@ -535,6 +531,48 @@ def not_(value: Any) -> Any:
     if isinstance(value, Scalar | Tile):
         return ~value if value.dtype == i1 else functions.apply("eq", value, 0)
     return not value
+
+
+def _in(value: Any, items: Any) -> Any:
+    """Equal to one of the items, where the kernel computes it or one of them."""
+    value, given = element(value), items
+    if isinstance(items, tuple | list | set | frozenset | dict | range):
+        given = [element(each) for each in cast("Iterable[Any]", items)]
+        if any(isinstance(each, Elements) for each in (value, *given)):
+            return or_(*((lambda each=each: each == value) for each in given)) if given else False
+    return value in given
+
+
+def _is(a: Any, b: Any) -> bool:
+    for each in (a, b):
+        if isinstance(each, Unbound):
+            bool(each)
+    return a is b
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "In": _in,
+    "NotIn": lambda a, b: not_(_in(a, b)),
+    "Is": _is,
+    "IsNot": lambda a, b: not _is(a, b),
+}
+
+
+def compared(first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
+    """`a < b < c`: each term is evaluated once, and none behind a comparison that does not hold."""
+    terms = [first]
+
+    def pair(name: str, term: Callable[[], Any]) -> Any:
+        terms.append(term())
+        return _COMPARISONS[name](*terms[-2:])
+
+    return and_(*(partial(pair, *each) for each in rest))
 
 
 def assert_(test: Any, message: Callable[[], Any]) -> None:

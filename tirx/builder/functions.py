@@ -156,7 +156,10 @@ def _abs(x: Scalar, **flags: Any) -> Scalar:
     return FUNCTIONS["maximum"](x, _negate(x)) if x.dtype.is_signed else x
 
 
-def _select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+def _select(condition: Any, x: Scalar, y: Scalar) -> Scalar:
+    condition = scalar(condition, i1) if type(condition) is bool else condition
+    if not isinstance(condition, Scalar):
+        raise BuildError(f"expected a comparison as the condition of where, found {condition!r}")
     if condition.dtype != i1:
         raise BuildError(f"expected a comparison as the condition of where, found {condition.dtype}")
     op = arith.SelectOp(condition.value, x.value, y.value)
@@ -226,7 +229,7 @@ def scalar(value: Any, dtype: DType) -> Scalar:
     if isinstance(value, Scalar):
         return cast_scalar(value, dtype)
     trace = current()
-    natural = not dtype.is_float and value >= 0 if isinstance(value, int | float) else False
+    natural = dtype.is_index and value >= 0 if isinstance(value, int | float) else False
     formula = value if dtype.is_index and type(value) is int else None
     made = trace.constant(value, dtype.scalar, is_signed=dtype.is_signed and dtype != i1)
     return Scalar(trace, made, dtype, natural=natural, formula=formula)

@@ -45,6 +45,7 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
     if isinstance(place, View) and place.is_element and reduce is None:
         given = value.read() if isinstance(value, Tile) else value
         where = [as_index(each).value for each in place.places]
+        trace.before_write(place.source)
         trace(memref.StoreOp.get(functions.scalar(given, place.dtype).value, place.source, where))
         trace.writes += 1
         return
@@ -53,6 +54,8 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
             "expected indices that name nothing where there are none, found those of a clipped view, which are 0 "
             "outside; .load(pad=-1) or tx.where gives them another number"
         )
+    if isinstance(place, View) and place.is_element:
+        place, value = place.as_tile(), value.read() if isinstance(value, View) else value
     target = place.op_value
     if isinstance(value, int | float | Scalar):
         if isinstance(place, Memory) and reduce is None:
@@ -71,6 +74,8 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
         shapes = ["x".join(map(str, each.shape)) for each in (place, value)]
         raise BuildError(f"expected a tile of {shapes[0]} to store, found {shapes[1]}")
     in_memory = isinstance(value, Memory) or (isinstance(value, View) and reduce is None)
+    if in_memory and isinstance(value, View):
+        value.check_copy()
     source = value.op_value if isinstance(value, View | Memory) and in_memory else value.ssa()
     trace.before_write(target)
     kind = CopyOp if in_memory or _is_register(target) else StoreOp
@@ -148,6 +153,8 @@ class Memory(Tile):
 
     def __getitem__(self, key: Any) -> Tile:
         found = self._at(key)
+        if isinstance(found, View):
+            return found.part_of(self.op_value, key)
         if found is not self:
             found.updates = self.op_value, key
         return found
@@ -164,6 +171,10 @@ class Memory(Tile):
             store(self + value, self)
             return self
         return self + value
+
+    def _updated(self, name: str, other: Any) -> Any:
+        in_place = self.memory is MemorySpace.SHARED or self.updates is not None
+        return self._in_place(name, other) if in_place else NotImplemented
 
     def accumulate(self, product: Tile, **clauses: Any) -> Memory:
         """Adds a product, in place; clauses are those of `tirx.mma`, such as `scale_a=fa` and `saturate=True`."""

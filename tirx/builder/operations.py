@@ -30,7 +30,6 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, AttrSizedResultSegments
 from xdsl.irdl.operations import IRDLOperation, VariadicDef
 from xdsl.parser import Parser
-from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tirx.builder import functions
@@ -230,8 +229,8 @@ def operation(
     for field, each in (attributes or {}).items():
         op.attributes[field] = type_of(each)
     trace = current()
+    trace.before(op)
     trace(op)
-    trace.writes += not is_side_effect_free(op)
     results = [wrapped(result) for result in op.results]
     return None if not results else results[0] if len(results) == 1 else tuple(results)
 

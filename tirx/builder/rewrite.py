@@ -11,7 +11,7 @@ import ast
 import inspect
 from collections.abc import Iterable
 from types import CellType, CodeType, FunctionType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from tirx.builder.trace import BuildError
 
@@ -31,9 +31,33 @@ def _own(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
 
 
 def _stored(body: list[ast.stmt]) -> list[str]:
-    found = [n.id for n in _own(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    found += [n.name for n in _own(body) if isinstance(n, ast.FunctionDef)]
+    found: list[str] = []
+    for node in _own(body):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.FunctionDef(name=name):
+                found.append(name)
+            case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
+                found.append(name)
+            case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
+                found.append(name)
+            case ast.alias(name=name, asname=other):
+                found.append(other or name.partition(".")[0])
+            case _ if isinstance(node, _COMPREHENSIONS):
+                found += _walrus(node)
+            case _:
+                pass
     return list(dict.fromkeys(name for name in found if not name.startswith(HELPER)))
+
+
+def _walrus(node: ast.AST) -> list[str]:
+    return [each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)]
+
+
+def _free(function: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """The names that a function reads and does not bind."""
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    bound = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    return {node.id for node in names if isinstance(node.ctx, ast.Load)} - bound
 
 
 def _leaves(body: list[ast.stmt], in_loop: bool) -> str | None:
@@ -68,7 +92,69 @@ class _Rewriter(ast.NodeTransformer):
         self._count += 1
         return f"{HELPER}_{what}{self._count}"
 
+    def _refuse(self, message: str, node: ast.expr | ast.stmt) -> NoReturn:
+        place = self._file, node.lineno + self._first - 1, node.col_offset, node.end_col_offset or 0
+        raise BuildError(message, place)
+
+    def _lambda(self, body: ast.expr) -> ast.Lambda:
+        if _walrus(body):
+            self._refuse("expected an assignment in front, found := in what is evaluated only where Python would", body)
+        return ast.copy_location(ast.Lambda(_parameters([]), body), body)
+
+    def _check_helpers(self, function: ast.FunctionDef) -> None:
+        """Raises BuildError for helpers that read a name of the function inside of a loop or branch that binds it."""
+        helpers: dict[str, tuple[ast.AST, set[str]]] = {}
+        for node in _own(function.body):
+            match node:
+                case ast.FunctionDef(name=name):
+                    helpers[name] = node, _free(node)
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as value):
+                    helpers[name] = value, _free(value)
+                case _:
+                    pass
+        if not helpers:
+            return
+        for node in _own(function.body):
+            if not isinstance(node, ast.For | ast.While | ast.If):
+                continue
+            inside, stored = list(ast.walk(node)), set(_stored([node]))
+            for used in (each for each in inside if isinstance(each, ast.Name) and each.id in helpers):
+                reads, names = set[str](), {used.id}
+                while names:
+                    helper, free = helpers[names.pop()]
+                    if not any(helper is each for each in inside):
+                        names |= (free & helpers.keys()) - reads
+                        reads |= free
+                if both := sorted(reads & stored):
+                    self._refuse(
+                        f"expected `{both[0]}` as an argument of `{used.id}`, which has the one from before the loop "
+                        "or branch, found it bound inside",
+                        used,
+                    )
+
+    def _check_kept(self, loop: ast.For, stored: set[str]) -> None:
+        """Raises BuildError for functions in lists and the like that Python would call with names of a later round."""
+        kept: list[ast.expr | None] = []
+        for node in _own(loop.body):
+            match node:
+                case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items) | ast.Dict(values=items):
+                    kept += items
+                case ast.Call(func=ast.Attribute(attr="append" | "add" | "insert" | "setdefault"), args=items):
+                    kept += items
+                case ast.Assign(targets=[ast.Subscript() | ast.Attribute()], value=item):
+                    kept.append(item)
+                case _:
+                    pass
+        for each in kept:
+            if isinstance(each, ast.Lambda) and (both := sorted(_free(each) & stored)):
+                self._refuse(
+                    f"expected `lambda {both[0]}={both[0]}: ...`, found a function that Python calls with a later "
+                    f"`{both[0]}`",
+                    each,
+                )
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self._check_helpers(node)
         self.generic_visit(node)
         return node
 
@@ -108,6 +194,7 @@ class _Rewriter(ast.NodeTransformer):
         leaves = "else" if node.orelse else _leaves(node.body, True)
         targets = [n.id for n in _own([node.target]) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         names = list(dict.fromkeys([*_stored(node.body), *targets]))
+        self._check_kept(node, set(names))
         self.generic_visit(node)
         if leaves is not None:
             node.iter = ast.copy_location(self._call("plain", node.iter, ast.Constant(leaves)), node.iter)
@@ -120,7 +207,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> Any:
         leaves = "else" if node.orelse else _leaves(node.body, True)
-        names = _stored([*node.body, ast.Expr(node.test)])
+        self._lambda(node.test)
+        names = _stored(node.body)
         self.generic_visit(node)
         if leaves is not None:
             node.test = ast.copy_location(self._call("plain_test", node.test, ast.Constant(leaves)), node.test)
@@ -149,20 +237,17 @@ class _Rewriter(ast.NodeTransformer):
         return self._done(node, [*functions, *self._assign(names, ast.copy_location(call, node.test))])
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
-        raise BuildError(
-            "expected functions of a kernel that return what they compute, found nonlocal",
-            (self._file, node.lineno + self._first - 1, node.col_offset, node.end_col_offset or 0),
-        )
+        self._refuse("expected functions of a kernel that return what they compute, found nonlocal", node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         self.generic_visit(node)
-        call = self._call("if_expression", node.test, _lambda(node.body), _lambda(node.orelse))
+        call = self._call("if_expression", node.test, self._lambda(node.body), self._lambda(node.orelse))
         return self._done(node, [call])[0]
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         self.generic_visit(node)
         name = "and_" if isinstance(node.op, ast.And) else "or_"
-        return self._done(node, [self._call(name, *(_lambda(each) for each in node.values))])[0]
+        return self._done(node, [self._call(name, *(self._lambda(each) for each in node.values))])[0]
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         self.generic_visit(node)
@@ -170,11 +255,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
-        if len(node.ops) == 1:
+        if len(node.ops) == 1 and not isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
             return node
-        terms = [node.left, *node.comparators]
-        pairs = [ast.Compare(a, [op], [b]) for a, op, b in zip(terms, node.ops, terms[1:], strict=False)]
-        return self._done(node, [self._call("and_", *(_lambda(each) for each in pairs))])[0]
+        terms = zip(node.ops, node.comparators, strict=True)
+        pairs = [ast.Tuple([ast.Constant(type(op).__name__), self._lambda(each)], ast.Load()) for op, each in terms]
+        return self._done(node, [self._call("compared", node.left, *pairs)])[0]
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
@@ -188,7 +273,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> Any:
         self.generic_visit(node)
         message = node.msg or ast.Constant("assertion failed")
-        return self._done(node, [ast.Expr(self._call("assert_", node.test, _lambda(message)))])
+        return self._done(node, [ast.Expr(self._call("assert_", node.test, self._lambda(message)))])
 
 
 def _named(target: ast.expr) -> ast.expr | None:
@@ -209,10 +294,6 @@ def _def(name: str, parameters: ast.arguments, body: list[ast.stmt]) -> ast.Func
     made = ast.FunctionDef(name, parameters, body, [], None)
     made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]  # of Python 3.12
     return made
-
-
-def _lambda(body: ast.expr) -> ast.Lambda:
-    return ast.copy_location(ast.Lambda(_parameters([]), body), body)
 
 
 def _names(names: list[str]) -> ast.expr:

@@ -23,7 +23,14 @@ def _apply(*arguments: Any) -> Any:
     return LATE["apply"](*arguments)
 
 
-_NUMPY = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv"}
+_NUMPY = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "truediv",
+    "true_divide": "truediv",
+    "power": "pow",
+}
 """Functions of numpy that its own scalars call, `np.float32(2) * tile`."""
 
 
@@ -40,6 +47,9 @@ class Elements:
                 f"tx.{function.__name__} or an operator computes in the kernel"
             )
         return _apply(name, *(each if isinstance(each, Elements) else each.item() for each in operands))
+
+    def _updated(self, name: str, other: Any) -> Any:
+        return NotImplemented
 
     def _binary(self, name: str, other: Any, swap: bool = False) -> Any:
         if isinstance(other, Elements | int | float):
@@ -70,7 +80,8 @@ class Elements:
         def __eq__(self, other: object) -> Self: ...  # pyright: ignore[reportIncompatibleMethodOverride]
         def __ne__(self, other: object) -> Self: ...  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        self._no_number("a key")
 
     def __neg__(self) -> Self:
         return _apply("neg", self)
@@ -149,10 +160,16 @@ def _operator(name: str, swap: bool) -> Callable[[Elements, Any], Any]:
     return lambda self, other: self._binary(name, other, swap)  # pyright: ignore[reportPrivateUsage]
 
 
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    return lambda self, other: self._updated(name, other)
+
+
 for _name in OPERATORS:
     setattr(Elements, f"__{_name}__", _operator(_name, False))
     if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Elements, f"__r{_name}__", _operator(_name, True))
+        if _name != "add":
+            setattr(Elements, f"__i{_name}__", _in_place(_name))
 
 
 class Scalar(Elements):
@@ -180,6 +197,8 @@ class Scalar(Elements):
         """True for an index that is known to be 0 or more."""
         self.formula = formula
         """What the launch knows it as."""
+        self.updates: tuple[Any, ...] | None = None
+        """Of what `a[i] += x` makes: see `View`."""
 
     def __repr__(self) -> str:
         return f"a scalar {self.dtype}"

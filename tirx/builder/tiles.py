@@ -92,7 +92,7 @@ class Tile(Elements):
         )
         """True for what a clipped view has, and says nothing of its outside, and for what is computed from it."""
         self._name: str | None = None
-        self.updates: tuple[SSAValue, Any] | None = None
+        self.updates: tuple[Any, ...] | None = None
         """Of a part: the whole, and what stood in brackets."""
         if node is not None and not self.is_free:
             trace.pending[self.number] = self
@@ -233,6 +233,13 @@ class Tile(Elements):
             trace.location = before
         values[key] = found
         return found
+
+    def _in_place(self, name: str, other: Any) -> Any:
+        """Writes to memory in place, as numpy does, for `-=` and others."""
+        if (found := self._binary(name, other)) is NotImplemented:
+            return found
+        LATE["store"](found, self)
+        return self
 
     # products
 
@@ -393,12 +400,19 @@ def extents_of(shape: Sequence[Any]) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def index_of(place: Any, extent: int | None) -> Any:
+    """An index within `extent` elements; numbers below 0 count from the end."""
+    if extent is None or type(place) is not int:
+        return place
+    if not -extent <= place < extent:
+        raise BuildError(f"expected an index of 0 to {extent - 1}, found {place}")
+    return place % extent
+
+
 def slice_of(part: Any, extent: int | None) -> tuple[Any, int, int]:
     """Start, extent and step of a slice, within `extent` elements, or None where the launch knows how many."""
     if isinstance(part, int | Scalar):
-        if isinstance(part, int) and extent is not None and not 0 <= part < extent:
-            raise BuildError(f"expected an index of 0 to {extent - 1}, found {part}")
-        return part, 1, 1
+        return index_of(part, extent), 1, 1
     if not isinstance(part, slice):
         raise BuildError(f"expected a slice, an index or a span, found {part!r}")
     given = cast("slice[Any, Any, Any]", part)
@@ -410,7 +424,8 @@ def slice_of(part: Any, extent: int | None) -> tuple[Any, int, int]:
         if extent is None and bounds[1] is None:
             raise BuildError("expected an extent that is a number, found `:` of one that the launch knows; use tx.tile")
         size = extent if extent is not None else cast(int, bounds[1])
-        beyond = [each for each in bounds if each is not None and not 0 <= each <= size]
+        low = 0 if extent is None else -size
+        beyond = [each for each in bounds if each is not None and not low <= each <= size]
         positions = range(size)[slice(bounds[0], bounds[1], step)]
         if beyond or not positions:
             shown = ":".join("" if each is None else str(each) for each in bounds)

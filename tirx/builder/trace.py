@@ -12,7 +12,7 @@ from functools import lru_cache
 from numbers import Real
 from pathlib import Path
 from types import CodeType
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import xdsl
@@ -26,15 +26,18 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     LocationAttr,
+    MemRefType,
     StringAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Formula
 from tirx.dialects.tirx import AllocOp, KernelOp, ReshapeOp, SubviewOp, TransposeOp, ViewOp
+from tirx.dialects.tirx.interface import tile_effects
 from tirx.dialects.tirx.kernel import grid_attr
 from tirx.layout import LayoutError
 
@@ -99,6 +102,27 @@ class BuildError(TypeError):
         return f"{file}:{line}:{column + 1}: error: {self.message}{shown}"
 
 
+class Unusable:
+    """Stands for a value that is not there: whatever is done with it is an error with this text."""
+
+    def __init__(self, text: str):
+        object.__setattr__(self, "text", text)
+
+    def _fail(self, *_: Any) -> NoReturn:
+        raise BuildError(object.__getattribute__(self, "text"))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        self._fail()
+
+
+for _name in (
+    "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift radd rsub rmul rtruediv rfloordiv rmod rpow "
+    "rmatmul rand ror rxor rlshift rrshift eq ne lt le gt ge bool int float index iter len contains getitem setitem "
+    "call neg pos abs invert hash"
+).split():
+    setattr(Unusable, f"__{_name}__", Unusable._fail)  # pyright: ignore[reportPrivateUsage]
+
+
 class NeedsExtent(Exception):
     """An extent of an argument that has to be a number while the kernel is traced."""
 
@@ -127,9 +151,13 @@ class Trace:
         """Tiles that are not computed yet."""
         self.writes: int = 0
         """How often memory has been written: what is loaded stays until then."""
+        self.written: dict[SSAValue, int] = {}
+        """What has been written -> `writes` when that last was."""
         self.kept: dict[object, Any] = {}
         """What is made once in a kernel: extents of arguments, decisions about loops."""
         self._constants: dict[Attribute, SSAValue] = {}
+        self.copies: list[tuple[SSAValue, int]] = []
+        """Memory that tiles of indices have been read from, and when the views were made."""
 
     @property
     def grid(self) -> object | None:
@@ -217,16 +245,37 @@ class Trace:
         """
         Computes the tiles that are not computed yet, the last one first: others may be parts of it.
 
-        With `memory` only those that it is read for. What memory has is loaded anew after it.
+        With `memory` only those that it is read for; arrays may be one array. What memory has is loaded anew after it.
         """
+        same = [MemRefType] if memory is not None and isinstance(memory.type, MemRefType) else []
         for number in sorted(self.pending, reverse=True):
-            if (tile := self.pending.get(number)) is not None and (memory is None or memory in tile.reads):
+            if (tile := self.pending.get(number)) is not None and (
+                memory is None or any(each is memory or type(each.type) in same for each in tile.reads)
+            ):
                 tile.flush()
         self.writes += 1
 
+    def check_copies(self, copies: list[tuple[SSAValue, int]], before: int) -> None:
+        """Raises BuildError for copies from before `writes` was so much, of memory that was written from then on."""
+        if any(made < before <= self.written.get(memory, -1) for memory, made in copies):
+            raise BuildError(
+                "expected what tiles of indices name to be read before the array is written, found it read behind "
+                "that; .load() reads it where it gets its name"
+            )
+
     def before_write(self, target: SSAValue) -> None:
         """Computes what reads a tile in memory, or a part of it, before that is written."""
-        self.flush(root(target))
+        memory = root(target)
+        self.flush(memory)
+        self.written[memory] = self.writes
+
+    def before(self, op: Operation) -> None:
+        """Computes what reads memory that an operation writes, or others do while it waits, before it does."""
+        if not is_side_effect_free(op):
+            flags = [value for value in op.operands if isinstance(value.type, MemRefType)]
+            for memory in dict.fromkeys([*tile_effects(op).writes, *flags]):
+                self.before_write(memory)
+            self.writes += 1
 
 
 def name_value(value: SSAValue, name: str | None) -> None:
@@ -337,7 +386,9 @@ def insert(op: OpT) -> OpT:
     >>> "tirx.zero" in str(counted.module)
     True
     """
-    return current()(op)
+    trace = current()
+    trace.before(op)
+    return trace(op)
 
 
 @contextmanager

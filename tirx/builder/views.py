@@ -13,8 +13,8 @@ from tirx.builder import functions
 from tirx.builder.dtypes import DTYPES, LATE, ArrayType, DType, index
 from tirx.builder.scalars import Number, Scalar
 from tirx.builder.spans import Span, as_index
-from tirx.builder.tiles import Tile, parts_of, slice_of
-from tirx.builder.trace import BuildError, NeedsExtent, Trace, name_value
+from tirx.builder.tiles import Tile, index_of, parts_of, slice_of
+from tirx.builder.trace import BuildError, NeedsExtent, Trace, Unusable, name_value, python_location, root
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx import LoadOp, MemorySpace, ReshapeOp, TileType, ViewOp
@@ -73,9 +73,7 @@ class Array:
         return self.trace.kept[key]
 
     def __getitem__(self, key: Place) -> View:
-        found = view_of(self.trace, self.value, self.type, key, self)
-        found.updates = self.value, key
-        return found
+        return view_of(self.trace, self.value, self.type, key, self).part_of(self.value, key)
 
     def __iter__(self) -> NoReturn:
         raise BuildError("expected a view of an array such as a[m, k], found a Python loop over it; tx.range counts")
@@ -86,15 +84,36 @@ class Array:
 
     def __setitem__(self, key: Place, value: Any) -> None:
         if not is_updated(value, self.value, key):
-            LATE["store"](value, self[key])
+            LATE["store"](value, view_of(self.trace, self.value, self.type, key, self))
+
+
+class Added(Unusable):
+    """What `a[ids] += x` assigns to `a[ids]`, and nobody has elsewhere."""
+
+    def __init__(self, *updates: Any):
+        super().__init__(
+            "expected a[ids] += x, which adds to what tiles of indices name, found += of a name: it has a copy in numpy"
+        )
+        object.__setattr__(self, "updates", updates)
+
+    def __repr__(self) -> str:
+        return "a copy, as numpy's, that += has added to; a[ids] += x adds to the array"
 
 
 def is_updated(value: Any, source: SSAValue, key: Place) -> bool:
-    """Returns True for what `source[key] += x` assigns: the part itself, which has been added to."""
-    if not isinstance(value, Tile) or value.updates is None or value.updates[0] is not source:
+    """Returns True for what `source[key] += x` assigns: the part itself, which has been added to, or is now."""
+    updates = value.updates if isinstance(value, Tile | Scalar | Added) else None
+    if updates is None or updates[0] is not source or (isinstance(value, View) and value.is_copy):
         return False
-    parts, others = parts_of(key), parts_of(value.updates[1])
-    return len(parts) == len(others) and all(map(_is_same_place, parts, others))
+    parts, others = parts_of(key), parts_of(updates[1])
+    if len(parts) != len(others) or not all(map(_is_same_place, parts, others)):
+        return False
+    if len(updates) > 2:
+        _, _, view, addend, writes = updates
+        if writes != view.trace.writes:
+            return False
+        LATE["store"](addend, view, reduce="add")
+    return True
 
 
 def _is_same_place(a: Any, b: Any) -> bool:
@@ -136,10 +155,10 @@ def view_of(trace: Trace, source: SSAValue, type_: ArrayType, key: Place, array:
             spans.append(Span(as_index(start), size, step=step))
         elif isinstance(place, Span | Tile):
             spans.append(place)
-        elif isinstance(place, int | Scalar):
-            if type(place) is int and extent is not None and not 0 <= place < extent:
-                raise BuildError(f"expected an index of 0 to {extent - 1}, found {place}")
-            spans.append(as_index(place))
+        elif isinstance(place, int | Scalar) and not isinstance(place, bool):
+            if extent is None and array is not None and type(place) is int and place < 0:
+                place = array.extent(len(spans)) + place
+            spans.append(as_index(index_of(place, extent)))
         else:
             raise BuildError(
                 f"expected a span, an index, a slice or a tile of indices, found {place!r}; tx.tile makes a span"
@@ -158,9 +177,11 @@ LATE["gather"] = _gathered
 
 class View(Tile):
     """
-    A part of an array, or of a tile in shared memory, at places: it is read where it is used.
+    A part of an array, or of a tile in shared memory, at places: it is read where it is used, as a view of numpy.
 
-    `.load(pad=...)` reads it, with another number than 0 for what is outside; `.T` has its dimensions exchanged.
+    An element, and what tiles of indices name, are copies in numpy: the element is read before anybody writes to
+    memory, and the other is an error if it is read behind that. `.load(pad=...)` reads it, with another
+    number than 0 for what is outside; `.T` has its dimensions exchanged.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[16, 64], threads=32)
@@ -184,6 +205,9 @@ class View(Tile):
         self.places = list(places)
         self.array = array
         self._loaded: tuple[int, Any] | None = None
+        self._kept: Scalar | None = None
+        """An element that was read before memory was written."""
+        self._since = trace.writes
         vectors = sum(isinstance(place, Tile) and len(place.shape) == 1 for place in places)
         if vectors > 1:
             raise BuildError(
@@ -273,6 +297,38 @@ class View(Tile):
         """Returns True for a single element, which is a scalar."""
         return not self.shape
 
+    @property
+    def is_copy(self) -> bool:
+        """Returns True for what numpy copies: an element, and what tiles of indices name."""
+        return self.is_element or any(isinstance(place, Tile) for place in self.places)
+
+    def part_of(self, whole: SSAValue, key: Place) -> View:
+        """The view as what stands in brackets behind the whole."""
+        self.updates = whole, key
+        if self.is_element:
+            self.reads = {root(whole)}
+            self._location = self.trace.location or python_location()
+            self.trace.pending[self.number] = self
+        return self
+
+    def check_copy(self) -> None:
+        """Raises BuildError where what tiles of indices name is read behind a write to it."""
+        if not self.is_element and self.is_copy:
+            self.trace.copies.append((root(self.source), self._since))
+            self.trace.check_copies(self.trace.copies[-1:], self._since + 1)
+
+    def flush(self) -> None:
+        """Reads an element, before memory is written."""
+        self.trace.location, before = self._location, self.trace.location
+        self._kept = self.load()
+        self.trace.location = before
+        self.trace.pending.pop(self.number, None)
+
+    def as_tile(self) -> View:
+        """The element as a tile of one."""
+        spans = [Span(as_index(each), 1) for each in self.places]
+        return View(self.trace, self.source, self.array_type, spans, array=self.array)
+
     def read(self) -> Any:
         """The tile in registers, or the scalar, as it is in memory now."""
         return self.load()
@@ -280,6 +336,9 @@ class View(Tile):
     def load(self, pad: Number | Scalar | None = None) -> Any:
         """The tile in registers, or the scalar; `pad` stands for what is outside of the array (0)."""
         trace = self.trace
+        if self._kept is not None:
+            return self._kept
+        self.check_copy()
         if pad is None and self._loaded is not None and self._loaded[0] == trace.writes:
             found = self._loaded[1]
             if trace.sees(found.value) if isinstance(found, Scalar) else found.computed() is not None:
@@ -330,6 +389,15 @@ class View(Tile):
         found.shape, found._reshaped = self._reshaped_to(shape), self
         return found
 
-    def __iadd__(self, value: Any) -> View:
+    def __iadd__(self, value: Any) -> Any:
+        if self.is_copy:
+            if self.updates is None or not self.is_element:
+                return Added(*(self.updates or (None, None)), self, value, self.trace.writes)
+            found = self.read() + value
+            found.updates = (*self.updates, self, value, self.trace.writes)
+            return found
         LATE["store"](value, self, reduce="add")
         return self
+
+    def _updated(self, name: str, other: Any) -> Any:
+        return NotImplemented if self.is_copy else self._in_place(name, other)

@@ -166,6 +166,50 @@ _SAID = [
     ),
     ("tx.full(f32, 1.0, 0)", "expected positive extents of a tile, found 0"),
     ("tx.indices(2, 4, 4)", "expected a dimension of 2, found 2"),
+    (
+        "v = a[b[:, 0].to(i32), :]\na[:, :] = 0.0\nb[:, :] = v",
+        "expected what tiles of indices name to be read before the array is written, found it read behind that; "
+        ".load() reads it where it gets its name",
+    ),
+    (
+        "v = a[b[:, 0].to(i32), :].T\nfor _ in tx.range(n):\n    b[:, :] = v + 1.0\n    a[:, :] = 0.0",
+        "expected what tiles of indices name to be read before the array is written, found it read behind that; "
+        ".load() reads it where it gets its name",
+    ),
+    (
+        "v = a[b[:, 0].to(i32), :]\nv += 1.0\nb[:, :] = v + 1.0",
+        "expected a[ids] += x, which adds to what tiles of indices name, found += of a name: it has a copy in numpy",
+    ),
+    (
+        "k = 0\ndef f(): return k\nfor k in range(3):\n    b[f(), :] = 0.0",
+        "expected `k` as an argument of `f`, which has the one from before the loop or branch, found it bound inside",
+    ),
+    (
+        "k = 0\nf = lambda: k\ndef g(): return f()\nif n > 3:\n    k = 2\n    b[g(), :] = 0.0",
+        "expected `k` as an argument of `g`, which has the one from before the loop or branch, found it bound inside",
+    ),
+    (
+        "fs = []\nfor k in range(3):\n    fs.append(lambda: k)",
+        "expected `lambda k=k: ...`, found a function that Python calls with a later `k`",
+    ),
+    *(
+        (text, "expected an assignment in front, found := in what is evaluated only where Python would")
+        for text in ("k = 0\nwhile (k := k + 1) < 5: pass", "k = (k := 5) > 3 and k > 4", "k = 1 < (k := 3) < 4")
+    ),
+    *(
+        (
+            f"for _ in tx.range(n):\n    q = 3\n{text}",
+            "expected `q` to be bound in front of the loop, found it bound inside only",
+        )
+        for text in ("q == 3", "q is None", "-q", "q in (3, 4)")
+    ),
+    (
+        "{3: 1}.get(n)",
+        "expected a number of Python for a key, found a scalar i32: its value is known when the kernel runs; tx.range "
+        "counts in the kernel, and its `if` and `while` are those of functions below @tx.jit and @tx.fn",
+    ),
+    ("b[:, :] = tx.where(3, a[:, :], 1.0)", "expected a comparison as the condition of where, found 3"),
+    ("a[True, 0]", "expected a span, an index, a slice or a tile of indices, found True; tx.tile makes a span"),
     ("a[0, 0, 0]", "expected at most 2 places, found 3"),
     ("a[:, :].load()[0, 0, 0]", "expected at most 2 slices of a tile f32[64, 64], found 3"),
     ("tx.tile(1.5, 4)", "expected an integer, found 1.5"),
