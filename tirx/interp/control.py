@@ -29,7 +29,7 @@ class ControlFunctions(Functions):
         if step <= 0:
             raise RunError(op, "undefined", f"expected a step of 1 or more, found {step}")
         for i in range(low, high, step):
-            carried = interpreter.run_ssacfg_region(op.body, (i, *carried), "for")
+            carried = interpreter.run_ssacfg_region(op.body, (i, *carried))
         return tuple(carried)
 
     @rule(scf.IfOp)
@@ -39,10 +39,10 @@ class ControlFunctions(Functions):
     @rule(scf.WhileOp)
     def while_(self, interpreter: Interpreter, op: scf.WhileOp, args: PythonValues) -> PythonValues:
         while True:
-            condition, *values = interpreter.run_ssacfg_region(op.before_region, args, "while")
+            condition, *values = interpreter.run_ssacfg_region(op.before_region, args)
             if not condition:
                 return tuple(values)
-            args = interpreter.run_ssacfg_region(op.after_region, tuple(values), "while")
+            args = interpreter.run_ssacfg_region(op.after_region, tuple(values))
 
     @impl_terminator(scf.YieldOp)
     def yield_(

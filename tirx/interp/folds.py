@@ -134,7 +134,7 @@ class _Region:
         return [_stacked(each) for each in zip(*steps, strict=True)]
 
     def _combined(self, a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
-        return list(self._interpreter.run_ssacfg_region(self._body, (*a, *b), "fold"))
+        return list(self._interpreter.run_ssacfg_region(self._body, (*a, *b)))
 
     def _rounded(self, values: list[Value]) -> list[Value]:
         if not self._launch.bounds or not self._roundings or self._launch.exact:

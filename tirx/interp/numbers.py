@@ -106,7 +106,7 @@ def _shift(op: Operation, a: Array, b: Array, *, left: bool = False, signed: boo
         raise UndefinedValue(f"expected shifts by 0 to {bits - 1} bits, found {np.min(b)} to {np.max(b)}")
     if left:
         return np.left_shift(a, b)
-    return np.right_shift(a if signed else _unsigned(a), _unsigned(b) if not signed else b)
+    return np.right_shift(a, b) if signed else np.right_shift(_unsigned(a), _unsigned(b))
 
 
 def _to_integer(op: Operation, x: Array, *, unsigned: bool = False) -> Array:

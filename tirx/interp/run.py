@@ -140,7 +140,7 @@ def run_function(
     launch = Launch(function, (1, 1, 1), LaunchSizes([], [], 1), Parties(None), bounds, modular=modular)
     interpreter = interpreter_for((*_FUNCTIONS, *STRUCTURED), Block(launch, 0))
     try:
-        interpreter.run_ssacfg_region(function.body, tuple(memory), function.sym_name.data)
+        interpreter.run_ssacfg_region(function.body, tuple(memory))
     except RunError as error:
         raise RunError(error.op, error.kind, error.message) from None
     return _ended(launch, arguments, elements, memory)
@@ -179,7 +179,7 @@ def _run_blocks(launch: Launch, order: Sequence[int], memory: Sequence[Any]) -> 
 
     def run(number: int, rank: int, cluster: Cluster) -> None:
         interpreter = interpreter_for(_FUNCTIONS, Block(launch, number, rank, cluster))
-        interpreter.run_ssacfg_region(kernel.body, tuple(memory), kernel.sym_name.data)
+        interpreter.run_ssacfg_region(kernel.body, tuple(memory))
 
     def run_cluster(number: int) -> None:
         cluster = Cluster()

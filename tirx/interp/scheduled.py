@@ -130,7 +130,7 @@ class ScheduledFunctions(Functions):
 
     @rule(RoleOp)
     def role(self, interpreter: Interpreter, op: RoleOp, args: PythonValues) -> PythonValues:
-        return interpreter.run_ssacfg_region(op.body, (), op.sym_name.data)
+        return interpreter.run_ssacfg_region(op.body, ())
 
     @rule(AtOp)
     def at(self, interpreter: Interpreter, op: AtOp, args: PythonValues) -> PythonValues:
@@ -139,7 +139,7 @@ class ScheduledFunctions(Functions):
     @rule(TilesOp)
     def tiles(self, interpreter: Interpreter, op: TilesOp, args: PythonValues) -> PythonValues:
         for coordinates in _coordinates(op, args, block_of(interpreter)):
-            interpreter.run_ssacfg_region(op.body, coordinates, op.loop.data)
+            interpreter.run_ssacfg_region(op.body, coordinates)
         return ()
 
     @rule(ForOp)
@@ -148,7 +148,7 @@ class ScheduledFunctions(Functions):
         carried = args[len(args) - len(op.inits) :]
         if op.rounds_ahead == 0 and not op.parts:
             for j in range(trips):
-                carried = interpreter.run_ssacfg_region(op.body, (j, *carried), op.loop.data)
+                carried = interpreter.run_ssacfg_region(op.body, (j, *carried))
             return carried
         return _Rounds(interpreter, op, trips, carried).run()
 

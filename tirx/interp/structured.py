@@ -108,7 +108,7 @@ def _body(
     assert last is not None
     last.operands = [own.get(each, each) for each in yielded]
     values = [_value(each, dtype_of(argument.type)) for each, argument in zip(operands, step.body.args, strict=True)]
-    return interpreter.run_ssacfg_region(region, tuple(values), "body")
+    return interpreter.run_ssacfg_region(region, tuple(values))
 
 
 def _value(operand: Any, dtype: np.dtype[Any] | None = None) -> Value:

@@ -294,7 +294,7 @@ class TileFunctions(Functions):
             if each is not None and not each.all():
                 known = each if known is None else known & each
         around, block.dims = block.dims, dims
-        yielded = interpreter.run_ssacfg_region(op.body, tuple(operands), "map")
+        yielded = interpreter.run_ssacfg_region(op.body, tuple(operands))
         block.dims = around
         results: list[Tile] = []
         for type_, value, out in zip(types, yielded, (*(None for _ in op.res), *args[len(op.ins) :]), strict=True):
@@ -368,7 +368,7 @@ class TileFunctions(Functions):
         callee = SymbolTable.lookup_symbol(block_of(interpreter).launch.kernel, op.callee)
         if not isinstance(callee, func.FuncOp) or not callee.body.blocks:
             raise RunError(op, "unsupported", f"expected a function of this module, found {op.callee}")
-        return interpreter.run_ssacfg_region(callee.body, args, "call")
+        return interpreter.run_ssacfg_region(callee.body, args)
 
     @rule(arith.MulUIExtendedOp)
     def unsigned_halves(self, interpreter: Interpreter, op: arith.MulUIExtendedOp, args: PythonValues) -> PythonValues:

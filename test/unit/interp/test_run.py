@@ -488,7 +488,10 @@ def test_a_pass_that_adds_a_part_twice() -> None:
 
 def test_grids_of_clusters() -> None:
     """One to three numbers, the first a multiple of the cluster; those that are missing are 1."""
-    kernel = _kernel(_FIRST + _LOAD + _STORE, clauses="cluster(2)")
+    kernel = _kernel(_OWN + _LOAD + _STORE, clauses="cluster(2)")
+    a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    _run(kernel, a, d, grid=(2,))
+    assert d.tolist() == a.tolist()
     for grid in ((), (2, 1, 1, 1), (3,), (3, 2)):
         assert _error(kernel, grid=grid) == (
             "arguments", f"k.mlir:1:1: expected a grid of clusters for a kernel without one, found {grid}"
@@ -533,6 +536,7 @@ def test_kernels_without_a_result(body: str, kind: str, said: str) -> None:
 
 def test_sizes_that_a_kernel_requires() -> None:
     kernel = _kernel(_OWN)
+    add_requirement(kernel, Requirement(Call("stride", (0, 0)), "equal", 1, "expected neighbours"))
     add_requirement(kernel, Requirement(Call("size", (0, 0)), "equal", 9, "expected nine elements"))
     assert _error(kernel) == ("arguments", "k.mlir:1:1: expected nine elements")
 
