@@ -490,7 +490,7 @@ def test_grids_of_clusters() -> None:
     """One to three numbers, the first a multiple of the cluster; those that are missing are 1."""
     kernel = _kernel(_OWN + _LOAD + _STORE, clauses="cluster(2)")
     a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
-    _run(kernel, a, d, grid=(2,))
+    _run(kernel, a, d, grid=(4,))
     assert d.tolist() == a.tolist()
     for grid in ((), (2, 1, 1, 1), (3,), (3, 2)):
         assert _error(kernel, grid=grid) == (
