@@ -201,8 +201,6 @@ class SmemDescriptor:
             raise DescriptorError(
                 f"absolute LBO: expected swizzle {ABSOLUTE_LBO_SWIZZLE} (16-byte atoms), found {self.swizzle}"
             )
-        if self.base_offset:
-            raise DescriptorError(f"absolute LBO: expected matrix base offset 0, found {self.base_offset}")
         if target is not None and target not in (known := supporting_targets(ABSOLUTE_LBO)):
             raise DescriptorError(f"absolute LBO: expected target {', '.join(known)}, found {target}")
         if major != "K":

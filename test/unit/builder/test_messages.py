@@ -356,6 +356,14 @@ def _one(a: Any) -> None:
     a[0] = 1.0
 
 
+def _nothing(a: Any) -> None:
+    a[0].load()
+
+
+def _own_block(a: Any) -> None:
+    a[0] = tx.block_id("x").to(f32)
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -370,6 +378,10 @@ def _one(a: Any) -> None:
          "expected types of the arguments a, found 2: f32[4], f32[4]"),
         (lambda: tx.jit(f32[4], threads=32)(_one).ir(K=3), "expected a constant of none, found K"),
         (lambda: tx.jit(f32[4], threads=cast(Any, "many"))(_one).module, "expected a number of threads, found 'many'"),
+        (lambda: tx.jit(threads=32)(_nothing)(np.zeros(4, np.float32)),
+         "expected a kernel that stores to an array, d[...] = t, found none that does"),
+        (lambda: tx.jit(threads=32)(_own_block)(np.zeros(4, np.float32)),
+         "expected tx.grid in a kernel whose blocks differ, found none"),
         (lambda: tx.jit(threads=32)(_one).ir("x"), "expected an array or a number as an argument, found str"),
         (lambda: tx.jit(threads=32)(_one).ir(np.zeros(4, np.complex64)),
          "expected an element type of kernels, found complex64"),

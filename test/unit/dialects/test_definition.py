@@ -31,6 +31,7 @@ from xdsl.traits import SameOperandsAndResultType
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
+from tirx.dialects.constructor import _conversion  # pyright: ignore[reportPrivateUsage]
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.universe import TIRX_UNIVERSE
 
@@ -207,6 +208,21 @@ def _message(op: Operation, definition: OpDef) -> str | None:
     except VerifyException as error:
         return str(error)
     return None
+
+
+def test_operations_that_are_built_wrongly():
+    fields = "first, rest=None, result, others=None, third=None, fourth=None, kind=None, hint=None"
+    value = create_ssa_value(i32)
+    for positional, named, found in (
+        ([], {}, "0 by position"),
+        ([value, None, i32], {"first": value}, "3 by position, first"),
+        ([value, None, i32], {"nothing": 3}, "3 by position, nothing"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            _Direct(*positional, **named)
+        assert str(caught.value) == f"test.direct: expected ({fields}), found {found}"
+    with pytest.raises(TypeError, match="^expected an attribute, found 3$"):
+        _conversion(AnyAttr())(3)
 
 
 @pytest.mark.parametrize("op", CASES, ids=str)

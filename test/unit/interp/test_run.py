@@ -26,6 +26,7 @@ from tirx.dialects.formula import Call
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import KernelFunctions, Ran, RunError, can_run, run_kernel
+from tirx.interp.numbers import UndefinedValue
 from tirx.interp.products import SPARSE_CODES, expanded
 from tirx.passes import lower_to_ptx_passes
 from tirx.runtime import build
@@ -425,6 +426,9 @@ def test_sparse_operands(codes: tuple[int, ...]) -> None:
             places = code & 3, code >> 2
             assert [whole[4 * i + place] for place in places] == stored[0, 2 * i : 2 * i + 2].tolist()
     assert all(low < high for low, high in pairwise(sorted(codes)))
+    assert not expanded(np.zeros_like(stored[:, :2]), np.zeros((1, 1)), "f16").any()
+    with pytest.raises(UndefinedValue, match=r"^expected metadata of codes \(4, 8, 12, 9, 13, 14\), found others$"):
+        expanded(stored[:, :2], np.zeros((1, 1)), "f16")
 
 
 def test_a_module_in_xdsl_s_interpreter() -> None:

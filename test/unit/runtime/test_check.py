@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
 from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
 from tirx.runtime import Program, comparison
 from tirx.runtime.check import Source, check_kernel
+from tirx.runtime.check_arguments import _strided  # pyright: ignore[reportPrivateUsage]
 from tirx.text.verification import CheckError
 from tirx.tools import tirx_opt
 from tirx.tools.tirx_check import main
@@ -204,6 +206,27 @@ def test_one_launch() -> None:
     assert (checked.launches, checked.exact) == (1, 1) and not d.any()
     with pytest.raises(RunError, match="expected an array of float32"):
         program.kernels["k"].check(a.astype(np.float64), d)
+
+
+@pytest.mark.parametrize(
+    ("strides", "shape", "found"),
+    [
+        (None, (2, 3), (12, 4)),
+        ([None, 2], (2, 3), (24, 8)),
+        ([3, 1], (2, 3), (12, 4)),
+        ([0], (0,), (0,)),
+        ([0], (4,), "strides of 1 or more, found [0]"),
+        ([2, 1], (2, 3), "strides that give each element a place of its own, found [2, 1] for (2, 3)"),
+        ([1 << 40], (4,), "arrays within 67108864 elements, found one of strides [1099511627776]"),
+    ],
+)
+def test_arrays_of_strides(strides: Any, shape: tuple[int, ...], found: Any) -> None:
+    if isinstance(found, tuple):
+        array = _strided(strides, shape, np.dtype(np.float32))
+        assert (array.shape, array.strides) == (shape, found) and not array.any()
+        return
+    with pytest.raises(ValueError, match=f"^expected {re.escape(found)}$"):
+        _strided(strides, shape, np.dtype(np.float32))
 
 
 def test_a_program_without_its_source() -> None:

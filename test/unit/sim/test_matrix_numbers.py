@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tirx.sim import SimError
 from tirx.sim.core.types import TYPES
 from tirx.sim.isa.mma_sync import elements_of, raw_results, registers_of
 from tirx.sim.numerics import formats, integers, products
@@ -257,3 +258,11 @@ def test_registers() -> None:
     assert registers_of(halves, "f16", False).tolist() == [[0x40003C00, 0x7C00C000], [0x80007FFF, 0x42003800]]
     assert registers_of(halves[:2], "f32", False).tolist() == [[0x3F800000, 0xC0000000], [0x40001000, 0x477FF000]]
     assert raw_results(np.array([[np.nan, 1 + 2.0**-24]]), "f32", False).tolist() == [[0x7FFFFFFF, 0x3F800000]]
+
+
+def test_signs_and_magnitudes():
+    """Elements of kind::ti16 have a sign, four zeros and eleven bits."""
+    decoded = formats.decode_elements(np.array([5, 0x8003, 0x7FF], np.uint16).view(np.uint8), "s1z4m11")
+    assert decoded.tolist() == [5, -3, 2047]
+    with pytest.raises(SimError, match="^expected zeros in bits 11-14 of elements of kind::ti16, found 0x0800$"):
+        formats.decode_elements(np.array([5, 0x0800], np.uint16).view(np.uint8), "s1z4m11")

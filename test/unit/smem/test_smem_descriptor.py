@@ -166,7 +166,8 @@ def test_every_field_round_trips():
         ((1 << 19, 0, 0, "none"), "start address: expected 0 to 524272 bytes, found 524288; nearest is 524272"),
         ((0, None, 0, "256B"), "swizzle: expected one of none, 32B, 64B, 128B, 128B_base32B, found '256B'"),
         ((0, None, 0, "128B", 8), "matrix base offset: expected 0 to 7, found 8"),
-        ((0, None, 0, "128B", 0, True), "absolute LBO: expected the byte address"),
+        ((0, None, 0, "128B", 0, True), "absolute LBO: expected the byte address of the second data chunk, found None"),
+        ((0, 16, 1024, "128B", 0, False, 3), "segment of K: expected byte 0 or 24, found 3"),
     ],
 )
 def test_fields_that_no_descriptor_holds(fields: tuple[Any, ...], message: str):
@@ -179,7 +180,7 @@ def test_fields_that_no_descriptor_holds(fields: tuple[Any, ...], message: str):
     [
         ((16, None, 0, "128B_base32B"), None, "multiple of the 32-byte atom of swizzle 128B_base32B, found 16"),
         ((0, 16, 0, "64B", 0, True), None, "absolute LBO: expected swizzle 128B"),
-        ((0, 16, 0, "128B", 1, True), None, "absolute LBO: expected matrix base offset 0, found 1|matrix base offset"),
+        ((0, 16, 0, "128B", 1, True), None, "^matrix base offset: expected 0, found 1; align the tile to 1024 bytes"),
         (
             (1 << 18, 16, 0, "none"),
             "sm_100a",
@@ -313,6 +314,11 @@ def test_what_only_the_operand_can_tell(
     assert SmemDescriptor.decode(descriptor.encode()) == descriptor  # the fields alone are fine
     with pytest.raises(LegalityError, match=message):
         descriptor.verify(dtype, major, k_bytes=k_bytes, target=target)
+
+
+def test_absolute_addresses_of_mn_major_operands():
+    with pytest.raises(LegalityError, match="^absolute LBO: expected a K-major operand, found MN-major$"):
+        SmemDescriptor(0, 0, 1024, "128B", lbo_absolute=True).verify("f16", "MN")
 
 
 def test_descriptors_that_the_hardware_reads():

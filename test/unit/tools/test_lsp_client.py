@@ -1,4 +1,8 @@
-"""The language server in a process, as pygls' client talks to it."""
+"""
+The language server in a process, as pygls' client talks to it.
+
+`tirx.tools.lsp` answers with what `tirx.tools.language` and `tirx.tools.names` find.
+"""
 
 from __future__ import annotations
 

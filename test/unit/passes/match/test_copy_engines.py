@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from unit.passes.parsed import parsed
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, bf16, f32, i32, i64
 
 from tirx.dialects.tirx import LoadOp, MmaOp, StoreOp
-from tirx.passes.match.copy_engines import planned_matrices
+from tirx.passes.match.copy_engines import planned_matrices, threads_combine
 from tirx.passes.products.fragment_steps import StagedProduct
 
 KERNEL = """
@@ -68,3 +68,10 @@ LOOP = "scf.for %i = %c0 to %c1 step %c1 {{\n {} \n}}"
 def test_products_whose_operands_are_loaded_for_them_alone(body: str, is_staged: bool) -> None:
     mma = next(op for op in _module(body).walk() if isinstance(op, MmaOp))
     assert (StagedProduct.of(mma) is not None) == is_staged
+
+
+def test_what_threads_combine() -> None:
+    for type_ in (bf16, f32, i32, i64):
+        assert threads_combine("add", type_)
+    assert threads_combine("max", i32) and not threads_combine("max", f32)
+    assert not any(threads_combine("add", type_) for type_ in (IntegerType(16), IndexType()))
