@@ -54,6 +54,12 @@ def test_tiles_are_combined_as_they_say(number: int) -> None:
     assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
 
 
+@pytest.mark.parametrize("number", [6, 28, 103])
+def test_scans_across_warps(number: int) -> None:
+    """Three of the programs above, which every run has: scans by a region, without an init, of parts and totals."""
+    test_tiles_are_combined_as_they_say(number)
+
+
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("number", range(300))
 def test_places_say_what_is_moved(number: int) -> None:
