@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 
-from tirx.dialects.nesting import ancestors, enclosing
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.memory import ACCESS_BITS, LdOp, MapaOp, Space, StOp
 from tirx.dialects.tirx import ClusterSumOp, KernelOp, TileType
 from tirx.passes.kernels.kernel_lowering import Place, Registers
 from tirx.passes.kernels.roles import meet_cluster
-from tirx.rules import StageError
 
 
 def cluster_sum(op: ClusterSumOp, at: Place) -> Sequence[Registers]:
@@ -24,11 +23,6 @@ def cluster_sum(op: ClusterSumOp, at: Place) -> Sequence[Registers]:
     A thread stores its registers in groups of up to 16 bytes, each group of all threads in one go. Those of a share are
     neighbours (PTX ISA, "mapa", "ld").
     """
-    if any(isinstance(around, scf.ForOp | scf.WhileOp) for around in ancestors(op)):
-        raise StageError(
-            op,
-            "expected blocks of a cluster to add sums once, found a loop, where warps of other roles do not meet them",
-        )
     emit, registers, shares, kernel = at.emit, at.registers(op.source), op.shares, enclosing(op, KernelOp)
     assert kernel is not None
     count = len(registers) // shares

@@ -124,16 +124,13 @@ def hardware_operation(kernel: Operation) -> Operation | None:
     or that stores a number, which one thread does.
     """
     for op in kernel.walk():
-        if stores_number(op):
+        if isinstance(op, memref.StoreOp) and not isinstance(
+            op.memref.owner, memref.AllocaOp
+        ):  # a variable of a thread
             return op
         if op.name.startswith(_HARDWARE) and op.name not in _VALUES:
             return op
     return None
-
-
-def stores_number(op: Operation) -> bool:
-    """Returns True if an operation stores a number in an argument, and not in a variable of each thread."""
-    return isinstance(op, memref.StoreOp) and not isinstance(op.memref.owner, memref.AllocaOp)
 
 
 def is_ordering(op: Operation) -> bool:
@@ -151,8 +148,6 @@ def require_no_ordering(kernel: Operation) -> None:
 def check_loop(loop: scf.ForOp) -> None:
     """Raises NotApplicable if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
     for op in walk(loop):
-        if stores_number(op):
-            raise NotApplicable(op, f"the loop stays sequential: one thread stores a number in it, by '{op.name}'")
         if isinstance(op, SCHEDULED):
             raise NotApplicable(op, f"the loop stays sequential: '{op.name}' in it has a schedule already")
         if is_ordering(op):

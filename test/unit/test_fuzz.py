@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,12 +54,6 @@ def test_tiles_are_combined_as_they_say(number: int) -> None:
     assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
 
 
-@pytest.mark.parametrize("number", [6, 28, 103])
-def test_scans_across_warps(number: int) -> None:
-    """Three of the programs above, which every run has: scans by a region, without an init, of parts and totals."""
-    test_tiles_are_combined_as_they_say(number)
-
-
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("number", range(300))
 def test_places_say_what_is_moved(number: int) -> None:
@@ -80,6 +74,18 @@ def test_tiles_are_put_together_as_they_say(number: int) -> None:
 def test_blocks_wait_for_those_before_them(number: int) -> None:
     text = random_flags(random.Random(f"flags {number}"))
     assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
+
+
+@pytest.mark.parametrize(
+    ("test", "number"),
+    [
+        *((test_tiles_are_combined_as_they_say, number) for number in (6, 28, 103)),  # by a region, across warps
+        (test_places_say_what_is_moved, 16),  # a computed number of indices of an index tile
+        *((test_tiles_are_put_together_as_they_say, number) for number in (1, 26)),  # parts with steps
+    ],
+)
+def test_programs_that_every_run_has(test: Callable[[int], None], number: int) -> None:
+    test(number)
 
 
 def test_every_class_has_a_share() -> None:

@@ -1565,3 +1565,49 @@ tirx.kernel @k(%m: memref<4xf32>, %x: f32) target("sm_90a") threads(64) {
 tirx.kernel @k(%m: memref<64x64xf16>) params(BM in [32, 64]) target("sm_90a") threads(64) {
   tirx.return
 }
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 3:8: error: expected a reduction within warps; run tirx-expand-exchanges first
+tirx.kernel @k() target("sm_90a") threads(128) {
+  %a = tirx.zero : !tirx.tile<1x128xf32, register, #tirx.tile_layout<S[(1, 128) : (1, 1@tid_in_wg)]>>
+  %b = tirx.reduce ins(%a : !tirx.tile<1x128xf32, register, #tirx.tile_layout<S[(1, 128) : (1, 1@tid_in_wg)]>>) dim(1) {
+  ^bb0(%x: f32, %y: f32):
+    %s = arith.addf %x, %y : f32
+    tirx.yield %s : f32
+  } -> !tirx.tile<1x1xf32, register, #tirx.tile_layout<S[(1, 1) : (1, 1)] + R[128 : 1@tid_in_wg]>>
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --convert-tirx-to-ptx
+// 5:10: error: expected no 'func.call' in the body of an operation; run tirx-inline first
+tirx.kernel @k() target("sm_90a") threads(32) {
+  %a = tirx.zero : !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  %b = tirx.map ins(%a : !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>) {
+  ^bb0(%x: f32):
+    %s = func.call @f(%x) : (f32) -> f32
+    tirx.yield %s : f32
+  } -> !tirx.tile<32xf32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+  tirx.return
+}
+func.func @f(%x: f32) -> f32 {
+  func.return %x : f32
+}
+
+// -----
+
+// tirx-opt --tirx-fold-subviews
+// 6:8: error: expected a load, a store or a copy of all of a view with index tiles or of a shared tile, found 'tirx.subview'
+tirx.kernel @k(%m: memref<64x64xf32>, %i: memref<8xi32>) target("sm_90a") grid(1) threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %i[%c0] : memref<8xi32> -> !tirx.tile<8xi32, global>
+  %t = tirx.load %g : !tirx.tile<8xi32, global> -> !tirx.tile<8xi32, register>
+  %v = tirx.view %m[[%t], %c0] clipped : memref<64x64xf32>, !tirx.tile<8xi32, register> -> !tirx.tile<8x64xf32, global>
+  %p = tirx.subview %v[0, 0] : !tirx.tile<8x64xf32, global> -> !tirx.tile<8x32xf32, global>
+  %x = tirx.load %p : !tirx.tile<8x32xf32, global> -> !tirx.tile<8x32xf32, register>
+  tirx.store %x, %p : !tirx.tile<8x32xf32, register>, !tirx.tile<8x32xf32, global>
+  tirx.return
+}

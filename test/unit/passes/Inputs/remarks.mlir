@@ -804,3 +804,61 @@ tirx.kernel @k() target("sm_90a") threads(128) {
   %d = tirx.mma %s, %s, %c : !s, !s, !acc -> !acc
   tirx.return
 }
+
+// -----
+
+// tirx-opt --remarks --tirx-pipeline-loops
+// 9:5: remark: the loop stays sequential: 'tirx.await' in it has a schedule already
+tirx.kernel @k(%m: memref<64x64xf32>) target("sm_90a") grid(300) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  %s = tirx.alloc : !tirx.tile<32xf32, shared>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %g = tirx.view %m[%i, %c0] : memref<64x64xf32> -> !tirx.tile<32xf32, global>
+    tirx.copy %g, %s : !tirx.tile<32xf32, global>, !tirx.tile<32xf32, shared>
+    tirx.await cp_async pending(0)
+    %x = tirx.load %s : !tirx.tile<32xf32, shared> -> !tirx.tile<32xf32, register>
+    tirx.store %x, %g : !tirx.tile<32xf32, register>, !tirx.tile<32xf32, global>
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --remarks --tirx-tile-loop
+// 6:3: remark: @k keeps its grid: 'scf.for' gives it a schedule already
+tirx.kernel @k(%m: memref<64x64xf32>) target("sm_90a") grid(300) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  %s = tirx.alloc : !tirx.tile<32xf32, shared>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %g = tirx.view %m[%i, %c0] : memref<64x64xf32> -> !tirx.tile<32xf32, global>
+    tirx.copy %g, %s : !tirx.tile<32xf32, global>, !tirx.tile<32xf32, shared>
+    tirx.await cp_async pending(0)
+    %x = tirx.load %s : !tirx.tile<32xf32, shared> -> !tirx.tile<32xf32, register>
+    tirx.store %x, %g : !tirx.tile<32xf32, register>, !tirx.tile<32xf32, global>
+  }
+  tirx.return
+}
+
+// -----
+
+// tirx-opt --remarks --tirx-tile-loop
+// 10:5: remark: @k keeps its grid: 'memref.store' is in the terms of the hardware
+tirx.kernel @k(%m: memref<64x64xf32>) target("sm_90a") grid(300) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  %s = tirx.alloc : !tirx.tile<32xf32, shared>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %g = tirx.view %m[%i, %c0] : memref<64x64xf32> -> !tirx.tile<32xf32, global>
+    tirx.copy %g, %s : !tirx.tile<32xf32, global>, !tirx.tile<32xf32, shared>
+    %n = memref.load %m[%i, %c0] : memref<64x64xf32>
+    memref.store %n, %m[%c0, %i] : memref<64x64xf32>
+    %x = tirx.load %s : !tirx.tile<32xf32, shared> -> !tirx.tile<32xf32, register>
+    tirx.store %x, %g : !tirx.tile<32xf32, register>, !tirx.tile<32xf32, global>
+  }
+  tirx.return
+}
