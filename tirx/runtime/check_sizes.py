@@ -30,7 +30,7 @@ beyond. Rings of a few slots go round, kernels that loop over tiles have several
 _SIZES = (1, 16, 40, 72, 130, 256, 7, 64, 129, 0, 200, 512)
 """Sizes of dimensions that the launch knows: small, at edges of tiles, odd and none."""
 
-_MUCH_WORK = 100
+_MUCH_WORK = 50
 """Tiles and turns of the innermost loop of a size that is not among the first."""
 
 _TRIPS = (1, 2, 3, 0, 5, 4)
@@ -154,16 +154,13 @@ def _walked(kernel: KernelOp) -> list[_Walked]:
         if not isinstance(view, ViewOp) or not isinstance(source := view.source, BlockArgument):
             continue
         for d, place in enumerate(view.places if source.block is kernel.body.block else ()):
-            own, index = (source.index, d), _variable(place.index)
-            owner = index.owner
+            own, variables = (source.index, d), sorted(_variables(place.index), key=_depth)
             extents[own] = max(extents[own], place.span)
-            first = owner.parent_op() if isinstance(owner, Block) else owner
-            around = [] if first is None else [first, *ancestors(first)]
-            depths[own] = max(depths[own], sum(isinstance(each, scf.ForOp | ForOp) for each in around))
+            depths[own] = max([depths[own], *map(_depth, variables)])
             joined = together.get(own, frozenset({own}))
-            if not isinstance(owner, arith.ConstantOp):
-                joined |= together.get(index, frozenset())
-                together[index] = joined
+            for slowest in variables[:1]:  # the others go through a tile of it
+                joined |= together.get(slowest, frozenset())
+                together[slowest] = joined
             together |= dict.fromkeys([own, *(key for key, each in together.items() if each & joined)], joined)
     inner = max(depths.values(), default=0)
     return [
@@ -172,11 +169,21 @@ def _walked(kernel: KernelOp) -> list[_Walked]:
     ]
 
 
-def _variable(index: SSAValue) -> SSAValue:
-    """Returns what an index is computed from, by sums and products with constants."""
-    while isinstance(op := index.owner, arith.AddiOp | arith.SubiOp | arith.MuliOp):
-        variables = [each for each in op.operands if not isinstance(each.owner, arith.ConstantOp)]
-        if len(variables) != 1:
-            break
-        (index,) = variables
-    return index
+def _depth(index: SSAValue) -> int:
+    """Returns how many loops are around a value."""
+    owner = index.owner
+    first = owner.parent_op() if isinstance(owner, Block) else owner
+    return sum(isinstance(each, scf.ForOp | ForOp) for each in ([] if first is None else [first, *ancestors(first)]))
+
+
+def _variables(index: SSAValue) -> list[SSAValue]:
+    """Returns the values that an index is computed from, by sums and by products with constants."""
+    match op := index.owner:
+        case arith.ConstantOp():
+            return []
+        case arith.AddiOp() | arith.SubiOp():
+            return [each for operand in op.operands for each in _variables(operand)]
+        case arith.MuliOp() if any(isinstance(each.owner, arith.ConstantOp) for each in op.operands):
+            return [each for operand in op.operands for each in _variables(operand)]
+        case _:
+            return [index]
