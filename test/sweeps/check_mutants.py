@@ -13,7 +13,8 @@ compiled: examples and generated ones. Those programs are compiled and, if PTX o
 - refused: the compiler refuses a right program, or ends with a traceback; a ring that is taken back, since it cannot be
   proved, is an error (`TIRX_STRICT_SCHEDULE`);
 - agrees: all programs do what they mean, with other PTX;
-- no end: a program takes more than a minute; no effect: all programs are compiled as before;
+- no end: compiling and checking a program takes more than a minute, instead of a few seconds, which counts as found;
+- no effect: all programs are compiled as before;
 - harmless: as `agrees`, and `harmless_mutants.txt` says why no result changes;
 - same code: launches are as before, and ptxas makes of the PTX of every program the machine code that it made before,
   prefetches apart, which change no result.
@@ -35,6 +36,7 @@ import os
 import random
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -60,22 +62,60 @@ KINDS = ("comparison", "number", "operator", "statement")
 FAULTS = 60
 NO_FAULTS = ("no effect", "same code", "harmless")
 """Outcomes of mutants that are no faults for the 40 programs."""
+FOUND = ("noticed", "refused", "no end")
+"""Outcomes of faults that are found."""
 HARMLESS = Path(__file__).with_name("harmless_mutants.txt")
 _SECONDS = 60
 """CPU time of a program, of which its launches get a small part."""
 
 _EXAMPLES = (
     "flash_attention grouped_gemm mma_gemm_fp8_output mma_m16n8k16_f16_gemm mma_m8n8k4_f16_gemm norms quantize_mxfp8 "
-    "softmax split_k_gemm tcgen05_2cta_ring_gemm tcgen05_a_in_tensor_memory tcgen05_fp8_gemm tcgen05_gemm_mn_major "
-    "tcgen05_mxfp8_gemm tcgen05_sparse_gemm tcgen05_ws_zero_columns transpose wgmma_any_size_gemm wgmma_batched_gemm "
-    "wgmma_f16_out_gemm wgmma_ring_gemm wgmma_roles_gemm wgmma_split_k_gemm"
+    "tcgen05_2cta_nvfp4_block_scaled_gemm tcgen05_2cta_ring_gemm tcgen05_a_in_tensor_memory tcgen05_attention "
+    "tcgen05_gemm_mn_major tcgen05_sparse_gemm tcgen05_ws_zero_columns wgmma_any_size_gemm wgmma_ring_gemm "
+    "wgmma_roles_gemm"
 ).split()
+_GALLERY = (
+    ("argmax", "sm_100a"), ("conv2d", "sm_80"), ("cumulative_sum_look_back", "sm_100a"), ("histogram", "sm_90a"),
+    ("moe", "sm_90a"), ("paged_decode", "sm_100a"), ("rotary_embedding", None), ("selective_scan", None),
+    ("w4a16", "sm_100a"),
+)  # fmt: skip
 _HANDED_ON = (
     ("read back", "sm_90a"), ("overlapping stores", "sm_80"), ("branches", "sm_100a"), ("hardware", "sm_100a"),
-    ("orders", "sm_90a"), ("pairs", "sm_90a"), ("split", "sm_80"), ("while", "sm_100a"),
+    ("pairs", "sm_90a"), ("while", "sm_100a"),
 )  # fmt: skip
-_CASES = (0, 1, 2, 4, 5)
+_OF_PASSES = (("tirx-split-k", "parts=4"), ("tirx-split-last-round", "split=last multiprocessors=2"))
+"""The first programs of tests of passes that run on request."""
+
+_CASES = (1,)
 _LOOPS = 2
+_LINALG = """
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#all = affine_map<(m, n) -> (m, n)>
+#row = affine_map<(m, n) -> (m)>
+func.func @f(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %d: memref<?x?xf32>) attributes {tirx.kernel = "sm_90a"} {
+  linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<?x?xf16>, memref<?x?xf16>) outs(%d : memref<?x?xf32>) {
+  ^bb0(%x: f16, %y: f16, %acc: f32):
+    %xe = arith.extf %x : f16 to f32
+    %ye = arith.extf %y : f16 to f32
+    %p = arith.mulf %xe, %ye : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+func.func @g(%x: memref<?x?xf32>, %d: memref<?xf32>) attributes {tirx.kernel = "sm_90a"} {
+  linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x?xf32>) outs(%d : memref<?xf32>) {
+  ^bb0(%e: f32, %acc: f32):
+    %s = arith.addf %e, %acc : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}
+"""
 _FEW_OWNERS = """
 tirx.kernel @k(%a: memref<128x64xf16>, %b: memref<32x64xf16>, %s: memref<4xf32>, %e: memref<4xf32>,
     %d: memref<128x32xf32>) target("sm_100a") grid(1) threads(128) {
@@ -127,7 +167,8 @@ class Program:
 
     name: str
     text: str
-    options: str
+    options: str = ""
+    target: str | None = None
 
 
 def programs() -> list[Program]:
@@ -136,13 +177,19 @@ def programs() -> list[Program]:
     from fuzz.loops import random_loop
     from sweeps.programs import random_case
 
-    found = [Program(name, (ROOT / f"examples/{name}.mlir").read_text(), "") for name in _EXAMPLES]
+    def read(path: str) -> str:
+        return (ROOT / path).read_text().partition("// -----")[0]
+
+    found = [Program(name, read(f"examples/{name}.mlir")) for name in _EXAMPLES]
+    found += [Program(name, read(f"examples/gallery/{name}.mlir"), target=target) for name, target in _GALLERY]
+    found += [Program(name, read(f"test/passes/{name}.mlir"), options) for name, options in _OF_PASSES]
     for family, target in _HANDED_ON:
         each = random_handed_on(family, target, random.Random(family))
         found.append(Program(family, each.text, each.options))
-    found += [Program(f"case {seed}", random_case(seed).text, "") for seed in _CASES]
-    found += [Program(f"loop {seed}", random_loop(random.Random(seed)), "") for seed in range(_LOOPS)]
-    return [*found, Program("few owners", _FEW_OWNERS, ""), Program("stored twice", _STORED_TWICE, "")]
+    found += [Program(f"case {seed}", random_case(seed).text) for seed in _CASES]
+    found += [Program(f"loop {seed}", random_loop(random.Random(seed))) for seed in range(_LOOPS)]
+    own = {"few owners": _FEW_OWNERS, "stored twice": _STORED_TWICE, "linalg": _LINALG}
+    return [*found, *(Program(name, text) for name, text in own.items())]
 
 
 @dataclass(frozen=True)
@@ -182,15 +229,15 @@ def _compiled(program: Program, running: list[str]) -> Any:
     from tirx.runtime.check import Source
     from tirx.runtime.describe import describe
 
-    names = [each.name for each in lower_to_ptx_passes(None, program.options).passes]
+    names = [each.name for each in lower_to_ptx_passes(program.target, program.options).passes]
     running.append(names[0])
 
     def after_each(*_: object) -> None:
         running.append(names[len(running) % len(names)])
 
     with diagnostic_handler(lambda _: None):
-        module = compiler.lower(program.text, None, program.options, after_each)
-        return Built(print_ptx(module), describe(module), Source(program.text, None, program.options))
+        module = compiler.lower(program.text, program.target, program.options, after_each)
+        return Built(print_ptx(module), describe(module), Source(program.text, program.target, program.options))
 
 
 def _as_it_is(program: Program) -> Mapping[str, Any]:
@@ -231,6 +278,7 @@ def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping
         return compile(mutant.source, own, "exec") if os.path.realpath(own) == path else right(loader, name)
 
     SourceFileLoader.get_code = get_code  # pyright: ignore[reportAttributeAccessIssue]
+    signal.signal(signal.SIGXCPU, _out_of_time)
     found: dict[str, Any] = {"outcome": "no effect"}
     others: list[str] = []
     all_programs = {each.name: each for each in programs()}
@@ -251,6 +299,10 @@ def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping
     return found
 
 
+def _out_of_time(*_: object) -> None:
+    raise TimeoutError(f"expected an end within {_SECONDS} s of CPU time")
+
+
 def _verdict(error: Exception, running: list[str]) -> Mapping[str, Any]:
     from tirx.diagnostics import LocatedError
     from tirx.text.verification import CheckError
@@ -265,6 +317,9 @@ def _verdict(error: Exception, running: list[str]) -> Mapping[str, Any]:
         case LocatedError():
             said, named = str(error.diagnostic.message)[:300], error.diagnostic.stage
             said = f"{named}: {said}"
+        case TimeoutError():
+            found = {"outcome": "no end", "said": str(error), "kind": "first"}
+            return {**found, "named": None if running[1:].count(running[0]) else running[-1]}  # while it compiles
         case _:
             said, named = traceback.format_exception_only(error)[-1].strip()[:300], running[-1]
     return {"outcome": "refused", "said": said, "named": named, "kind": "first"}
@@ -280,7 +335,7 @@ def _watched(program: Program) -> Mapping[str, Any]:
     from tirx.universe import new_context
 
     module = parse_located(new_context(), program.text, program.name)
-    watch, passes = Watch.of(module), lower_to_ptx_passes(None, program.options).passes
+    watch, passes = Watch.of(module), lower_to_ptx_passes(program.target, program.options).passes
     with diagnostic_handler(lambda _: None):
         for each in passes:
             try:
@@ -388,7 +443,7 @@ def _report(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]], diffs: bool) -
     with_effect = [done[n] for n in counted]
     missing = counted[-1] + 1 - sum(n <= counted[-1] for n in done) if counted else 0
     outcomes = Counter(str(result["outcome"]) for _, result in with_effect)
-    seen = [each for each in with_effect if each[1]["outcome"] in ("noticed", "refused")]
+    seen = [each for each in with_effect if each[1]["outcome"] in FOUND]
     spans = [each for each in seen if each[1].get("kind") == "span"]
     right = [each for each in seen if is_right(*each, order)]
     for mutant, result in with_effect:
@@ -396,7 +451,7 @@ def _report(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]], diffs: bool) -
         words = words if "named" in result else ", ".join(result.get("others", ()))
         print(f"{result['outcome']}: {mutant.path}: {mutant.function}: {words}")
     for mutant, result in done.values():  # those behind the last one that counts, too
-        if diffs and result["outcome"] in ("agrees", "no end"):
+        if diffs and result["outcome"] == "agrees":
             print(f"{result['outcome']}: {mutant.path}: {mutant.function}:\n{_diff(mutant)}")
         elif result["outcome"] == "harmless":
             print(f"harmless: {mutant.path}: {mutant.function}: {_changed_lines(mutant)[0]}: {result['said']}")

@@ -199,6 +199,16 @@ def test_ptx_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         check_kernel(ptx, program.kernels["k"].launch, Source(_PART, None, ""), numbers=["integers"])
 
 
+def test_launches_that_do_nothing_are_not_enough() -> None:
+    """A program that refuses each launch that has a block is not called right for those that have none."""
+    line = '  tirx.assert %never, "rows" : i1\n  %h = '
+    text = _PART.replace("  %h = ", f"  %never = arith.cmpi ult, %i, %c0 : index\n{line}")
+    with pytest.raises(
+        CheckError, match="^@k: expected sizes .* and does something, found none: <string>:12:3: rows: "
+    ):
+        tirx.build(text).check(numbers=["integers"])
+
+
 def test_one_launch() -> None:
     program = _built(_PART, "", "right")
     a, d = np.ones((20, 64), np.float32), np.zeros((20, 32), np.float32)
@@ -253,9 +263,9 @@ def test_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "said"),
     [
-        ("memref<3000x3000xf32>", "", "@k: expected sizes that the kernel can be launched with, found none: expected "
-         "arrays of at most 4194304 elements, found 9000000\n"),
-        ("memref<?x?x?x?x?x?x?x?xf32>", "", ": 4 launches of 2 sizes agree, 4 bit for bit, in "),
+        ("memref<3000x3000xf32>", "", "@k: expected sizes that the kernel can be launched with, and does something, "
+         "found none: expected arrays of at most 4194304 elements, found 9000000\n"),
+        ("memref<?x?x?x?x?x?x?x?xf32>", "", "and does something, found none: expected arrays of at most 4194304 "),
         ("memref<0x4xf32>", "", ": 2 launches of 1 sizes agree, 2 bit for bit, in "),
         ("memref<4xf32>", "--seconds nan", "error: expected --seconds and --seed of 0 or more, found nan and 0\n"),
         ("memref<4xf32>", "--seed -1", "error: expected --seconds and --seed of 0 or more, found 3.0 and -1\n"),

@@ -41,6 +41,13 @@ def test_places_that_are_computed_where_they_are_used() -> None:
     assert [each.work for each in found[:4]] == [1, 32, 5, 18]
 
 
+def test_places_of_two_variables() -> None:
+    """Rows `%p * 8 + %r - 1` of a convolution are those of its result, whose number the steps of the filter leave."""
+    found = _sizes("gallery/conv2d")
+    assert [str(each) for each in found[:2]] == ["1x1x1x1, 1x3x3x1, 1x1x1x1", "1x7x31x144, 64x3x3x144, 1x7x31x64"]
+    assert [each.work for each in found[:4]] == [9, 45, 9, 27]
+
+
 def test_a_launch_may_take_as_long_as_the_last_one_says() -> None:
     pace, small, large = Pace(3600), Sizes((), (), 1), Sizes((), (), 1e12)
     assert pace.allows(large), "the first one"

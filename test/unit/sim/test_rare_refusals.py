@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -129,3 +131,39 @@ def test_assertions():
     with pytest.raises(SimError) as caught:
         run(ptx, "k", 1, 32, [])
     assert caught.value.message == "assertion failed: x > 0 (void k(), k.cu:305)"
+
+
+@pytest.mark.parametrize(
+    ("bound", "first", "second", "refused"),
+    [
+        (".maxnreg 64", "dec.sync.aligned.u32 24", "inc.sync.aligned.u32 104", False),
+        (".maxnreg 64", "dec.sync.aligned.u32 32", "inc.sync.aligned.u32 104", True),
+        (".maxnreg 60", "dec.sync.aligned.u32 24", "inc.sync.aligned.u32 104", False),
+        ("", "dec.sync.aligned.u32 32", "inc.sync.aligned.u32 104", False),
+    ],
+)
+def test_registers_that_no_warp_gives_back(bound: str, first: str, second: str, refused: bool) -> None:
+    """A block has the registers of its launch, in units of 8 for each thread. Without a bound ptxas ignores it."""
+    ptx = f"""
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k() {bound} {{
+  .reg .b32 %r<2>;
+  .reg .pred %p<1>;
+  mov.u32 %r0, %tid.x;
+  setp.lt.u32 %p0, %r0, 128;
+  @%p0 bra FIRST;
+  setmaxnreg.{second};
+  ret;
+FIRST:
+  setmaxnreg.{first};
+  ret;
+}}
+"""
+    with (
+        pytest.raises(SimError, match="setmaxnreg.inc waits for ever: expected setmaxnreg.dec of 1024 registers")
+        if refused
+        else nullcontext()
+    ):
+        run(ptx, "k", 1, 256, [])

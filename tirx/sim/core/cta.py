@@ -25,6 +25,7 @@ from tirx.sim.tensor.collectors import Collectors
 from tirx.sim.tensor.memory import TensorMemory
 
 _LOCAL_ALIGNMENT = 16
+_REGISTER_UNIT = 8
 _MAX_POLLED = 64
 
 
@@ -171,6 +172,7 @@ class Cta:
         self.warpgroup_products = [ProductGroups() for _ in range(warps)]
         # The phase of barrier.cluster that a thread has arrived at and has not waited for; -1 for none.
         self.cluster_generation = np.full(count, -1, np.int64)
+        self.warp_registers: dict[int, int] = {}  # by warp: registers of each thread, as its last setmaxnreg says
         self.groups: list[ThreadGroup] = []
         if launch.interleaves:
             for warp in range(warps):
@@ -302,6 +304,13 @@ class Cta:
     def finish(self) -> None:
         """Checks the end of the CTA. Raises SimError for anything that it must not leave behind."""
         self.tensor.check_exit()
+        (entry,) = self.launch.program.directives.get("maxnreg", (0,))  # without it setmaxnreg is ignored
+        taken = sum(count - -(-entry // _REGISTER_UNIT) * _REGISTER_UNIT for count in self.warp_registers.values())
+        if entry and taken > 0:
+            missing = taken * WARP
+            raise SimError(
+                f"setmaxnreg.inc waits for ever: expected setmaxnreg.dec of {missing} registers more, by any warp"
+            )
 
 
 class Deferred(Protocol):

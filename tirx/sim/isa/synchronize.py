@@ -286,7 +286,6 @@ def _tensormap_fence(decoder: Decoder) -> Step:
 # Instructions that tell the hardware something and compute nothing: the modifiers they may have, and their operands.
 _HINTS = {
     "griddepcontrol": (frozenset(("wait", "launch_dependents")), 0),
-    "setmaxnreg": (frozenset(("inc", "dec", "sync", "aligned", "u32")), 1),
     "pmevent": (frozenset(("mask",)), 1),
 }
 
@@ -306,6 +305,19 @@ def _hint(decoder: Decoder) -> Step:
             order.prerequisites.waited(global_accesses.users_of(group, np.flatnonzero(mask)))
 
     return wait
+
+
+@instruction("setmaxnreg")
+def _setmaxnreg(decoder: Decoder) -> Step:
+    decoder.need("inc", "dec")
+    decoder.drop(frozenset(("sync", "aligned", "u32")))
+    decoder.finish(1)
+    count = decoder.constant(0)
+
+    def step(group: ThreadGroup, mask: Mask) -> None:
+        group.cta.warp_registers |= dict.fromkeys(range(group.warp, group.warp + group.warps), count)
+
+    return step
 
 
 @instruction("nanosleep")
