@@ -12,14 +12,14 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleO
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import Errors, for_each, warn
+from tirx.diagnostics import Errors, LocatedError, Note, for_each, nearest_location, warn
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.views import PACKED_BITS
-from tirx.hw.errors import TensorCellsError, TensorMemoryError
+from tirx.hw.errors import LegalityError, TensorCellsError, TensorMemoryError
 from tirx.hw.features import required_version
 from tirx.layout import TileLayout, axis
 from tirx.passes.ir.emitter import Emitter, constant_value
@@ -51,6 +51,15 @@ from tirx.tcgen05.tmem import CTA_AXIS
 def _is_conditional(op: Operation) -> bool:
     """True where a condition may be what keeps an index within bounds."""
     return any(isinstance(around, scf.IfOp) or never_runs(around) for around in ancestors(op))
+
+
+def _wrong_operand(error: BaseException | None) -> str | None:
+    """Returns the operand, `A` or `B`, whose layout an error is about, None where it is about something else."""
+    while error is not None:
+        if isinstance(error, LegalityError) and error.operand is not None:
+            return error.operand
+        error = error.__cause__
+    return None
 
 
 class _Checker:
@@ -299,14 +308,22 @@ class _Checker:
 
     def product(self, op: tirx.MmaOp) -> None:
         product = Product.of(op)
-        if op.on_tensor_memory:
-            shape = self._tensor_product(op, product)
-            with legal(op):
-                self._apart(op)
-                if not product.is_placed:
-                    check_operands(product, shape)
-        if product.is_placed:
-            match(op, product)
+        try:
+            if op.on_tensor_memory:
+                shape = self._tensor_product(op, product)
+                with legal(op):
+                    self._apart(op)
+                    if not product.is_placed:
+                        check_operands(product, shape)
+            if product.is_placed:
+                match(op, product)
+        except LocatedError as error:
+            operand = _wrong_operand(error)
+            allocation = None if operand is None else tirx.base_allocation(op.a if operand == "A" else op.b).owner
+            if not isinstance(allocation, tirx.AllocOp):
+                raise
+            note = Note(f"this product reads it as {operand}", nearest_location(op))
+            raise LocatedError(allocation, error.message, [*error.notes, note]) from error
 
     def product_of_pair(self, op: tirx.MmaOp) -> None:
         if op.on_tensor_memory:

@@ -297,14 +297,17 @@ class _Promoter:
         of_tensor = tirx.MemorySpace.TENSOR in (op.source_type.memory, op.destination_type.memory)
         engine = op.engine.data if op.engine is not None and not of_tensor else None
         if not is_register_tile(destination):
-            emit(tirx.StoreOp(self._current(values, source, op), destination, engine, op.reduce))
+            store = emit(tirx.StoreOp(self._current(values, source, op), destination, engine, op.reduce))
+            store.attributes.update(op.attributes)
             return
         self._require_variable(op, destination)
         if is_register_tile(source):
             value = self._current(values, source, op)
             values[destination] = _retyped(emit, value, op.destination_type)
         else:
-            values[destination] = emit(tirx.LoadOp(source, op.destination_type, engine)).result
+            load = emit(tirx.LoadOp(source, op.destination_type, engine))
+            load.attributes.update(op.attributes)
+            values[destination] = load.result
 
     def _map(self, op: tirx.MapOp, values: _Values) -> None:
         """Makes values of what a map reads and writes. Its body cannot write, and scalars that it reads have values."""

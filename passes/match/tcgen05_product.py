@@ -367,7 +367,8 @@ def check_operands(product: Product, shape: ProductShape) -> list[Major]:
                 type_.layout, (rows, k), type_.dtype, k_instr, padded=padded, absolute_lbo=shape.absolute_lbo
             )
         except LegalityError as e:
-            raise TensorProductError(f"operand {name}: {e}") from e
+            e.operand = name
+            raise e.reworded(f"operand {name}: {e}") from e
         majors.append(slices[0].canonical.major)
     return majors
 

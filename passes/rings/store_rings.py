@@ -77,7 +77,7 @@ def _ring(kernel: tirx.KernelOp, staged: StagedStore) -> None:
     at_copy = Emitter.before(copy)
     taken = at_copy(tirx.AcquireOp(ring.result, STORE)).tiles[0]
     taken.name_hint = alloc.result.name_hint
-    at_copy(tirx.AsyncCopyOp(taken, copy.destination, tirx.Engine.TMA_STORE))
+    at_copy(tirx.AsyncCopyOp(taken, copy.destination, tirx.Engine.TMA_STORE)).attributes.update(copy.attributes)
     at_copy(tirx.ReleaseOp(ring.result, STORE, tirx.Queue.STORE))
     for op in (copy, alloc):
         erase(op)

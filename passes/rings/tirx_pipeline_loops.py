@@ -187,6 +187,7 @@ class _Pipeline:
             destination = copied_view(fill.destination, {tile.alloc.result: slot}, emit)
             copy = emit(tirx.AsyncCopyOp(fill.source, destination, tirx.Engine.TMA))
             copy.location = fill.location
+            copy.attributes.update(fill.attributes)
             erase(fill)
         read = self._acquire(Emitter.before(self.loop), ring, USE)
         _rebase(tile.alloc.result, lambda _: read)
@@ -250,7 +251,9 @@ class _Pipeline:
             for fill in (fill for tile in plan.tiles for fill in tile.fills):
                 source = known.get(fill.source, fill.source)
                 destination = copied_view(fill.destination, known, emit)
-                emit(tirx.AsyncCopyOp(source, destination, plan.engine)).location = fill.location
+                copy = emit(tirx.AsyncCopyOp(source, destination, plan.engine))
+                copy.location = fill.location
+                copy.attributes.update(fill.attributes)
             emit(tirx.ReleaseOp(ring.result, FILL, plan.fill_queue))
         emit(tirx.YieldOp())
         return part

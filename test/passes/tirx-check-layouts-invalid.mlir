@@ -113,19 +113,19 @@ tirx.kernel @k() target("sm_100a") threads(128) {
 #broken = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 4, 16) : (64, 4160, 1)]>>
 #twice = #tirx.tile_layout<S[(8, 8, 8, 8) : (64, 8, 512, 1)] + R[2 : 4096]>
 tirx.kernel @k() target("sm_100a") threads(128) {
+  // not swizzled: expected-error@+1 {{the layout of K elements [0, 16) is not canonical: element (1, 0) is expected at byte 144 of the tile and is at byte 128; nearest canonical layout is K-major, swizzle 128B, LBO None, SBO 1024 bytes, }}
   %a = tirx.alloc : !tirx.tile<128x64xf16, shared, #plain>
   %b = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x128xf32, tensor>
-  // not swizzled: expected-error@+1 {{the layout of K elements [0, 16) is not canonical: element (1, 0) is expected at byte 144 of the tile and is at byte 128; nearest canonical layout is K-major, swizzle 128B, LBO None, SBO 1024 bytes, }}
   tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, shared, #plain>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
   // The second step of K starts one row too far: in the middle of the swizzle pattern.
   %a2 = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  // k steps: expected-error@+1 {{the layout of K elements [16, 32) is not canonical: element (0, 16) is expected at byte }}
   %b2 = tirx.alloc : !tirx.tile<64x64xf16, shared, #broken>
   %acc2 = tirx.alloc : !tirx.tile<64x64xf32, tensor>
-  // k steps: expected-error@+1 {{the layout of K elements [16, 32) is not canonical: element (0, 16) is expected at byte }}
   tirx.mma %a2, %b2, %acc2 : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared, #broken>, !tirx.tile<64x64xf32, tensor>
-  %a3 = tirx.alloc : !tirx.tile<64x64xf16, shared, #twice>
   // replicas: expected-error@+1 {{expected one copy of every element in shared memory, found a layout with replicas}}
+  %a3 = tirx.alloc : !tirx.tile<64x64xf16, shared, #twice>
   tirx.mma %a3, %a3, %acc2 : !tirx.tile<64x64xf16, shared, #twice>, !tirx.tile<64x64xf16, shared, #twice>, !tirx.tile<64x64xf32, tensor>
   tirx.return
 }

@@ -50,13 +50,13 @@ tirx.kernel @along_rows(%a: memref<32x32xf6E3M2FN, strided<[1, 32]>>) target("sm
 !b2 = !tirx.tile<64x128xf8E4M3FN, shared>
 !d2 = !tirx.tile<128x64xf32, tensor>
 tirx.kernel @k() target("sm_100a") threads(128) {
+  // packed: expected-error@+1 {{operand A: expected 4-bit elements padded as this kind of tcgen05.mma reads them, 16 neighbours along K in the first 8 of every 16 bytes (16 of 32 nibbles), found S[(16, 8, 4, 32) : (256, 32, 4096, 1)]}}
   %a = tirx.alloc : !a
   %b = tirx.alloc : !b
   %d = tirx.alloc : !d
-  // packed: expected-error@+1 {{operand A: expected 4-bit elements padded as this kind of tcgen05.mma reads them, 16 neighbours along K in the first 8 of every 16 bytes (16 of 32 nibbles), found S[(16, 8, 4, 32) : (256, 32, 4096, 1)]}}
   tirx.mma %a, %b, %d : !a, !b, !d
-  %a2 = tirx.alloc : !a2
   // padded without a swizzle: expected-error@+1 {{operand A: the layout of K elements [0, 32) is not canonical: element (1, 0) is expected at byte 144 of the tile and is at byte 128; nearest canonical layout is K-major, swizzle 128B, LBO None, SBO 1024 bytes, Swizzle<3,4,3> o ((8,16),(16,2)):((128,1024),(1,16)), of which only the swizzle is missing; write #tirx.compose_layout<#tirx.swizzle_layout<5, 3, 3>, #tirx.tile_layout<S[(128, 8, 16) : (256, 32, 1)]>>}}
+  %a2 = tirx.alloc : !a2
   tirx.mma %a2, %b, %d : !a2, !b, !d
   %a3 = tirx.alloc : !a3
   %b2 = tirx.alloc : !b2

@@ -250,10 +250,10 @@ tirx.kernel @k96_apart() target("sm_103a") threads(128) {
 !d = !tirx.tile<128x128xf32, tensor, #d>
 !s = !tirx.tile<128x24xf8E4M3FN, tensor>
 tirx.kernel @k96_swizzle() target("sm_103a") threads(128) {
+  // expected-error@+1 {{operand A: the layout of K elements [96, 192) is not canonical}}
   %a = tirx.alloc : !a
   %d = tirx.alloc : !d
   %s = tirx.alloc : !s
-  // expected-error@+1 {{operand A: the layout of K elements [96, 192) is not canonical}}
   tirx.mma %a, %a, %d scales(%s, %s) instruction("k96") : !a, !a, !d, !s, !s
   tirx.return
 }

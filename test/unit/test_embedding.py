@@ -232,6 +232,16 @@ def test_passes_of_an_installed_package(
         universe.all_passes.cache_clear()
 
 
+def test_attributes_stay_where_an_operation_becomes_another() -> None:
+    text = (_DIRECTORY.parent / "wgmma_gemm.mlir").read_text()
+    module = embed.parse(re.sub(r"(tirx\.(copy|mma) [^:]*?) :", r'\1 {own.tag = "\2"} :', text))
+    names = [each.name for each in embed.pipeline()]
+    embed.run(module, embed.pipeline()[: names.index("tirx-pipeline-loops") + 1])
+    tagged = sorted((op.name, op.attributes["own.tag"].data) for op in module.walk() if "own.tag" in op.attributes)  # pyright: ignore
+    copies, others = [("tirx.async_copy", "copy")] * 2, [("tirx.async_mma", "mma"), ("tirx.store", "copy")]
+    assert tagged == [*copies, *others]
+
+
 def test_no_passes_behind_one_that_does_not_run() -> None:
     with pytest.raises(KeyError, match="expected pass 1 named 'tirx-cse2' in the pipeline, found none among tirx-"):
         embed.pipeline(after={"tirx-cse2": []})

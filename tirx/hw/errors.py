@@ -27,6 +27,8 @@ class LegalityError(ValueError):
     """
 
     rule: str | None = None
+    operand: str | None = None
+    """`A` or `B` where the layout of that operand of a product is what is wrong."""
 
     def __init_subclass__(cls, rule: str | None = None) -> None:
         super().__init_subclass__()

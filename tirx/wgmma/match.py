@@ -301,6 +301,7 @@ class _Reader:
                     self.tile.layout, self.tile.shape, self.tile.dtype, self.k_step, rows=key, family=WGMMA_OPERANDS
                 )
             except LegalityError as e:
+                e.operand = self.name
                 raise e.reworded(f"{self.name}: {e}") from e
         return tuple(part.offset_bytes for part in self.parts[key])
 
