@@ -16,6 +16,7 @@ from tirx.passes.registry import get_all_passes
 
 _SCHEDULE = (
     "tirx-split-last-round",
+    "tirx-stream-k",
     "tirx-split-k",
     "tirx-fuse-epilogue",
     "tirx-tile-loop",
@@ -27,14 +28,14 @@ _SCHEDULE = (
 """Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=off` leaves them out."""
 
 _PASS_OPTIONS = {
-    "split": ("tirx-split-last-round",),
+    "split": ("tirx-split-last-round", "tirx-stream-k"),
     "parts": ("tirx-split-k",),
     "epilogue": ("tirx-fuse-epilogue",),
     "order": ("tirx-tile-loop",),
     "stages": ("tirx-pipeline-loops",),
     "roles": ("tirx-specialize-warps",),
     "cluster": ("tirx-multicast-copies",),
-    "multiprocessors": ("tirx-split-last-round", "tirx-tile-loop", "tirx-multicast-copies"),
+    "multiprocessors": ("tirx-split-last-round", "tirx-stream-k", "tirx-tile-loop", "tirx-multicast-copies"),
 }
 """Options of the pipeline -> the passes of which they are options."""
 
@@ -51,6 +52,7 @@ _LOWER_TO_PTX = (
     "tirx-fold-subviews",
     "tirx-check-sizes",
     "tirx-split-last-round",
+    "tirx-stream-k",
     "tirx-split-k",
     "tirx-resolve-accumulators",
     "tirx-mem2reg",

@@ -295,6 +295,12 @@ class LastRoundSplit(Remark):
     parts: int
 
 
+class StreamedAlongK(Remark):
+    TEXT = "{blocks} blocks share out the iterations of all tiles of @{kernel}; they hand on sums through memory"
+    kernel: str
+    blocks: int
+
+
 class SplitAlongK(Remark):
     TEXT = "{parts} blocks of a cluster multiply parts of K of each tile of @{kernel}; each ends with {columns} columns"
     kernel: str

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    ArrayAttr,
     Float32Type,
     Float64Type,
     IndexType,
@@ -36,6 +38,7 @@ from tirx.dialects.tirx import KernelOp
 from tirx.layout.dtypes import element_type
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.views import POINTER_ALIGNMENT
+from tirx.passes.match.workspaces import WORKSPACES
 from tirx.rules import KernelArgumentError
 from tirx.values import dataclass
 
@@ -74,7 +77,15 @@ class Parameters:
         self._values: dict[Call, SSAValue] = {}
         self._computed: list[EntryParam] = []
         self.pointers: dict[SSAValue, SSAValue] = {}
-        self._arguments = [self._declare(argument, i) for i, argument in enumerate(kernel.body.block.args)]
+        offsets = kernel.attributes.get(WORKSPACES, ArrayAttr([]))
+        places = (
+            [each.value.data for each in offsets if isinstance(each, IntegerAttr)]
+            if isinstance(offsets, ArrayAttr)
+            else []
+        )
+        arguments = kernel.body.block.args
+        self._places = dict(zip(arguments[len(arguments) - len(places) :], places, strict=True))
+        self._arguments = [self._declare(argument, i) for i, argument in enumerate(arguments)]
         for argument, parameter in zip(kernel.body.block.args, self._arguments, strict=True):
             self._load(argument, parameter)
 
@@ -189,6 +200,9 @@ class Parameters:
             )
         name = self._name(argument.name_hint, f"arg{index}")
         type_: Attribute = argument.type
+        if isa(type_, MemRefType) and argument in self._places:
+            size = prod(type_.get_shape()) * element_type(str(type_.element_type)).bits // 8
+            type_ = IntegerAttr(self._places[argument] + size, i64)
         if isinstance(argument.type, MemRefType):
             return EntryParam(name, parameter.ptx_type, True, POINTER_ALIGNMENT, source=type_)
         return EntryParam(name, parameter.ptx_type, source=type_)
@@ -199,7 +213,8 @@ class Parameters:
             return
         value = self._start(LdParamOp(declared.name, parameter.register)).result
         if isinstance(argument.type, MemRefType):
-            self.pointers[argument] = self._start(CvtaToGlobalOp(value)).result
+            address = self._start(CvtaToGlobalOp(value)).result
+            self.pointers[argument] = self._start.add(address, self._places.get(argument, 0))
             return
         if isinstance(argument.type, IndexType):
             value = self._start(UnrealizedConversionCastOp.get([value], [argument.type])).results[0]

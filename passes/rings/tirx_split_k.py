@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.context import Context
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnitAttr, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -15,15 +14,15 @@ from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call
-from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx.kernel import MOST_BLOCKS
 from tirx.hw.features import supports
-from tirx.passes.ir.emitter import Emitter, is_zero
+from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.launch_values import launched
 from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.slots import PARTS, shares_of
 from tirx.passes.rings.start_values import chosen_word
-from tirx.passes.rings.tirx_split_last_round import only_sums, share_iterations
+from tirx.passes.rings.summing_loops import is_behind, summing_loop
+from tirx.passes.rings.tirx_split_last_round import share_iterations
 from tirx.remarks import SplitAlongK
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -64,7 +63,7 @@ class _SplitK:
         alone = not kernel.of_pairs and kernel.progress is None and kernel.grid is not None
         if not alone or target is None or not supports(target, "wgmma"):
             raise self._refused(kernel, "expected a kernel without clusters, with a grid, for a target that has wgmma")
-        self.loop, self.sums = self._find()
+        self.loop, self.sums = summing_loop(kernel, self._refused)
         self.type = tirx.TileType.of(self.sums)
         *_, self.columns = self.type.dims
         self.shares = shares_of(self.columns, parts)
@@ -139,31 +138,8 @@ class _SplitK:
     def _share_of(self, dims: tuple[int, ...], dimension: int) -> tuple[int, ...]:
         return (*dims[:dimension], dims[dimension] // self.shares, *dims[dimension + 1 :])
 
-    def _find(self) -> tuple[scf.ForOp, SSAValue]:
-        """The loop of products and its sums, which begin at zero."""
-        kernel = self.kernel
-        sums = {op.accumulator for op in kernel.walk() if isinstance(op, tirx.MmaOp)}
-        loops = [op for op in kernel.body.block.ops if isinstance(op, scf.ForOp) and only_sums(op, sums)]
-        loops = [op for op in loops if any(isinstance(inner, tirx.MmaOp) for inner in op.walk())]
-        if len(loops) != 1 or len(sums) != 1:
-            raise self._refused(kernel, "expected one loop that adds products to one tile of sums")
-        (tile,) = sums
-        loop = loops[0]
-        for use in tile.uses:
-            op = use.operation
-            is_fill = isinstance(op, tirx.FillOp) and is_zero(op.value) and op.parent is loop.parent
-            if not (loop in ancestors(op) or (is_fill and op.is_before_in_block(loop)) or self._behind(loop, op)):
-                raise self._refused(op, "expected sums that begin at zero, and are read behind the loop")
-        if not any(isinstance(use.operation, tirx.FillOp) for use in tile.uses):
-            raise self._refused(loop, "expected sums that begin at zero")
-        return loop, tile
-
-    @staticmethod
-    def _behind(loop: scf.ForOp, op: Operation) -> bool:
-        return op.parent is loop.parent and loop.is_before_in_block(op)
-
     def _is_behind(self, op: Operation) -> bool:
-        return self._behind(self.loop, op)
+        return is_behind(self.loop, op)
 
     def _follow(self, waiting: list[tuple[Operation, SSAValue, int]]) -> None:
         """Notes the tiles that belong to columns of the sums, from operations and the tile that leads to each, on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerType, ModuleOp, i32, i64
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerType, ModuleOp, StringAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -25,10 +25,11 @@ from tirx.remarks import LastRoundSplit
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
-NONE, LAST = "none", "last"
+NONE, LAST, STREAM = WORDS = ("none", "last", "stream")
 
 SPLIT = "tirx.split"
-"""The attribute of a kernel that says what of its sums is split along K: `last` round of tiles, or `none`."""
+"""The attribute of a kernel that says what of its sums is split along K: the `last` round of tiles, all iterations as a
+`stream` (see `tirx-stream-k`), or `none`."""
 
 MOST_PARTS = 8
 """Parts of a tile: each of them adds to the same elements in memory."""
@@ -56,7 +57,10 @@ class TirxSplitLastRoundPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_multiprocessors(op, self.multiprocessors)
         for kernel in tirx.kernels(op):
-            if chosen_word(kernel, SPLIT, self.split, "split to be", (NONE, LAST)) == LAST:
+            word = chosen_word(kernel, SPLIT, self.split, "split to be", WORDS)
+            if word == STREAM:
+                kernel.attributes[SPLIT] = StringAttr(word)  # of tirx-stream-k
+            if word == LAST:
                 _split(kernel, _splittable(kernel), self.multiprocessors)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tirx.values import dataclass, field
 
-ZEROS = 256
+ZEROS = 4096
 """Bytes of zeros that a device has for tensor maps of arrays without elements."""
 
 _LOG_BYTES = 16384
@@ -93,8 +93,8 @@ class Device:
     """Bytes of shared memory that a block may have."""
     modules: dict[str, Any] = field(default_factory=dict[str, Any])
     """Modules that are loaded, by their PTX."""
-    workspaces: dict[int, int] = field(default_factory=dict[int, int])
-    """Addresses of the workspaces of streams."""
+    workspaces: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    """Addresses and bytes of the workspaces of streams."""
     _zeros: int | None = None
 
     @staticmethod
@@ -163,21 +163,27 @@ class Device:
                 driver.cuFuncSetAttribute(function, allowed, 1)
         return function
 
-    def workspace(self, stream: int) -> int:
-        """The address of `ZEROS` bytes that launches on a stream, one after the other, find and leave as zeros."""
-        if stream not in self.workspaces:
-            self.workspaces[stream] = self._new_zeros()
-        return self.workspaces[stream]
+    def workspace(self, stream: int, size: int) -> int:
+        """The address of `size` bytes for launches on a stream, one after the other.
+
+        They find `ZEROS` zeros at its start, and leave them so; the others may be anything. A larger one is a new one:
+        launches that have begun go on with the other, which is kept.
+        """
+        address, has = self.workspaces.get(stream, (0, 0))
+        if has < size:
+            address, has = self._new_zeros(max(size, ZEROS)), max(size, ZEROS)
+            self.workspaces[stream] = address, has
+        return address
 
     def zeros(self) -> int:
         """The address of `ZEROS` bytes of zeros that no kernel writes, allocated with the first call."""
         if self._zeros is None:
-            self._zeros = self._new_zeros()
+            self._zeros = self._new_zeros(ZEROS)
         return self._zeros
 
-    def _new_zeros(self) -> int:
+    def _new_zeros(self, size: int) -> int:
         with self.current():
-            address = int(self.driver.cuMemAlloc(ZEROS))
+            address = int(self.driver.cuMemAlloc(size))
             self.driver.cuMemsetD8(address, 0, ZEROS)
             self.driver.cuCtxSynchronize()  # before a kernel on any stream
         return address

@@ -86,7 +86,8 @@ class TensorMapArgument:
 
 @dataclass(frozen=True)
 class WorkspaceArgument:
-    """The address of `bytes` bytes of zeros, which no other launch uses meanwhile; the kernel leaves zeros behind."""
+    """The address of `bytes` bytes, which no other launch uses meanwhile. The first 4096 of them are zeros, and the
+    kernel leaves zeros behind; the others may be anything. All such arguments of a launch may be the same address."""
 
     kind: ClassVar = "workspace"
 

@@ -61,13 +61,14 @@ class Plan:
         check_overlap(launch, passed)
         if not prod(self.bound.grid):
             return lambda stream: None
-        if not any(isinstance(argument, WorkspaceArgument) for argument in launch.arguments):
+        size = max((each.bytes for each in launch.arguments if isinstance(each, WorkspaceArgument)), default=0)
+        if not size:
             return self._packed(passed, 0)
         by_stream: dict[int, Ready] = {}
 
         def ready(stream: int) -> None:
             if stream not in by_stream:
-                by_stream[stream] = self._packed(passed, self.device.workspace(stream))
+                by_stream[stream] = self._packed(passed, self.device.workspace(stream, size))
             by_stream[stream](stream)
 
         return ready

@@ -21,6 +21,7 @@ _EXAMPLES = Path(__file__).parents[3] / "examples"
 
 _SCHEDULE = (
     "tirx-split-last-round",
+    "tirx-stream-k",
     "tirx-split-k",
     "tirx-fuse-epilogue",
     "tirx-tile-loop",
@@ -54,6 +55,7 @@ def test_schedule_is_on_by_default():
 def test_schedule_has_options_of_its_passes():
     assert _added("split=last parts=4 stages=4 roles=load order=hilbert cluster=rows epilogue=direct") == [
         "tirx-split-last-round{split=last}",
+        "tirx-stream-k{split=last}",
         "tirx-split-k{parts=4}",
         "tirx-fuse-epilogue{epilogue=direct}",
         "tirx-tile-loop{order=hilbert}",
@@ -64,9 +66,10 @@ def test_schedule_has_options_of_its_passes():
     ]
 
 
-def test_number_of_multiprocessors_is_an_option_of_three_passes():
+def test_number_of_multiprocessors_is_an_option_of_four_passes():
     assert _added("multiprocessors=2 order=row") == [
         "tirx-split-last-round{multiprocessors=2}",
+        "tirx-stream-k{multiprocessors=2}",
         "tirx-split-k",
         "tirx-fuse-epilogue",
         "tirx-tile-loop{multiprocessors=2 order=row}",

@@ -1,0 +1,60 @@
+"""Products whose iterations all blocks share out: equal to numpy, the same bits in every order, zeros left behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from unit.passes.rings.test_tirx_split_k import _operands, _product  # pyright: ignore[reportPrivateUsage]
+
+import tirx
+from tirx import sim
+from tirx.passes.match.workspaces import ZEROS
+from tirx.runtime.simulation import view_arguments
+from tirx.runtime.binding import bind
+from tirx.runtime.simulation import _parameters  # pyright: ignore[reportPrivateUsage]
+
+
+def _run(launch: Any, ptx: str, arrays: list[np.ndarray], **options: Any) -> list[np.ndarray]:
+    """Runs a launch, and returns its workspaces."""
+    bound = bind(launch, view_arguments(launch, arrays), 2, None)
+    parameters = _parameters(bound, arrays)
+    sim.run(ptx, launch.entry, bound.grid, bound.block, parameters, launch.dynamic_shared, **options)
+    return [each for argument, each in zip(launch.arguments, parameters, strict=True) if argument.kind == "workspace"]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(
+    ("target", "size", "columns", "blocks"),
+    [
+        ("sm_90a", (70, 72, 320), 64, 3),  # blocks begin and end within tiles, at the edges of M, N and K
+        ("sm_90a", (16, 64, 384), 64, 5),  # five blocks of one tile, one of them with nothing
+        ("sm_90a", (128, 64, 64), 64, 7),  # more blocks than iterations
+        ("sm_80", (100, 72, 136), 64, 4),
+        ("sm_100a", (64, 128, 320), 64, 3),
+    ],
+)
+def test_equals_numpy(target: str, size: tuple[int, int, int], columns: int, blocks: int) -> None:
+    text = _product(size, 64, columns).replace("sm_90a", target)
+    program = tirx.build(text, options=f"split=stream multiprocessors={blocks}")
+    launch = program.kernels["k"].launch
+    a, b = _operands(np.random.default_rng(0), size, "float16")
+    d = np.full((size[0], size[1]), 7, np.float32)
+    left = _run(launch, program.ptx, [a, b, d], max_resident=1)
+    np.testing.assert_array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+    assert len(left) == 3 and not any(each[:ZEROS].any() for each in left)
+
+
+def test_same_bits_in_any_order() -> None:
+    """Blocks that run beside each other, in any order, add the same sums in the same order."""
+    size = (64, 64, 320)
+    program = tirx.build(_product(size, 64, 64), options="split=stream multiprocessors=3")
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal((64, 320)).astype(np.float16) for _ in range(2))
+    found: list[bytes] = []
+    for seed in (0, 5, 11):
+        d = np.zeros((64, 64), np.float32)
+        _run(program.kernels["k"].launch, program.ptx, [a, b, d], seed=seed, max_resident=3)
+        found.append(d.tobytes())
+    assert len(set(found)) == 1
