@@ -8,7 +8,6 @@ from math import prod
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
     Float32Type,
     Float64Type,
     IndexType,
@@ -38,7 +37,7 @@ from tirx.dialects.tirx import KernelOp
 from tirx.layout.dtypes import element_type
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.views import POINTER_ALIGNMENT
-from tirx.passes.match.workspaces import WORKSPACES
+from tirx.passes.match.workspaces import workspace_places
 from tirx.rules import KernelArgumentError
 from tirx.values import dataclass
 
@@ -77,14 +76,9 @@ class Parameters:
         self._values: dict[Call, SSAValue] = {}
         self._computed: list[EntryParam] = []
         self.pointers: dict[SSAValue, SSAValue] = {}
-        offsets = kernel.attributes.get(WORKSPACES, ArrayAttr([]))
-        places = (
-            [each.value.data for each in offsets if isinstance(each, IntegerAttr)]
-            if isinstance(offsets, ArrayAttr)
-            else []
-        )
-        arguments = kernel.body.block.args
-        self._places = dict(zip(arguments[len(arguments) - len(places) :], places, strict=True))
+        arguments, places = kernel.body.block.args, workspace_places(kernel)
+        self._places: dict[SSAValue, int] = {}
+        self._places.update(zip(arguments[len(arguments) - len(places) :], places, strict=True))
         self._arguments = [self._declare(argument, i) for i, argument in enumerate(arguments)]
         for argument, parameter in zip(kernel.body.block.args, self._arguments, strict=True):
             self._load(argument, parameter)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
+
+from tirx.dialects.tirx import KernelOp
+
 WORKSPACES = "tirx.workspaces"
 """The attribute of a kernel whose last arguments lie in the workspace of the launch, so many bytes behind its start."""
 
@@ -13,3 +19,12 @@ FLAGS, SCRATCH = 1024, ZEROS
 
 LARGEST_FLAG = (ZEROS - FLAGS) // 4
 """Flags of 32 bits that have room."""
+
+
+def workspace_places(kernel: KernelOp) -> Sequence[int]:
+    """Where the last arguments of a kernel lie in the workspace of a launch, in bytes; empty for most kernels."""
+    match kernel.attributes.get(WORKSPACES):
+        case ArrayAttr(data=places):
+            return [place.value.data for place in places if isinstance(place, IntegerAttr)]
+        case _:
+            return ()

@@ -11,9 +11,11 @@ from unit.passes.rings.test_tirx_split_k import _operands, _product  # pyright: 
 import tirx
 from tirx import sim
 from tirx.passes.match.workspaces import ZEROS
-from tirx.runtime.simulation import view_arguments
 from tirx.runtime.binding import bind
-from tirx.runtime.simulation import _parameters  # pyright: ignore[reportPrivateUsage]
+from tirx.runtime.simulation import (
+    _parameters,  # pyright: ignore[reportPrivateUsage]
+    view_arguments,
+)
 
 
 def _run(launch: Any, ptx: str, arrays: list[np.ndarray], **options: Any) -> list[np.ndarray]:
