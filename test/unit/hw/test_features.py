@@ -174,6 +174,34 @@ PROBES = {
     "tcgen05.ld.spcompress": "tcgen05.ld.spcompress.sync.aligned.32x32b.x4.min.sp::2:4.f32.b2 {%r0}, {%r1, %r2}, [%r3]",
     "tensormap.swizzle_96B": "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%rd0], 4",
     "trace.mark": "trace.mark 1",
+    "cp.async.bulk.cp_mask": "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [%r1], %r2, %h0",
+    "cp.async.bulk.ignore_oob": "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob "
+    "[%r0], [%rd0], %r1, %r2, %r3, [%r2]",
+    "cp.async.bulk.tensor.im2col::w": "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w "
+    "[%rd0, {%r1, %r1, %r1}], {%h0, %h0}",
+    "cp.async.bulk.tensor.im2col_no_offs::w": "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs::w.bulk_group "
+    "[%rd0, {%r1, %r1, %r1}], [%r0]",
+    "cp.async.bulk.tensor.shared::cta.im2col::w": "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w"
+    ".mbarrier::complete_tx::bytes [%r0], [%rd0, {%r1, %r1, %r1}], [%r2], {%h0, %h0}",
+    "cp.async.bulk.wait_group.sync_restrict": "cp.async.bulk.wait_group.sync_restrict::proxy::async 0",
+    "f16.cvt.satfinite": "cvt.rn.satfinite.f16x2.f32 %r0, %f0, %f1",
+    "f32.mixed": "add.f32.f16 %f0, %h0, %f1",
+    "f32x2": "add.rn.f32x2 %rd0, %rd1, %rd2",
+    "fabric": "fabric.submit",
+    "fabric.groups": "fabric.submit.commit_group",
+    "fence.alias.sync_restrict": "fence.alias.sync_restrict::read.release.sys",
+    "ldmatrix.s8.s4": "ldmatrix.sync.aligned.m8n16.x1.shared.s8.s4 {%r0}, [%r1]",
+    "ld.proxy::readonly": "ld.proxy::readonly.global.u32 %r0, [%rd0]",
+    "mmio": "ld.mmio.relaxed.sys.global.u32 %r0, [%rd0]",
+    "multimem": "multimem.st.weak.global.u32 [%rd0], %r0",
+    "multimem.async": "multimem.st.async.release.gpu.global.u32 [%rd0], %r0",
+    "multimem.cp.async.bulk": "multimem.cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r0], %r1",
+    "narrow.arith": "mul.rn.e4m3x4.e4m3x4.e4m3x4 %r0, %r1, %r2",
+    "prefetch.valid_addr": "prefetch.global.L1::32B.valid_addr [%rd0]",
+    "red.noftz.f32": "red.global.add.noftz.f32 [%rd0], %f0",
+    "sin.2pi": "sin.approx.ftz.2pi.f32 %f0, %f1",
+    "st.async.global": "st.async.release.gpu.global.u32 [%rd0], %r0",
+    "tensormap.query": "tensormap.query.alloc_class_large.global.b1024 %p0, [%rd0]",
 }
 """An instruction that needs the feature and nothing later."""
 

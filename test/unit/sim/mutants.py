@@ -140,7 +140,7 @@ MUTANTS = (
     Mutant("N is 128", "k-major", "0x08100010", "0x08200010", r"out-of-bounds shared tcgen05.mma\S* [AB]", 4),
     Mutant("N is 264", "k-major", "0x08100010", "0x08420010", "there is no shape", 4),
     Mutant("N is 72", "k-major", "0x08100010", "0x08120010", r"out-of-bounds shared tcgen05.mma\S* [AB]", 4),
-    Mutant("A is bf16", "k-major", "0x08100010", "0x08100090", "expected the same type", 4),
+    Mutant("A is bf16", "k-major", "0x08100010", "0x08100080", "D is f16, but A is bf16 and B is f16", 4),
     Mutant("A and B are bf16", "k-major", "0x08100010", "0x08100490", WRONG, 4),
     Mutant("A and B are f16", "mn-major", "0x04218490", "0x04218010", WRONG, 2),
     Mutant("D is f16", "k-major", "0x08100010", "0x08100000", WRONG, 4),

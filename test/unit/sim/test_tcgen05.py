@@ -248,6 +248,8 @@ _PLAIN = [
     _Product("tf32", "tf32", "tf32", "f32", 128, 32, 32),
     _Product("f8f6f4", "e4m3", "e5m2", "f32", 128, 32, 128),
     _Product("i8", "s8", "u8", "s32", 128, 32, 128),
+    _Product("f16", "f16", "bf16", "f32", 128, 64, 64),
+    _Product("f16", "bf16", "f16", "f32", 128, 32, 64),
 ]
 
 
@@ -282,7 +284,7 @@ def test_shapes(kind: str, codes: int, m: int, n: tuple[int, ...], missing: tupl
 @pytest.mark.parametrize(
     ("kind", "codes", "problem"),
     [
-        ("f16", 1 << 7 | 1 << 10, "D is f16, but A and B are bf16"),
+        ("f16", 1 << 7 | 1 << 10, "D is f16, but A is bf16 and B is bf16"),
         (
             "ti16",
             2 << 4 | 3 << 7 | 3 << 10 | 1 << 15,
@@ -420,7 +422,7 @@ def _small_kernel() -> tuple[str, list[npt.NDArray[Any]], npt.NDArray[np.float64
         ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8080050;", "bit 6 must be zero"),
         ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x80c0010;", "out-of-bounds shared tcgen05.mma B"),
         ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8420010;", "there is no shape M=128, N=264"),
-        ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8080410;", "A is f16 and B is bf16"),
+        ("mov.b32 %r18, 0x8080010;", "mov.b32 %r18, 0x8080400;", "D is f16, but A is f16 and B is bf16"),
         ("shl.b32 %r22, %r1, 21;", "shl.b32 %r22, %r1, 20;", "it may touch lanes"),
         ("add.u32 %r20, %r19, 0;", "add.u32 %r20, %r19, 32;", "are not in tensor memory|allocated columns"),
         ("add.s64 %rd4, %desc, ", "add.s64 %rd4, %desc, 70368744177664; add.s64 %rd4, %rd4, ", "bits 46-48"),

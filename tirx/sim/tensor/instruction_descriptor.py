@@ -216,10 +216,9 @@ def _problem(decoded: InstructionDescriptor, weight_stationary: bool, pair: bool
         return "saturate (bit 3) is for kind::i8"
     if is_i8 and (decoded.negate_a or decoded.negate_b):
         return "negation (bits 13, 14) is not for kind::i8"
-    if decoded.kind.name == "f16" and decoded.a != decoded.b:
-        return f"A is {decoded.a} and B is {decoded.b}, expected the same type"
-    if decoded.d == "f16" and decoded.a == "bf16":
-        return "D is f16, but A and B are bf16"
+    # Types of A and B may differ: NVIDIA's builder of descriptors and CUTLASS have such words.
+    if decoded.d == "f16" and "bf16" in (decoded.a, decoded.b):
+        return f"D is f16, but A is {decoded.a} and B is {decoded.b}"
     if decoded.kind.name == "ti16" and (decoded.transpose_a or decoded.transpose_b):
         return "transposes of kind::ti16 (bits 15, 16), about which two tables of the ISA contradict each other"
     if decoded.kind.name == "f8f6f4" and decoded.is_wide and {decoded.a, decoded.b} & set(NARROW):
