@@ -429,7 +429,8 @@ def _judged(mutant: Mutant, result: Mapping[str, Any]) -> Mapping[str, Any]:
         return result
     for line in HARMLESS.read_text().splitlines():
         *which, why = line.split(" | ")
-        if which == [mutant.path, mutant.function, *_changed_lines(mutant)]:
+        own = [mutant.path, mutant.function, *_changed_lines(mutant)]
+        if len(which) == len(own) and all(judged in ("*", found) for judged, found in zip(which, own, strict=True)):
             return {"outcome": "harmless", "said": why}
     return result
 

@@ -25,7 +25,8 @@ from tirx.sim.tensor.collectors import Collectors
 from tirx.sim.tensor.memory import TensorMemory
 
 _LOCAL_ALIGNMENT = 16
-_REGISTER_UNIT = 8
+_REGISTERS, _REGISTER_UNIT = 1 << 16, 8
+"""Registers of a CTA, and the unit in which threads get them."""
 _MAX_POLLED = 64
 
 
@@ -305,9 +306,12 @@ class Cta:
         """Checks the end of the CTA. Raises SimError for anything that it must not leave behind."""
         self.tensor.check_exit()
         (entry,) = self.launch.program.directives.get("maxnreg", (0,))  # without it setmaxnreg is ignored
-        taken = sum(count - -(-entry // _REGISTER_UNIT) * _REGISTER_UNIT for count in self.warp_registers.values())
-        if entry and taken > 0:
-            missing = taken * WARP
+        if not entry or not self.warp_registers:
+            return
+        each = -(-entry // _REGISTER_UNIT) * _REGISTER_UNIT
+        if (count := each * len(self.lanes)) > _REGISTERS:
+            raise SimError(f"expected .maxnreg of at most {_REGISTERS} registers of all threads, found {count}")
+        if (missing := WARP * sum(own - each for own in self.warp_registers.values())) > 0:
             raise SimError(
                 f"setmaxnreg.inc waits for ever: expected setmaxnreg.dec of {missing} registers more, by any warp"
             )
