@@ -106,9 +106,9 @@ func.func @f(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %d: memref<?x?xf32>) attr
   }
   func.return
 }
-func.func @g(%x: memref<?x?xf32>, %d: memref<?xf32>) attributes {tirx.kernel = "sm_90a"} {
+func.func @g(%x: memref<?x256xf32>, %d: memref<?xf32>) attributes {tirx.kernel = "sm_90a"} {
   linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
-      ins(%x : memref<?x?xf32>) outs(%d : memref<?xf32>) {
+      ins(%x : memref<?x256xf32>) outs(%d : memref<?xf32>) {
   ^bb0(%e: f32, %acc: f32):
     %s = arith.addf %e, %acc : f32
     linalg.yield %s : f32
