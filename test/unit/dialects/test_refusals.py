@@ -40,6 +40,8 @@ _INSTRUCTIONS = """
     expected a non-zero mask of 32 lanes, found 0x0
 ptx.st.strong relaxed gpu %f, %i : f32, i32
     expected an address of i32 or i64, found f32
+%r = ptx.atom add relaxed gpu %l, %i : i64, i32 -> i64
+    expected registers of one type
 %r = ptx.atom add relaxed gpu unsigned %l, %i : i64, i32 -> i32
     expected 'unsigned' on min and max, found it on add
 ptx.printf "%d" %j : i16
@@ -237,6 +239,11 @@ tcgen05.cp "128x256b" %a, %d : !a
     #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
 """
 _MODULES = """
+tirx.kernel @k() target("sm_90a") threads(32) {
+%q = "tirx.param"() <{parameter = "bm"}> : () -> index
+tirx.return
+}
+    expected a name that begins with a capital letter, found bm
 tirx.kernel @k(%m: memref<4x4xf16>) params(A = size(9, 0) in [1]) threads(32) { tirx.return }
     A: expected a memref argument of the kernel that has size(9, 0), found no such argument
 tirx.kernel @k(%m: memref<4x4xf16>) params(A = size(0, 7) in [1]) threads(32) { tirx.return }
@@ -308,6 +315,10 @@ ptx.binary @k target("sm_1") launch {} text ""
     unknown target 'sm_1'; did you mean 'sm_121'? Supported targets: sm_70, sm_72, sm_75, sm_80, sm_86, sm_87, sm_88,
     sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_100f, sm_103, sm_103a, sm_103f, sm_107, sm_107a, sm_107f, sm_110, sm_110a,
     sm_110f, sm_120, sm_120a, sm_120f, sm_121, sm_121a, sm_121f
+"test.op"() {s = #tirx.size<3>} : () -> ()
+    expected an expression of parameters, found 3
+"test.op"() {s = #tirx.size<BM floordiv 0>} : () -> ()
+    expected a positive divisor, found 0
 "test.op"() {f = #ptx.formula<foo(1, 2)>} : () -> ()
     expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'foo'
 """

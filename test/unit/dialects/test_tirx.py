@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from io import StringIO
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import (
     Float4E2M1FNType,
     Float6E3M2FNType,
+    Float8E8M0FNUType,
     MemRefType,
     ModuleOp,
     StridedLayoutAttr,
@@ -25,6 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.test_value import create_ssa_value
 
 from tirx.dialects.tirx import (
     AddressOp,
@@ -60,6 +63,7 @@ from tirx.dialects.tirx import (
     strided_layout,
 )
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
+from tirx.mma.fragments import VARIANTS, Fragment, MmaVariant
 from tirx.tcgen05 import LegalityError
 from tirx.universe import new_context
 
@@ -419,3 +423,34 @@ def test_register_operations_that_do_not_verify() -> None:
     ):
         with pytest.raises(VerifyException, match=message):
             op.verify()
+
+
+def test_scale_factors_of_a_fragment():
+    types = {"e2m1": Float4E2M1FNType(), "ue8m0": Float8E8M0FNUType(), "f32": f32, "f64": f64}
+
+    def tile(fragment: Fragment) -> SSAValue:
+        dims = fragment.shape[1:]
+        return create_ssa_value(TileType.get(dims, types[fragment.dtype], MemorySpace.REGISTER, fragment.layout))
+
+    def said(variant: MmaVariant, *scales: tuple[SSAValue, int]) -> str | None:
+        a, b, c = ((tile(each), 0) for each in (variant.a, variant.b, variant.c))
+        try:
+            MmaSyncOp(variant.name, a, b, c, scales=cast(Any, scales or None)).verify()
+        except VerifyException as error:
+            return str(error).splitlines()[0]
+        return None
+
+    scaled, plain = VARIANTS["m16n8k64.mxf4.e2m1.ue8m0.2X"], VARIANTS["m8n8k4.row.col.f64"]
+    assert scaled.scales is not None
+    sfa, sfb, c = tile(scaled.scales.a), tile(scaled.scales.b), tile(scaled.c)
+    assert said(scaled, (sfa, 0), (sfb, 0)) is None and said(plain) is None
+    assert said(scaled) == f"expected scale factors of A and B, with their slots, for '{scaled.name}', found none"
+    assert said(plain, (sfa, 0), (sfb, 0)) == f"expected no scale factors for '{plain.name}', found some"
+    assert said(scaled, (sfa, 1), (sfb, 0)) == "expected 2 slots of SFA within [0, 2), found them from slot 1 on"
+    assert said(scaled, (sfa, 0), (c, 0)) == "expected SFB of ue8m0, found f32"
+    two = create_ssa_value(
+        TileType.get((16, 4), types["ue8m0"], MemorySpace.REGISTER, TileLayout("S[(16, 4) : (1@laneid, 1)]"))
+    )
+    assert (
+        said(scaled, (two, 1), (sfb, 0)) == "expected SFA from a multiple of 2 slots on, within one register, found 1"
+    )
