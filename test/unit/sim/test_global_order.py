@@ -328,6 +328,33 @@ def test_flags_that_are_forgotten(monkeypatch: pytest.MonkeyPatch, strict: bool)
     ]
 
 
+@pytest.mark.parametrize(
+    ("limit", "value", "warns"),
+    [
+        ("_BUDGET", 1 << 28, False),
+        ("_BUDGET", 2000, True),
+        ("_MOST_IMPORTS", 8, False),
+        ("_MOST_IMPORTS", 7, True),
+        ("_MOST_SOURCES", 1, False),
+        ("_MOST_PENDING", 1, False),
+    ],
+)
+def test_flags_of_many_threads(monkeypatch: pytest.MonkeyPatch, limit: str, value: int, warns: bool):
+    """Each of eight hands on a word. What is released and acquired may be too much to remember; no error is wrong."""
+    monkeypatch.setattr(global_flags, limit, value)
+    relaxed = Access(Kind.STRONG, Scope.GPU)
+    machine = _Machine()
+    for i in range(8):
+        machine.write(0, 3 + i, at=8 * i)
+        machine.fence(0, 3 + i)
+        machine.write(0, 3 + i, at=128 + 8 * i, how=relaxed)
+        machine.read(1, 5, at=128 + 8 * i, how=relaxed)
+        machine.fence(1, 5)
+    for i in range(8):
+        machine.read(1, 5, at=8 * i)
+    assert machine.rules() == ["global flags forgotten"] * warns
+
+
 # Flags
 
 _DATA, _FLAG, _NEXT = 64, 128, 192
