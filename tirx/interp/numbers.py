@@ -134,8 +134,7 @@ def _as_bytes(op: Operation, x: Array) -> Array:
     if is_float(x.dtype) or packed_bits(x.dtype) != 4:
         return x
     nibbles = x.astype(np.int8) & 15
-    unsigned = isinstance(op, _ZERO_EXTENDED) or (isinstance(op, arith.CmpiOp) and op.predicate.value.data >= 6)
-    return nibbles if unsigned else (nibbles ^ 8) - 8
+    return nibbles if isinstance(op, _ZERO_EXTENDED) else (nibbles ^ 8) - 8
 
 
 def _binary(function: Any, change: Callable[[Array], Array] = np.asarray) -> _Rule:

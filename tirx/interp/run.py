@@ -17,7 +17,7 @@ from tirx.diagnostics import operation_name
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import requirements
-from tirx.dialects.tirx import AsyncCopyOp, FillOp, KernelOp, Progress, WaitUntilOp, base_allocation, transfer
+from tirx.dialects.tirx import AsyncCopyOp, FillOp, KernelOp, WaitUntilOp, base_allocation, transfer
 from tirx.interp.atomics import AtomicFunctions
 from tirx.interp.control import ControlFunctions
 from tirx.interp.errors import RunError
@@ -188,9 +188,7 @@ def _run_blocks(launch: Launch, order: Sequence[int], memory: Sequence[Any]) -> 
         else:
             launch.parties.run([lambda rank=rank: run(number, rank, cluster) for rank in ranks])
 
-    waits = any(isinstance(op, WaitUntilOp) for op in walk(kernel))
-    in_order = kernel.progress is not None and kernel.progress.data is Progress.IN_ORDER
-    if waits and (not in_order or order != sorted(order)):  # in order, each block finds what it waits for
+    if any(isinstance(op, WaitUntilOp) for op in walk(kernel)):
         launch.parties.run([lambda number=number: run_cluster(number) for number in order])
         return
     for number in order:

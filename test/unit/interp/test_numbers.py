@@ -187,6 +187,11 @@ def test_narrow_formats_saturate_and_round(name: str) -> None:
     assert float(rounded(np.array(1e300), dtype)) == numbers[-1]
 
 
+def test_wider_formats_do_not_saturate() -> None:
+    with np.errstate(over="ignore"):
+        assert float(rounded(np.array(1e6), np.dtype(np.float16))) == np.inf
+
+
 @pytest.mark.parametrize("name", ["i4", "f6E2M3FN", "f4E2M1FN"])
 def test_packed_elements(name: str) -> None:
     """The first element is in the low bits of the first byte."""
@@ -202,6 +207,8 @@ def test_quantum() -> None:
     assert quantum(np.array([3.0, -8.0])) == 1.0
     assert quantum(np.array([0.75, -8.0], np.float32)) == 0.25
     assert quantum(np.array([1 / 3])) is None
+    assert quantum(np.array([2.0**38, 0.5])) is None
+    assert quantum(np.array([2.0**38 - 1, 0.5])) == 0.5
     assert quantum(np.array([np.inf])) is None
 
 
