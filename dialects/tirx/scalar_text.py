@@ -310,6 +310,14 @@ class _Made:
             condition = self._truth(node.operands[0])
             values = self._alike(node.operands[1:], want)
             return self._like(values, self._op(arith.SelectOp(condition, *values)))
+        if name.startswith("as_") and (to := _TYPES.get(name[3:])) is not None:
+            if len(node.operands) != 1:
+                self._refuse(node.at, f"expected one operand of {name}(...)")
+            value = self.value(node.operands[0], None)
+            of = value.type
+            if not isinstance(of, AnyFloat | IntegerType) or of.bitwidth != to.bitwidth or of == scalar_type(to):
+                self._refuse(node.at, f"expected a number of another type with {to.bitwidth} bits, found {of}")
+            return self._to(to, arith.BitcastOp(value, scalar_type(to)))
         if (to := _TYPES.get(name)) is not None:
             if len(node.operands) != 1:
                 self._refuse(node.at, f"expected one operand of {name}(...)")
@@ -317,7 +325,9 @@ class _Made:
         for dialect in ("math", "arith"):
             if self.parser.ctx.get_optional_op(f"{dialect}.{name}") is not None:
                 return self._elementwise(f"{dialect}.{name}", node.at, self._alike(node.operands, want))
-        self._refuse(node.at, f"expected a function of math or arith, index, select or a type, found '{name}'")
+        self._refuse(
+            node.at, f"expected a function of math or arith, index, select, a type or as_ and a type, found '{name}'"
+        )
 
     def _cast(self, value: SSAValue, to: AnyFloat | IntegerType, at: int) -> SSAValue:
         of = value.type

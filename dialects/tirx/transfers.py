@@ -152,6 +152,11 @@ class CopyOp(DirectOperation, TileOpInterface):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     @classmethod
+    def parse_source(cls, parser: Parser) -> _TileText:
+        """Parses a tile, or a place, whose type comes later."""
+        return _TileText.parse(parser)
+
+    @classmethod
     def parse(cls, parser: Parser) -> CopyOp:
         operands, properties, attributes = parse_transfer(parser, cls)
         return cls.create(operands=operands, properties=properties, attributes=attributes)

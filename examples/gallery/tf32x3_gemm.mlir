@@ -7,36 +7,23 @@
 !sums = !tirx.tile<64x64xf32, accumulator>
 !f = !tirx.tile<64x64xf32, register>
 
-func.func private @parts(%e: f32) -> (f32, f32) {
-  %mask = arith.constant 0xFFFFE000 : i32
-  %bits = arith.bitcast %e : f32 to i32
-  %high = arith.andi %bits, %mask : i32
-  %large = arith.bitcast %high : i32 to f32
-  %small = arith.subf %e, %large : f32
-  func.return %large, %small : f32, f32
-}
-
 tirx.kernel @tf32x3_gemm(%a: !m, %b: !m, %d: !m)
     grid(%j = ceildiv(size(1, 0), 64), %i = ceildiv(size(0, 0), 64)) threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
-  %zero = arith.constant 0.0 : f32
   %size = memref.dim %a, %c1 : !m
   %a_large = tirx.alloc : !s
   %a_small = tirx.alloc : !s
   %b_large = tirx.alloc : !s
   %b_small = tirx.alloc : !s
-  %acc = tirx.alloc : !sums
-  tirx.fill %acc, %zero : f32, !sums
+  %acc = tirx.alloc fill(0.0) : !sums
   scf.for %k = %c0 to %size step %c32 {
     %ra = tirx.load %a[%i * 64, %k] clipped : !m -> !r
     %rb = tirx.load %b[%j * 64, %k] clipped : !m -> !r
-    %al, %as, %bl, %bs = tirx.map ins(%ra, %rb : !r, !r) {
-    ^bb0(%p: f32, %q: f32):
-      %u, %v = func.call @parts(%p) : (f32) -> (f32, f32)
-      %w, %x = func.call @parts(%q) : (f32) -> (f32, f32)
-      tirx.yield %u, %v, %w, %x : f32, f32, f32, f32
+    %al, %as, %bl, %bs = tirx.map ins(%ra, %rb : !r, !r) (%p, %q) {
+      %u = as_f32(as_i32(%p) & -8192); %v = as_f32(as_i32(%q) & -8192);
+      %u, %p - %u, %v, %q - %v
     } -> !t, !t, !t, !t
     tirx.store %al, %a_large : !t, !s
     tirx.store %as, %a_small : !t, !s

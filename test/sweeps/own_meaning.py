@@ -1,7 +1,8 @@
 """
 Random programs against their own meaning: the interpreter, numpy where a generator knows it, every pass, and the PTX.
 
-    python test/sweeps/own_meaning.py [--programs 5000] [--seed 0] [--jobs N] [--seconds S] [--results FILE]
+    python test/sweeps/own_meaning.py [--programs 5000] [--seed 0] [--jobs N] [--seconds S] [--families F,...]
+        [--results FILE]
 
 Every program is compiled with options drawn for it and watched (`tirx.runtime.watch`): kernels are run behind each pass
 that changes them and keeps tiles, and the PTX in the simulator, for small integers and normal numbers. Then the PTX of
@@ -31,6 +32,7 @@ one_thread_each()
 import numpy as np  # noqa: E402
 from fuzz.engine import OutOfTime, time_limit  # noqa: E402
 from fuzz.flags import random_flags  # noqa: E402
+from fuzz.folds import random_fold  # noqa: E402
 from fuzz.grammar import random_kernel  # noqa: E402
 from fuzz.handed_on import FAMILIES, random_handed_on  # noqa: E402
 from fuzz.loops import random_loop  # noqa: E402
@@ -60,6 +62,7 @@ GENERATORS = {
     "loops": random_loop,
     "places": random_places,
     "parts": random_parts,
+    "folds": random_fold,
     "flags": random_flags,
     "handed on": _handed_on,
 }
@@ -133,9 +136,11 @@ def main() -> int:
     Sweep.add_arguments(parser)
     parser.add_argument("--programs", type=int, default=5000, metavar="N", help="random programs (5000)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--families", help="only those, such as parts,folds, without examples")
     options = parser.parse_args()
-    families = [*GENERATORS, ARITHMETIC]
-    names = [f"example: {path.stem}" for path in sorted(EXAMPLES.glob("*.mlir"))]
+    families = options.families.split(",") if options.families else [*GENERATORS, ARITHMETIC]
+    examples = [] if options.families else sorted(EXAMPLES.glob("*.mlir"))
+    names = [f"example: {path.stem}" for path in examples]
     names += [f"{families[n % len(families)]}: {options.seed} {n}" for n in range(options.programs)]
     counts = defaultdict[str, Counter[str]](Counter)
     for name, result in Sweep.of(options).run([(each, each) for each in names], examine):

@@ -82,6 +82,8 @@ class LocatingParser(Parser):
         """First token -> text -> type, of types that end with their bracket: they need not be parsed again."""
         self.ahead: list[Operation] = []
         """Operations that the block has in front of the one that is parsed, which its text implies."""
+        self.behind: list[Operation] = []
+        """Those that it has behind that one."""
         super().__init__(ctx, "", name)
         self._parser_state = ParserState(_LinearTimeLexer(Input(text, name)))
 
@@ -116,14 +118,14 @@ class LocatingParser(Parser):
         return module
 
     def _parse_block_body(self, block: Block) -> None:
-        around, self.ahead = self.ahead, []
+        around, self.ahead, self.behind = (self.ahead, self.behind), [], []
         while (op := self.parse_optional_operation()) is not None:
-            for each in self.ahead:
+            for each in (*self.ahead, *self.behind):
                 each.location = op.location
-                block.add_op(each)
+            block.add_ops([*self.ahead, op, *self.behind])
             self.ahead.clear()
-            block.add_op(op)
-        self.ahead = around
+            self.behind.clear()
+        self.ahead, self.behind = around
 
     def parse_operation(self) -> Operation:
         start = self._current_token.span

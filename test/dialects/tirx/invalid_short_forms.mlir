@@ -84,7 +84,7 @@ tirx.kernel @e5(%a: memref<8xf32>, %n: index) threads(32) {
 
 tirx.kernel @e6(%a: memref<8xf32>, %n: index) threads(32) {
   %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
-  // expected-error@+1 {{expected a function of math or arith, index, select or a type, found 'foo'}}
+  // expected-error@+1 {{expected a function of math or arith, index, select, a type or as_ and a type, found 'foo'}}
   %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { foo(%p) } -> !tirx.tile<8xf32, register>
 }
 
@@ -246,4 +246,25 @@ tirx.kernel @n11(%a: memref<8xi32>, %n: index) threads(32) {
   %x = tirx.load %a[0] : memref<8xi32> -> !tirx.tile<8xi32, register>
   // expected-error@+1 {{expected a comparison, found i32}}
   %y = tirx.map ins(%x : !tirx.tile<8xi32, register>) (%p) { select(!%p, %p, 0) } -> !tirx.tile<8xi32, register>
+}
+
+// -----
+
+tirx.kernel @n12(%x: !tirx.tile<8xf32, register>) threads(32) {
+  // expected-error@+1 {{expected a number of another type with 16 bits, found f32}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { as_i16(%p) } -> !tirx.tile<8xi16, register>
+}
+
+// -----
+
+tirx.kernel @n13() threads(32) {
+  // expected-error@+1 {{expected a number of type i32, found 0.5}}
+  %a = tirx.alloc fill(0.5) : !tirx.tile<8xi32, shared>
+}
+
+// -----
+
+tirx.kernel @n14(%m: memref<8xf32>) threads(32) {
+  // expected-error@+1 {{expected f32 elements, found f16}}
+  %a = tirx.alloc copy(%m[0]) : memref<8xf32>, !tirx.tile<8xf16, shared>
 }

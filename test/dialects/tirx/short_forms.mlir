@@ -134,3 +134,34 @@ tirx.kernel @unsigned(%x: memref<64xui8>) threads(32) {
     i32(%h >> 1 < %q) + i32(%p), i32(ui8(- -2.0 * f32(%q)))
   } -> !tirx.tile<64xi32, register>, !tirx.tile<64xi32, register>
 }
+
+// -----
+
+// Tiles with their first contents, and bits of numbers.
+
+// CHECK-LABEL: tirx.kernel @contents
+// CHECK: [[ZERO:%.+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: %a = tirx.alloc {tag} : !tirx.tile<8xf32, shared>
+// CHECK-NEXT: tirx.fill %a, [[ZERO]] : f32, !tirx.tile<8xf32, shared>
+// CHECK-NEXT: [[FOUR:%.+]] = arith.constant 4 : i32
+// CHECK-NEXT: %b = tirx.alloc : !tirx.tile<8xi32, shared>
+// CHECK-NEXT: tirx.fill %b, [[FOUR]] : i32, !tirx.tile<8xi32, shared>
+// CHECK-NEXT: %c = tirx.alloc at 16 : !tirx.tile<8xf32, shared>
+// CHECK-NEXT: tirx.fill %c, %x : f32, !tirx.tile<8xf32, shared>
+// CHECK-NEXT: [[VIEW:%.+]] = tirx.view %m[%i] clipped : memref<?xf32> -> !tirx.tile<8xf32, global>
+// CHECK-NEXT: %d = tirx.alloc : !tirx.tile<8xf32, shared>
+// CHECK-NEXT: tirx.copy [[VIEW]], %d : !tirx.tile<8xf32, global>, !tirx.tile<8xf32, shared>
+// CHECK-NEXT: %e = tirx.alloc : !tirx.tile<8xf32, shared>
+// CHECK-NEXT: tirx.copy %d, %e : !tirx.tile<8xf32, shared>, !tirx.tile<8xf32, shared>
+// CHECK: arith.bitcast %{{.*}} : f32 to i32
+// CHECK: arith.bitcast %{{.*}} : i32 to f32
+// CHECK: arith.bitcast %{{.*}} : f32 to i32
+// CHECK-NEXT: arith.uitofp
+tirx.kernel @contents(%m: memref<?xf32>, %i: index, %x: f32, %v: !tirx.tile<8xf32, register>) threads(32) {
+  %a = tirx.alloc fill(0.0) {tag} : !tirx.tile<8xf32, shared>
+  %b = tirx.alloc fill(4) : !tirx.tile<8xi32, shared>
+  %c = tirx.alloc at 16 fill(%x) : !tirx.tile<8xf32, shared>
+  %d = tirx.alloc copy(%m[%i] clipped) : memref<?xf32>, !tirx.tile<8xf32, shared>
+  %e = tirx.alloc copy(%d) : !tirx.tile<8xf32, shared>, !tirx.tile<8xf32, shared>
+  %y = tirx.map ins(%v : !tirx.tile<8xf32, register>) (%p) { as_f32(as_i32(%p) & -8) + f32(as_ui32(%p)) } -> !tirx.tile<8xf32, register>
+}

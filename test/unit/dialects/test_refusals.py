@@ -123,7 +123,7 @@ tirx.copy %r, %t reduce(add) : !tirx.tile<128x64xf32, register>, !tirx.tile<128x
     expected an operator, ',' or '}', found '%p'
 %r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
 %t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) { nothing(%p) } -> !tirx.tile<8x8xf16, register>
-    expected a function of math or arith, index, select or a type, found 'nothing'
+    expected a function of math or arith, index, select, a type or as_ and a type, found 'nothing'
 %r = tirx.load %m[0, 0] : memref<64x64xf16> -> !tirx.tile<8x8xf16, register>
 %t = tirx.map ins(%r : !tirx.tile<8x8xf16, register>) (%p) { %p + * } -> !tirx.tile<8x8xf16, register>
     expected an expression, found '*'
