@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import I32, AnyFloat, FloatAttr, IntegerAttr, IntegerType
@@ -20,9 +20,6 @@ from tirx.dialects.tirx.index_text import made
 from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.syntax import parse_attributes, parse_in_parens, parse_integer, write
 from tirx.rules import ElementTypeError, PlaceError, TileMemoryError
-
-if TYPE_CHECKING:
-    from tirx.dialects.tirx.transfers import CopyOp
 
 
 _Number = UnresolvedOperand | int | float
@@ -67,7 +64,7 @@ class AllocOp(DirectOperation):
         place = None if parser.parse_optional_keyword("at") is None else i32_attr(parse_integer(parser))
         start = parser.pos
         number = parse_in_parens(parser, "fill", lambda: _parse_number(parser))
-        copy = cast("type[CopyOp]", parser.ctx.get_op("tirx.copy"))
+        copy: Any = parser.ctx.get_op("tirx.copy")
         source = None if number is not None else parse_in_parens(parser, "copy", lambda: copy.parse_source(parser))
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
