@@ -21,7 +21,6 @@ from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.syntax import parse_attributes, parse_in_parens, parse_integer, write
 from tirx.rules import ElementTypeError, PlaceError, TileMemoryError
 
-
 _Number = UnresolvedOperand | int | float
 
 
