@@ -4,7 +4,7 @@ The mask has one bit per column of B: 0 means that the column is used, 1 that it
 sub-masks (one for M = 128, two for M = 64, four for M = 32), each a window of one and the same periodic pattern.
 
 The ISA's field table swaps two names: it calls Skip Span the run of columns where B is used and Use Span the run of
-zeroes. Its own examples 2 to 4 and the hardware do the opposite, which is what this file does: **skip** (bits 40-47) is
+zeroes. Its own examples 2 to 4 do the opposite, which is what this file does: **skip** (bits 40-47) is
 the run of zeroed columns, mask bits 1, and **use** (bits 48-55) the run of used columns, mask bits 0. First Span 1
 starts a sub-mask with the zeroed run.
 """
