@@ -87,7 +87,8 @@ def flatten_coordinate(coord: Coordinate, shape: Shape, size: int) -> int:
 def _outside(coord: Sequence[int], dims: tuple[int, ...]) -> LayoutError:
     """The error about a coordinate outside of the shape, or of another rank."""
     if len(coord) != len(dims):
-        return LayoutError(f"expected a coordinate of rank {len(dims)} for shape {dims}, found {tuple(coord)}")
+        expected = f"expected a coordinate of rank {len(dims)} for shape {dims}, found {tuple(coord)}"
+        return LayoutError(f"{expected}; shape=(...) gives the tile another shape")
     at, extent = next((at, extent) for at, extent in zip(coord, dims, strict=True) if not 0 <= at < extent)
     return LayoutError(f"coordinate {tuple(coord)} is outside shape {dims}: {at} is not in 0..{extent - 1}")
 

@@ -270,7 +270,8 @@ def _run(flags: argparse.Namespace) -> bool:
             raise FileError(f"cannot read '{flags.what}': it is not text in UTF-8") from error
         path = "<stdin>" if flags.what == "-" else flags.what
         text = json.dumps(report.json(), indent=2) if flags.json else report.text(path, fields=flags.fields)
-        write_output("-", text + "\n" if text else "no tcgen05 and no wgmma instruction\n")
+        none = "no tcgen05 and no wgmma instruction, so no descriptor; tirx-sim runs any PTX and checks it"
+        write_output("-", f"{text or none}\n")
         wrong = [str(each.line) for each in report.instructions if not each.legal]
         if wrong:
             more = f" and {len(wrong) - 8} more" if len(wrong) > 8 else ""
