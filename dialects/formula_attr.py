@@ -15,7 +15,7 @@ def parse_formula(parser: AttrParser) -> Formula:
     number = parser.parse_optional_integer(allow_boolean=False)
     if number is not None:
         return number
-    function = parser.parse_identifier(" or a number for a formula of the launch")
+    function = parser.parse_identifier(context_msg=" or a number for a formula of the launch")
     if function[:1].isupper():
         return Call(function)
     if function not in LOOKUPS and function not in OPERATORS:

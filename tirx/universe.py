@@ -7,9 +7,12 @@ from a checkout that is not installed.
 
 from __future__ import annotations
 
+import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from importlib import metadata
 from pathlib import Path
 from pkgutil import resolve_name
 from types import TracebackType
@@ -63,6 +66,21 @@ def _show_located_errors() -> None:
 
 if Path(sys.argv[0]).stem in ("xdsl-opt", "xdsl_opt"):
     _show_located_errors()
+
+
+_NEWEST_XDSL = (0, 75)
+"""The newest minor release of xDSL that the tests ran with, as `pyproject.toml` has it."""
+
+
+def _warn_of_other_xdsl(found: str) -> None:
+    """Warns of an xDSL newer than the tests ran with: whoever installs one past the bound of the package is told."""
+    numbers = tuple(int(word) for word in re.findall(r"\d+", found)[:2])
+    if numbers > _NEWEST_XDSL:
+        tested = ".".join(map(str, _NEWEST_XDSL))
+        warnings.warn(f"xDSL {found} is newer than {tested}, the newest that tirx is tested with", stacklevel=2)
+
+
+_warn_of_other_xdsl(metadata.version("xdsl"))
 
 
 @cache

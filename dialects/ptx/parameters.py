@@ -128,9 +128,9 @@ class EntryParamAttr(Data[EntryParam]):
     def parse_unbracketed(cls, parser: AttrParser) -> EntryParam:
         """Parses the text between the angle brackets."""
         start = parser.pos
-        name = parser.parse_identifier(" for parameter name")
+        name = parser.parse_identifier(context_msg=" for parameter name")
         parser.parse_punctuation(":")
-        type_ = parser.parse_identifier(" for parameter type")
+        type_ = parser.parse_identifier(context_msg=" for parameter type")
         count = None
         if parser.parse_optional_punctuation("[") is not None:
             count = parser.parse_integer(allow_boolean=False, allow_negative=False)

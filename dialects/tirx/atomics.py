@@ -305,7 +305,7 @@ class WaitUntilOp(FlagOp, TileOpInterface):
     def parse(cls, parser: Parser) -> WaitUntilOp:
         resolve = _parse_flag(parser)
         start = parser.pos
-        word = parser.parse_identifier(" of a comparison")
+        word = parser.parse_identifier(context_msg=" of a comparison")
         if word not in CMPI_COMPARISON_OPERATIONS:
             known = ", ".join(CMPI_COMPARISON_OPERATIONS)
             parser.raise_error(f"expected a comparison ({known}), found '{word}'", start, parser.pos)

@@ -531,7 +531,7 @@ class ParamOp(DirectOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ParamOp:
-        name = parser.parse_identifier(" of a parameter")
+        name = parser.parse_identifier(context_msg=" of a parameter")
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
         return cls.create(

@@ -174,7 +174,7 @@ def _parse_tile(parser: AttrParser) -> list[SlotViewAttr]:
 def _parse_view(parser: AttrParser) -> SlotViewAttr:
     if (type_ := parser.parse_optional_type()) is not None:
         return SlotViewAttr(StringAttr(""), type_)
-    label = parser.parse_identifier(" of a tile or a type")
+    label = parser.parse_identifier(context_msg=" of a tile or a type")
     if label == TILE_ID:
         return SlotViewAttr(StringAttr(""), TileIdType())
     parser.parse_punctuation(":")

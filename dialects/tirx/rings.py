@@ -119,7 +119,7 @@ class RingOp(DirectOperation):
         refuse_again(parser, "slots")
         parser.parse_keyword("stations")
         stations = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parser.parse_identifier(" of a station")
+            parser.Delimiter.PAREN, lambda: parser.parse_identifier(context_msg=" of a station")
         )
         across = parse_in_parens(parser, "across", lambda: parser.parse_str_enum(Across))
         carries = parser.parse_optional_keyword("carries") is not None
@@ -151,7 +151,7 @@ def _parse_station(parser: Parser) -> tuple[SSAValue, str]:
     if not isinstance(ring.type, RingType):
         parser.raise_error(f"expected a ring, found a value of type {ring.type}", start, parser.pos)
     parser.parse_keyword("at")
-    return ring, in_parens(parser, lambda: parser.parse_identifier(" of a station"))
+    return ring, in_parens(parser, lambda: parser.parse_identifier(context_msg=" of a station"))
 
 
 def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[ReleaseOp]) -> None:

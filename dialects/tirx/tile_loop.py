@@ -124,7 +124,7 @@ class TilesOp(DirectOperation):
             with parser.in_parens():
                 source = parse_defined(parser)
                 parser.parse_punctuation(",")
-                station = parser.parse_identifier(" of a station")
+                station = parser.parse_identifier(context_msg=" of a station")
         elif parser.parse_optional_keyword(TileOrder.ITEMS) is not None:
             order = TileOrder.ITEMS
             with parser.in_parens():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -22,7 +23,7 @@ def lower_tiles(op: Operation, threads: ThreadLowering) -> Sequence[Sequence[SSA
     assert isinstance(op, TileOpInterface)
     if type(op).lower is TileOpInterface.lower and not is_foreign(op):
         return None
-    made = op.lower(threads)
+    made = _sequence(op, "lower", op.lower(threads), "a list of the registers of each result")
     if len(made) != len(op.results):
         wanted = f"expected the registers of {len(op.results)} results of 'lower' of '{op.name}'"
         raise ForeignOperationError(op, f"{wanted}, found {len(made)}")
@@ -35,11 +36,16 @@ def lower_tiles(op: Operation, threads: ThreadLowering) -> Sequence[Sequence[SSA
     return made
 
 
-def _check_types(
-    op: Operation, method: str, number: int, values: Sequence[SSAValue], wanted: Sequence[Attribute]
-) -> None:
-    found = [value.type for value in values]
-    if found != list(wanted):
+def _sequence(op: Operation, method: str, answer: object, wanted: str) -> Sequence[Any]:
+    if not isinstance(answer, Sequence):
+        raise ForeignOperationError(op, f"expected '{method}' of '{op.name}' to return {wanted}, found {answer!r}")
+    return cast("Sequence[Any]", answer)
+
+
+def _check_types(op: Operation, method: str, number: int, answer: object, wanted: Sequence[Attribute]) -> None:
+    values = _sequence(op, method, answer, f"a list for result {number}")
+    found: list[object] = [getattr(value, "type", type(value).__name__) for value in values]
+    if found != [*wanted]:
         raise ForeignOperationError(
             op,
             f"expected '{method}' of '{op.name}' to return {_described(wanted)} for result {number}, found "
@@ -47,7 +53,7 @@ def _check_types(
         )
 
 
-def _described(types: Sequence[Attribute]) -> str:
+def _described(types: Sequence[object]) -> str:
     kinds = ", ".join(map(str, dict.fromkeys(types)))
     return f"{len(types)} of {kinds}" if types else "none"
 
@@ -58,10 +64,15 @@ def lower_scalars(kernel: KernelOp, target: Target) -> None:
         if not isinstance(op, ScalarOpInterface):
             continue
         emit = Emitter.before(op)
-        inserted, value = op.lower_scalar(target)
+        assert isinstance(op, Operation)
+        answer = _sequence(op, "lower_scalar", op.lower_scalar(target), pair := "a list of operations and a value")
+        if len(answer) != 2:
+            raise ForeignOperationError(
+                op, f"expected 'lower_scalar' of '{op.name}' to return {pair}, found {answer!r}"
+            )
+        inserted, value = answer
         for each in inserted:
             emit(each)
-        assert isinstance(op, Operation)
         _check_types(op, "lower_scalar", 0, [value], [op.results[0].type])
         op.results[0].replace_all_uses_with(value)
         erase(op)

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 
 import tirx.dialects
 import tirx.passes
+from tirx import universe
 from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets, new_context
 
 
@@ -20,6 +21,13 @@ from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets, new_context
 def test_dialects_load(name: str, factory: Callable[[], Dialect]):
     assert factory().name == name
     new_context().load_registered_dialect(name)
+
+
+def test_a_newer_xdsl_is_a_warning() -> None:
+    bound = re.search(r"xdsl>=[\d.]+,<0\.(\d+)", Path("pyproject.toml").read_text())
+    assert bound is not None and universe._NEWEST_XDSL == (0, int(bound[1]) - 1)  # pyright: ignore[reportPrivateUsage]
+    with pytest.warns(UserWarning, match="xDSL 0.99.1 is newer than 0.75, the newest that tirx is tested with"):
+        universe._warn_of_other_xdsl("0.99.1")  # pyright: ignore[reportPrivateUsage]
 
 
 @together(("name", "factory"), TIRX_UNIVERSE.all_passes.items())

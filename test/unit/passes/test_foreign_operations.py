@@ -110,6 +110,14 @@ def _nothing(op: Any, threads: Any) -> Any:
     return []
 
 
+def _forgotten(op: Any, threads: Any) -> Any:
+    return None
+
+
+def _names(op: Any, threads: Any) -> Any:
+    return [["x"]]
+
+
 def _too_few(op: Any, threads: Any) -> Any:
     return [threads.registers(op.source)[1:]]
 
@@ -131,6 +139,17 @@ def _wide(op: Any, target: Any) -> Any:
     ("method", "answer", "message"),
     [
         ("lower", _nothing, "expected the registers of 1 results of 'lower' of 'toy.rows', found 0"),
+        (
+            "lower",
+            _forgotten,
+            "expected 'lower' of 'toy.rows' to return a list of the registers of each result, found None",
+        ),
+        ("lower", _names, "expected 'lower' of 'toy.rows' to return 32 of f32 for result 0, found 1 of str"),
+        (
+            "lower_scalar",
+            _forgotten,
+            "'lower_scalar' of 'toy.twice' to return a list of operations and a value, found None",
+        ),
         ("lower", _too_few, "expected 'lower' of 'toy.rows' to return 32 of f32 for result 0, found 31 of f32"),
         ("lower", _integers, "expected 'lower' of 'toy.rows' to return 32 of f32 for result 0, found 32 of i32"),
         ("wanted_layouts", _half, "'toy.rows': expected a layout of 2048 elements for a 64x32 tile, found one of 1024"),
