@@ -20,10 +20,13 @@ from tirx.hw.targets import TARGETS
 from tirx.layout import LayoutError, element_type
 from tirx.runtime.driver import GpuError, device
 from tirx.runtime.frameworks import framework_of
-from tirx.runtime.program import Program, build
+from tirx.runtime.program import Kernel, Program, build
 
 if TYPE_CHECKING:
     from tirx.runtime.launcher import Launcher
+    from tirx.runtime.tune import Tuned
+
+Shapes = Mapping[int, tuple[int, ...]]
 
 READY_LIMIT = 4096
 """Launches that are known again; beyond, all are forgotten."""
@@ -157,45 +160,74 @@ class Calls:
         The first candidates stay where the model does not know the kernel, or only one combination can be said. Raises
         BuildError, that of the first combination, if none can be said.
         """
-        free = {name: each for name, each in self._candidates.items() if name not in constants}
-        if not free:
+        if not self._candidates.keys() - constants.keys():
             return constants
-        target = self._target or device_target() or SIMULATED
-        shapes = {i: tuple(each.shape) for i, each in enumerate(arguments) if hasattr(each, "shape")}
-        key = self._kind(arguments, constants)[0], tuple(shapes.items()), target
+        key, shapes = self._sizes(arguments, constants)
         if key not in self._chosen:
             from tirx.passes.kernels.tirx_choose import ranked_values
 
             found: list[tuple[float, Mapping[str, Any]]] = []
-            problems: list[BuildError] = []
-            for values in islice(product(*free.values()), MOST):
-                given = {**constants, **dict(zip(free, values, strict=True))}
-                try:
-                    kernel = self.trace(arguments, given)[0]
-                except BuildError as error:
-                    problems.append(error)
-                    continue
-                kernel.target = StringAttr(target)
+            for given, kernel in self._combinations(arguments, constants):
+                kernel.target = StringAttr(key[-1])
                 ranked = ranked_values(kernel, {}, shapes)
                 found.append((ranked[0][0].score if ranked else inf, given))
-            if not found:
-                raise problems[0]
             self._chosen[key] = min(found, key=lambda each: each[0])[1]
         return self._chosen[key]
+
+    def _sizes(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[tuple[Any, Any, str], Shapes]:
+        """The key of what is chosen for these arrays, which ends with the target, and their shapes by number."""
+        target = self._target or device_target() or SIMULATED
+        shapes = {i: tuple(each.shape) for i, each in enumerate(arguments) if hasattr(each, "shape")}
+        return (self._kind(arguments, constants)[0], tuple(shapes.items()), target), shapes
+
+    def _combinations(
+        self, arguments: Sequence[Any], constants: Mapping[str, Any]
+    ) -> list[tuple[Mapping[str, Any], KernelOp]]:
+        """The constants with combinations of candidates, and their kernels. Raises BuildError if none can be said."""
+        free = {name: each for name, each in self._candidates.items() if name not in constants}
+        found: list[tuple[Mapping[str, Any], KernelOp]] = []
+        problems: list[BuildError] = []
+        for values in islice(product(*free.values()), MOST):
+            given = {**constants, **dict(zip(free, values, strict=True))}
+            try:
+                found.append((given, self.trace(arguments, given)[0]))
+            except BuildError as error:
+                problems.append(error)
+        if not found:
+            raise problems[0]
+        return found
+
+    def tune(self, arguments: Sequence[Any], constants: Mapping[str, Any], **options: Any) -> Tuned:
+        """Measures on the GPU, and keeps the fastest for calls with arrays of this kind and these shapes."""
+        from tirx.runtime.tune import tune
+
+        key, _ = self._sizes(arguments, constants)
+        found = {
+            ", ".join(f"{name}={given[name]}" for name in self._candidates) or "program": (given, ModuleOp([kernel]))
+            for given, kernel in self._combinations(arguments, constants)
+        }
+        texts = {name: str(module) for name, (_, module) in found.items()}
+        tuned = tune(texts, arguments, target=key[-1], **options)
+        best = self._chosen[key] = found[tuned.best.program][0]
+        kind, requires = self._program_key(arguments, best, key[-1]), list(self.trace(arguments, best)[1].requires)
+        program = build(tuned.text, key[-1], self._options, cache_directory=_directory(), salt=self._salt)
+        self._programs[kind] = program, requires
+        self._launchers.clear()
+        return tuned
+
+    def _program_key(self, arguments: Sequence[Any], constants: Mapping[str, Any], target: str | None) -> object:
+        kind, needs = self._kind(arguments, constants)
+        return kind, tuple(arguments[i].shape[d] for i, d in sorted(needs)), target
 
     def program(self, arguments: Sequence[Any], constants: Mapping[str, Any], target: str | None) -> Program:
         """The program for arguments of these types. Raises BuildError where extents that one span goes over differ."""
         constants = self.chosen(arguments, constants)
-        kind, needs = self._kind(arguments, constants)
-
-        def key() -> object:
-            return kind, tuple(arguments[i].shape[d] for i, d in sorted(needs)), target
-
-        if key() not in self._programs:
+        if (key := self._program_key(arguments, constants, target)) not in self._programs:
             op, trace = self.trace(arguments, constants)
+            key = self._program_key(arguments, constants, target)  # tracing finds the extents that are constants
             program = build(ModuleOp([op]), target, self._options, cache_directory=_directory(), salt=self._salt)
-            self._programs[key()] = program, list(trace.requires)
-        program, requires = self._programs[key()]
+            self._programs[key] = program, list(trace.requires)
+        program, requires = self._programs[key]
         for (i, d), (j, e) in requires:
             if arguments[i].shape[d] != arguments[j].shape[e]:
                 first, second = f"{self._names[i]}.shape[{d}]", f"{self._names[j]}.shape[{e}]"
@@ -204,6 +236,11 @@ class Calls:
                     f"found {arguments[i].shape[d]} and {arguments[j].shape[e]}"
                 )
         return program
+
+    def compiled(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> Kernel:
+        """The kernel for arguments of these types, for its target or the GPU."""
+        target = self._target or device_target() or SIMULATED
+        return next(iter(self.program(arguments, constants, target).kernels.values()))
 
     def _key(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[Hashable, ...] | None:
         """The launcher's key of arguments whose types were all seen before, and constants; None for others."""
@@ -224,8 +261,7 @@ class Calls:
         if key is not None and launcher is not None and launcher.again(key[0], stream):
             return None
         here = device_target()
-        target = self._target or here or SIMULATED
-        compiled = next(iter(self.program(arguments, constants, target).kernels.values()))
+        compiled = self.compiled(arguments, constants)
         if here is not None:
             result = compiled(*arguments, stream=stream)
             self._keys |= compiled.launcher.keys

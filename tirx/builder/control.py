@@ -175,6 +175,7 @@ class _Carried:
             if isinstance(leaf, Tile) and leaf.is_constant and self.decided.get(i) in (None, "memory"):
                 memory = accumulator(leaf.dtype, leaf.shape)
                 memory.is_value = True
+                memory.named(self.of[i])
                 store(leaf.constant, memory)
                 self.memories[i] = memory, cast(FillOp, trace.blocks[-1].last_op)
         self.carried = [i for i, leaf in self.number.items() if self._is_carried(i, leaf)]

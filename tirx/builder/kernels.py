@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute
@@ -24,6 +24,9 @@ from tirx.compiler import compile as compile_module
 from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, ReturnOp, kernels
+
+if TYPE_CHECKING:
+    from tirx.runtime.tune import Trial, Tuned
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -260,6 +263,43 @@ class Kernel:
         module = self.ir(*arguments, **given)
         (kernel,) = kernels(module)
         run_kernel(kernel, arguments, watch=Watch(kernel, self.function.__code__.co_filename, at, see))
+
+    def simulate(
+        self,
+        *arguments: Any,
+        trace: Callable[[int, dict[str, Any]], None] | None = None,
+        at: Sequence[int] | None = None,
+        options: Mapping[str, Any] = {},
+        **constants: Any,
+    ) -> None:
+        """
+        Runs the kernel's PTX in the simulator, on numpy arrays that are updated in place and numbers.
+
+        `trace` hears before of each line, or those of `at`, with the tiles by their names in Python, as `debug` says;
+        `options` are those of `tirx.sim.run`, such as `seed` and `check`.
+        """
+        if trace is not None:
+            copies = [each.copy() if hasattr(each, "copy") else each for each in arguments]
+            self.debug(*copies, see=trace, at=at, **constants)
+        self._calls.compiled(arguments, constants).simulate(*arguments, **options)
+
+    def tune(
+        self,
+        *arguments: Any,
+        knobs: Mapping[str, Sequence[str]] | None = None,
+        report: Callable[[Trial], None] | None = None,
+        rounds: int = 5,
+        **constants: Any,
+    ) -> Tuned:
+        """
+        Measures combinations of the candidates of `tx.param` on the GPU, and then options of the pipeline, one by one.
+
+        Calls with arrays of these types and shapes take the fastest from then on. `knobs` are the options with the
+        values that are tried, those of `tirx.runtime.tune.KNOBS` unless given; `report` hears of every trial. Raises
+        GpuError without a GPU or arrays in its memory, as `tirx.runtime.tune.tune` does.
+        """
+        others = {} if knobs is None else {"knobs": knobs}
+        return self._calls.tune(arguments, constants, report=report, rounds=rounds, **others)
 
     def ptx(self, *types: Any, target: str | None = None, **constants: Any) -> str:
         """The PTX for the arguments of `ir`."""

@@ -16,6 +16,7 @@ from tirx import f16, f32, i32, u32
 from tirx.builder.calls import type_of_array
 from tirx.dialects.tirx import MmaOp, TileType, kernels
 from tirx.interp import run_kernel
+from tirx.runtime.tune import Trial, Tuned
 
 
 def _run(kernel: tx.Kernel, *arguments: Any, **constants: Any) -> str:
@@ -313,6 +314,14 @@ def test_breakpoints_have_the_tiles_by_their_names() -> None:
     assert np.array_equal(seen[1]["total"], tiles[0].sum(1, keepdims=True))
 
 
+def test_a_simulation_is_traced_by_the_names_of_tiles() -> None:
+    x, y = _numbers(6, 16), np.zeros((6, 1), np.float32)
+    at = summed.function.__code__.co_firstlineno + 6
+    seen: list[Any] = []
+    summed.simulate(x, y, trace=lambda line, names: seen.append((line, names["part"].shape)), at=[at])
+    assert np.array_equal(y, x.sum(1, keepdims=True)) and seen == [(at, (4, 8))] * 4
+
+
 @tx.jit(threads=128, target="sm_90a")
 def chosen(
     a: tx.Array, b: tx.Array, d: tx.Array, BM: int = tx.param(64, 100, 128), BN: int = tx.param(64, 256)
@@ -335,6 +344,26 @@ def test_the_timing_model_chooses_parameters_for_the_sizes_of_arrays() -> None:
     assert tile(4096, 8192, BM=64, BN=64) == (64, 64)
     with pytest.raises(tx.BuildError, match="expected extents of 6400 elements"):
         tile(64, 64, BM=100)
+
+
+def test_calls_take_what_was_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIRX_CACHE", "")
+    measured: list[str] = []
+
+    def fake(texts: dict[str, str], arguments: Any, **options: Any) -> Tuned:
+        assert options == {"target": "sm_90a", "report": None, "rounds": 5, "knobs": {}}
+        measured.extend(texts)
+        text = texts["BM=128, BN=64"].replace("@chosen", "@tuned")
+        return Tuned(text, Trial("BM=128, BN=64", {}, 1.0), ())
+
+    monkeypatch.setattr("tirx.runtime.tune.tune", fake)
+    a, b, d = np.ones((64, 64), np.float16), np.ones((64, 64), np.float16), np.zeros((64, 64), np.float32)
+    assert chosen.tune(a, b, d, knobs={}).best.seconds == 1.0
+    assert measured == [f"BM={m}, BN={n}" for m in (64, 128) for n in (64, 256)]
+    assert chosen.ptx(a, b, d, BM=64, BN=64).count(".entry chosen") == 1
+    chosen(a, b, d)
+    calls = chosen._calls  # pyright: ignore[reportPrivateUsage]
+    assert (d == 64).all() and calls.compiled((a, b, d), {}).launch.entry == "tuned"
 
 
 @tx.jit(threads=32)
