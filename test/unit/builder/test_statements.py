@@ -71,6 +71,8 @@ _EXPRESSIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "maximum": (lambda x, i, u, n: tx.maximum(i, 2) + tx.maxnum(i, -2), np.maximum(_I, 2) + np.maximum(_I, -2)),
     "minimum": (lambda x, i, u, n: tx.minimum(x, 0.5) + tx.minnum(x, 0.0), np.minimum(_X, 0.5) + np.minimum(_X, 0)),
     "unsigned minimum": (lambda x, i, u, n: tx.minimum(u, 1 << 31) >> 16, np.minimum(_U, 1 << 31) >> 16),
+    "bits of the other kind": (lambda x, i, u, n: ~u >> 24, ~_U >> 24),
+    "a constant of another type": (lambda x, i, u, n: x + tx.full(i32, 3, 4, 8).to(f32), _X + 3),
     "floordiv": (lambda x, i, u, n: i // 3 + 100 * (i % 3), _I // 3 + 100 * (_I % 3)),
     "ceildiv": (lambda x, i, u, n: tx.ceildiv(i, 3), -(-_I // 3)),
     "unsigned": (lambda x, i, u, n: (u // 3 % 1000).to(i32) + (u % 7).to(i32), _U // 3 % 1000 + _U % 7),
@@ -282,6 +284,13 @@ def _moved_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     o[1, every_other] = every_other.index.to(f32)
 
 
+def _carried_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    s = tx.tile(0, 4, end=n - 1)
+    for _ in tx.range(2):
+        o[:, s] = a[:, s]
+        s = s + 4
+
+
 def _open_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     s = tx.tile(n, 4, end=n + 3)
     x = a[:, s].load(pad=50.0)
@@ -371,6 +380,7 @@ _MEMORY: list[tuple[Callable[..., None], Any]] = [
     (_scatters, _X[:, ::-1]),
     (_moved_spans, _changed((np.s_[:, 4:], _X[:, :4]), (np.s_[:, :4], _X[:, 4:] + 4), (np.s_[0, 2:4], (2, 3)),
                             (np.s_[1, 0:5:2], (0, 2, 4)))),
+    (_carried_spans, _X * (np.arange(8) % 4 < 3)),
     (_open_spans, _changed((np.s_[:, 7], 50), (np.s_[:, 0:3], _X[:, 4:7]), (np.s_[:, 3], -1), (np.s_[0, 0], 7))),
     (_shapes, _shapes_then()),
     (_turned, _X.reshape(2, 4, 4).transpose(0, 2, 1).reshape(4, 8)),
