@@ -44,7 +44,6 @@ class RunError(Exception):
     """
 
     def __init__(self, op: Operation, kind: Kind, message: str):
-        super().__init__(message)
         self.op = op
         self.kind: Kind = kind
         self.message = message

@@ -254,6 +254,10 @@ def test_what_is_nearly_known() -> None:
     assert number.error[0] == 0 and 1 <= number.error[1] < 1.001
     bits, _ = evaluate(_binary(arith.AndIOp, i32), [Near(np.array([3]), np.array([1.0])), np.array([1])], bounds=True)
     assert np.isinf(bits.error).all()
+    most, _ = evaluate(
+        _binary(arith.MaxSIOp, i32), [Near(np.array([10]), np.array([2.0])), np.array([10])], bounds=True
+    )
+    assert most.error.tolist() == [2.0]
 
 
 def test_bounds_of_products_that_are_subnormal_on_the_way() -> None:

@@ -581,9 +581,9 @@ tirx.copy %p, %gd : !tirx.tile<4xf32, shared>, {_TILE}
     assert d[:4].tolist() == a[shift : shift + 4].tolist()
 
 
-def _kernel_of(function: Callable[..., None], **clauses: Any) -> KernelOp:
+def _kernel_of(function: Callable[..., None], blocks: int = 1) -> KernelOp:
     types = f32[8, 8], i32[8], f32[8, 8]
-    (found,) = kernels(tx.jit(*types, threads=32, target="sm_80", grid=[1], **clauses)(function).module)
+    (found,) = kernels(tx.jit(*types, threads=32, target="sm_80", grid=[blocks])(function).module)
     return found
 
 
@@ -612,6 +612,29 @@ def test_places_without_a_result(function: Callable[..., None], places: list[int
     a = np.arange(64, dtype=np.float32).reshape(8, 8)
     found = _error(_kernel_of(function), a, np.array(places, np.int32), np.zeros_like(a))
     assert found[0] == kind and found[1].endswith(said)
+
+
+def _scattered_and_gathered(a: Any, i: Any, o: Any) -> None:
+    o[i[:].load(), :] = o[i[:].load(), :].load() + 1.0
+
+
+def _atomics_and_gathered(a: Any, i: Any, o: Any) -> None:
+    tx.atomic(o[i[:].load(), :], "add", tx.zeros(f32, 8, 8) + 1.0)
+    a[:, :] = o[i[:].load(), :].load() * 0.0
+
+
+def _own_rows(a: Any, i: Any, o: Any) -> None:
+    o[i[:].load(), :] = tx.zeros(f32, 8, 8) + tx.block_id("x").to(f32)
+
+
+@pytest.mark.parametrize("function", [_scattered_and_gathered, _atomics_and_gathered, _own_rows])
+def test_blocks_that_scatter_to_one_place(function: Callable[..., None]) -> None:
+    """Two blocks clash, and each of them does not; their atomics do not, either."""
+    a, i = np.ones((8, 8), np.float32), np.arange(8, dtype=np.int32)
+    _run(_kernel_of(function), a, i, np.ones_like(a))
+    assert _error(_kernel_of(function, blocks=2), a, i, np.ones_like(a))[0] == "conflict"
+    _run(_kernel_of(_two_atomics_of_one_place, blocks=2), a, i, added := np.ones_like(a))
+    assert (added == 3).all()
 
 
 def _gathered(a: Any, i: Any, o: Any) -> None:
