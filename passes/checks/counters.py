@@ -44,7 +44,7 @@ class Taken:
     @property
     def base(self) -> object:
         """Equal for allocations that begin at the same address, as all dynamic shared memory does."""
-        return self.allocation if self.allocation is None or self.allocation.dynamic is None else "dynamic"
+        return self.allocation if self.allocation is None or self.allocation.dynamic is None else SharedAllocOp
 
     @property
     def places(self) -> list[tuple[object, int]]:

@@ -389,7 +389,7 @@ class _Walks:
             self._registers[value] = register = len(self._registers)
             known, owner = self._flow.values.get(value), value.owner
             if isinstance(owner, SharedAllocOp):
-                key = owner if owner.dynamic is None else "dynamic"
+                key = owner if owner.dynamic is None else SharedAllocOp
                 self._fixed.append((register, allocations.setdefault(key, _APART * (len(allocations) + 1))))
             elif known is not None and known.is_known:
                 self._fixed.append((register, known.given))

@@ -618,16 +618,11 @@ def _scattered_and_gathered(a: Any, i: Any, o: Any) -> None:
     o[i[:].load(), :] = o[i[:].load(), :].load() + 1.0
 
 
-def _atomics_and_gathered(a: Any, i: Any, o: Any) -> None:
-    tx.atomic(o[i[:].load(), :], "add", tx.zeros(f32, 8, 8) + 1.0)
-    a[:, :] = o[i[:].load(), :].load() * 0.0
-
-
 def _own_rows(a: Any, i: Any, o: Any) -> None:
     o[i[:].load(), :] = tx.zeros(f32, 8, 8) + tx.block_id("x").to(f32)
 
 
-@pytest.mark.parametrize("function", [_scattered_and_gathered, _atomics_and_gathered, _own_rows])
+@pytest.mark.parametrize("function", [_scattered_and_gathered, _own_rows])
 def test_blocks_that_scatter_to_one_place(function: Callable[..., None]) -> None:
     """Two blocks clash, and each of them does not; their atomics do not, either."""
     a, i = np.ones((8, 8), np.float32), np.arange(8, dtype=np.int32)

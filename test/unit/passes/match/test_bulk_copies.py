@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from unit.passes.parsed import parsed
 
+import tirx
 from tirx.copy.tma import TmaError
+from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx import AsyncCopyOp, CopyOp, Engine, TileType
 from tirx.hw.errors import MissingLayoutError, ThreadCopyError
@@ -156,3 +158,44 @@ tirx.kernel @k(%a: memref<8x64x{element}>) target("sm_90a") threads(32) {{
     else:
         with pytest.raises(TmaError, match=f"^{expected}$"):
             check_engine(copy, Engine.TMA_REDUCE)
+
+
+_FAR = """
+tirx.kernel @k(%m: memref<MEMREF>) target("sm_90a") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %i = arith.constant INDEX : index
+  %s = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  %g = tirx.view %m[%i, %c0] : memref<MEMREF> -> !tirx.tile<64x64xf16, global>
+  tirx.copy %g, %s engine tma : !tirx.tile<64x64xf16, global>, !tirx.tile<64x64xf16, shared>
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("memref", "index", "said"),
+    [
+        ("2146435072x64xf16", 0, None),
+        (
+            "2146435073x64xf16",
+            0,
+            "at most 2146435072 elements along dimension 0 of the memref for a tensor map, found 2146435073",
+        ),
+        ("?x64xf16", 2146435072, None),
+        ("?x64xf16", 2146435073, "an index of at most 2146435072 for a tensor map, found 2146435073"),
+        ("128x64xf16, strided<[549755813880, 1]>", 0, None),
+        (
+            "128x64xf16, strided<[549755813888, 1]>",
+            0,
+            "strides below 1099511627776 bytes for a tensor map, found 1099511627776 in dimension 0",
+        ),
+    ],
+)
+def test_how_far_tensor_maps_reach(memref: str, index: int, said: str | None) -> None:
+    text = _FAR.replace("MEMREF", memref).replace("INDEX", str(index))
+    if said is None:
+        tirx.compile(text)
+        return
+    with pytest.raises(LocatedError) as caught:
+        tirx.compile(text)
+    assert caught.value.diagnostic.message == f"expected a copy that engine tma can do: expected {said}"
