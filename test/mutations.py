@@ -57,6 +57,9 @@ _OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
 _TYPES = ("TypeVar", "ParamSpec", "NewType", "Literal", "Callable")
 """Names whose arguments are types, or names of types."""
 
+_GENERIC = ("list", "dict", "set", "tuple", "frozenset", "deque", "defaultdict", "WeakKeyDictionary")
+"""Classes in whose brackets types stand."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -161,6 +164,8 @@ def _is_left_out(node: ast.AST) -> bool:
         case ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError" | "AssertionError"))):
             return True
         case ast.Call(func=ast.Name(id=name)) | ast.Subscript(value=ast.Name(id=name)) if name in _TYPES:
+            return True
+        case ast.Subscript(value=ast.Name(id=name)) if name in _GENERIC:
             return True
         case ast.Expr(value=ast.Constant()):
             return True

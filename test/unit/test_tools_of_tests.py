@@ -92,6 +92,8 @@ def test_changes_are_made_in_the_text() -> None:
         ("text", "def f(): g = 'mma.sync'", ["'mma.~ync'"]),
         ("text", "def f(): g = f'ld.{x}.b{n} '", ["f'l~.{x}.b{n} '", "f'ld.{x}.~{n} '"]),
         ("text", "g = {'add': 'a'}", ["{'a~d': 'a'}", "{'add': '~'}"]),
+        ("text", "g = list['A']()", []),
+        ("operator", "g = dict[str, int | float]()", []),
         ("number", "g = (2, True)", ["(3, True)", "(1, True)", "(2, False)"]),
         ("operator", "def f(): g = 1 << n", ["((1) >> (n))"]),
     ],

@@ -29,9 +29,7 @@ class SimError(Exception):
     """
 
     def __init__(self, message: str, line: int | None = None, text: str = "", where: str = ""):
-        message = _shortened(message)
-        super().__init__(message)
-        self.message = message
+        self.message = _shortened(message)
         self.line = line
         self.text = _shortened(text)
         self.where = where

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from xdsl.ir import Operation
 
 from tirx.diagnostics import remark, wants_remarks
@@ -22,15 +24,15 @@ def prove(kernel: KernelOp) -> None:
     A kernel that is as it was when it was proved the last time is right still.
     """
     now = [_state(op) for op in walk(kernel)]
-    if not wants_remarks() and getattr(kernel, _PROVED, None) == now:
+    if not wants_remarks() and _PROVED.get(kernel) == now:
         return
     with located(kernel):
         _prove(kernel)
-    setattr(kernel, _PROVED, now)
+    _PROVED[kernel] = now
 
 
-_PROVED = "_proved_state"
-"""The Python attribute of a kernel with what it was when it was proved; copies of the kernel do not have it."""
+_PROVED = WeakKeyDictionary[KernelOp, list[tuple[object, ...]]]()
+"""What kernels were when they were proved; copies of a kernel are other ones."""
 
 
 def _state(op: Operation) -> tuple[object, ...]:
