@@ -23,10 +23,11 @@ from tirx.ptx.printer import print_ptx
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check_arguments import Numbers, arguments_of
 from tirx.runtime.check_sizes import MOST_ELEMENTS, MOST_OPERATIONS, Pace, Sizes, sizes_of
-from tirx.runtime.comparison import Case, Problem
+from tirx.runtime.comparison import SM_COUNT, Case, Problem, grid_of
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
+from tirx.runtime.simulation import bound_arguments
 from tirx.runtime.watch import Watch
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, run_passes
@@ -207,6 +208,7 @@ def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[A
     arrays = [cast("Array", each) if isinstance(each, np.ndarray) else None for each in arguments]
     shapes = tuple(None if each is None else each.shape for each in arrays)
     compiled = _Compiled(ptx, launch, source, *_tile_kernel(source, launch.entry))
+    bound_arguments(launch, arguments, grid_of(compiled.tile), SM_COUNT)  # copies of them overlap no longer
     case = compiled.launched(arguments, Sizes(shapes, ()))
     if (problem := compiled.problem(case, **options)) is not None:
         raise compiled.blame(case, problem)

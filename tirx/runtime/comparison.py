@@ -71,7 +71,7 @@ class Case:
 
         Raises RunError.
         """
-        options: dict[str, Any] = {"grid": _grid(kernel), "sm_count": SM_COUNT, "max_operations": max_operations}
+        options: dict[str, Any] = {"grid": grid_of(kernel), "sm_count": SM_COUNT, "max_operations": max_operations}
         run = partial(run_kernel, kernel, **options) if origin is None else origin.run
         expected = _copies(arguments)
         ran = run(expected, modular=modular)
@@ -92,7 +92,7 @@ class Case:
     def interpreted(self, kernel: KernelOp) -> Problem | None:
         """Returns the problem of a kernel behind a pass, None if it does the same."""
         found, most = _copies(self.arguments), self.max_operations and self.max_operations * _SCHEDULED
-        options: dict[str, Any] = {"grid": _grid(kernel), "sm_count": SM_COUNT, "modular": self.modular}
+        options: dict[str, Any] = {"grid": grid_of(kernel), "sm_count": SM_COUNT, "modular": self.modular}
         try:
             run_kernel(kernel, found, max_operations=most, **options)
         except RunError as error:
@@ -112,7 +112,7 @@ class Case:
         warnings: list[SimWarning] = []
         options.setdefault("report", warnings.append)
         try:
-            simulate(ptx, launch, found, grid=_grid(self.kernel), sm_count=SM_COUNT, check="strict", **options)
+            simulate(ptx, launch, found, grid=grid_of(self.kernel), sm_count=SM_COUNT, check="strict", **options)
         except SimError as error:
             return Problem(f"the simulator refuses it: {error.message}", nearest_location(self.kernel))
         if warned := next((each for each in warnings if not each.rule.endswith("forgotten")), None):
@@ -177,5 +177,6 @@ def _like(array: Array) -> Array:
     return np.lib.stride_tricks.as_strided(words, array.shape, array.strides).view(array.dtype)
 
 
-def _grid(tile: KernelOp) -> tuple[int, ...] | None:
+def grid_of(tile: KernelOp) -> tuple[int, ...] | None:
+    """Returns the grid of a launch that is made up: one cluster for a kernel without a grid, None for others."""
     return None if tile.grid is not None else (tile.cluster_size, 1, 1)

@@ -46,6 +46,16 @@ def view_arguments(launch: Launch, arguments: Sequence[Any]) -> list[Value]:
     return values
 
 
+def bound_arguments(
+    launch: Launch, arguments: Sequence[Any], grid: Sequence[int] | None = None, sm_count: int = 2
+) -> BoundLaunch:
+    """Returns a launch with numpy arguments. Raises ArgumentError for those that a launch on a GPU refuses."""
+    bound = bind(launch, view_arguments(launch, arguments), sm_count, grid)
+    check_preconditions(bound)
+    check_overlap(launch, bound.values)
+    return bound
+
+
 def simulate(
     ptx: str,
     launch: Launch,
@@ -59,9 +69,7 @@ def simulate(
 
     Raises ArgumentError for arguments that a launch on a GPU refuses.
     """
-    bound = bind(launch, view_arguments(launch, arguments), sm_count, grid)
-    check_preconditions(bound)
-    check_overlap(launch, bound.values)
+    bound = bound_arguments(launch, arguments, grid, sm_count)
     if prod(bound.grid) == 0:
         return
     if any(isinstance(argument, WorkspaceArgument) for argument in launch.arguments):

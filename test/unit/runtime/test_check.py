@@ -13,12 +13,12 @@ from unit.examples import EXAMPLES
 import tirx
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx import KernelOp, SubviewOp, kernels
-from tirx.interp import RunError
 from tirx.passes.checks.tirx_check_synchronization import TirxCheckSynchronizationPass
 from tirx.passes.copies import tirx_insert_barriers
 from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
 from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
 from tirx.runtime import Program, comparison
+from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check import Source, check_kernel
 from tirx.runtime.check_arguments import _strided  # pyright: ignore[reportPrivateUsage]
 from tirx.text.verification import CheckError
@@ -214,8 +214,12 @@ def test_one_launch() -> None:
     a, d = np.ones((20, 64), np.float32), np.zeros((20, 32), np.float32)
     checked = program.kernels["k"].check(a, d)
     assert (checked.launches, checked.exact) == (1, 1) and not d.any()
-    with pytest.raises(RunError, match="expected an array of float32"):
+    with pytest.raises(ArgumentError, match="expected dtype float32"):
         program.kernels["k"].check(a.astype(np.float64), d)
+    with pytest.raises(ArgumentError, match="^arguments 'a' and 'd': expected arrays that do not overlap"):
+        program.kernels["k"].check(a, a.reshape(40, 32)[:20])
+    with pytest.raises(ArgumentError, match="argument 'a': expected"):
+        program.kernels["k"].check(a[::-1], d)
 
 
 @pytest.mark.parametrize(
