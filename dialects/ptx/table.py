@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any, ClassVar, TypeVar
 
 from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64, i1, i16, i32, i64
@@ -25,7 +24,6 @@ from tirx.values import dataclass
 INTS = (i16, i32, i64)
 FLOATS = (f16, bf16, f32, f64)
 BITS = (i1, *INTS)
-_TYPES = (*BITS, *FLOATS)
 
 
 @dataclass(frozen=True)
@@ -151,18 +149,6 @@ class TableInstruction(PureInstruction, abc.ABC):
         text = _texts(type(self), self._words, self._type)[0] if found is None else found[0]
         operands = [source(reg, value) if self.LITERALS else reg(value) for value in self._operands]
         return f"{text} {reg(self.result)}, {', '.join(operands)}"
-
-    @classmethod
-    def forms(cls) -> Iterator[tuple[Attribute, tuple[str, ...], dict[str, bool]]]:
-        """All types with the choices and flags of each form, legal or not, but for those whose text is that of a legal
-        form.
-        """
-        legal = {text for text, _ in cls.LEGAL.values()}
-        for words, type_ in product(dict.fromkeys(form.words for form in cls.FORMS), _TYPES):
-            is_legal = any(type_ in form.types for form in cls.FORMS if form.words == words)
-            if is_legal or not legal & {*_texts(cls, words, type_)}:
-                count = len(cls.CHOICES)
-                yield type_, words[:count], dict.fromkeys(words[count:], True)
 
 
 def _types(forms: Iterator[Form] | tuple[Form, ...]) -> tuple[Attribute, ...]:

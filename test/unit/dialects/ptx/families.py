@@ -290,9 +290,14 @@ def _rows() -> Iterator[PTXInstruction]:
     """The table's instructions, on all types: each row says which it has."""
     values = {value.type: value for value in (PREDICATE, MASK, WORD, WIDE, HALF, BRAIN, FLOAT, DOUBLE)}
     for instruction in TABLE:
-        for type_, choices, flags in instruction.forms():
+        legal, count = {text for text, _ in instruction.LEGAL.values()}, len(instruction.CHOICES)
+        for words, type_ in product(dict.fromkeys(form.words for form in instruction.FORMS), values):
+            forms = [form for form in instruction.FORMS if {*form.words} == {*words}]
+            is_legal = any(type_ in form.types for form in forms if form.words == words)
+            if not is_legal and any(form.mnemonic(type_) in legal for form in forms):
+                continue  # the text is that of a legal form
             operands = (WORD if name == "amount" else values[type_] for name in instruction.OPERANDS)
-            yield instruction(*choices, *operands, **flags)
+            yield instruction(*words[:count], *operands, **dict.fromkeys(words[count:], True))
 
 
 def _global_reductions() -> Iterator[PTXInstruction]:
