@@ -220,11 +220,6 @@ class ViewOp(DirectOperation):
         whole = self.dims is None and self.steps is None and not self.sizes
         return whole and self.joins_rings
 
-    def of_box(self, indices: Sequence[SSAValue], type_: TileType) -> ViewOp:
-        """Returns a view of the same kind, a box, from other indices on, with as many dimensions."""
-        assert self.is_box
-        return ViewOp(self.source, indices, type_, clipped=self.clipped is not None)
-
     def still_dims(self, dimension: int) -> tuple[int, ...]:
         """Returns the dimensions of the tile along which the index tile of a dimension of the memref stays the same."""
         dims, found = self.result.type.dims, TileType.of(self.indices[dimension]).dims

@@ -46,12 +46,13 @@ tirx.kernel @read_back(%d: !m) target("sm_90a") threads(128) {
 // CHECK:         tirx.barrier
 // CHECK-NEXT:    tirx.store
 // CHECK-NEXT:    tirx.return
-tirx.kernel @overwritten(%d: !m, %v: f16) target("sm_90a") threads(128) {
+// REMARK:      remark: waits for the bulk store to %memory before it: 'tirx.store' may touch the same elements
+tirx.kernel @overwritten(%0: !m, %v: f16) target("sm_90a") threads(128) {
   %c0 = arith.constant 0 : index
   %leader = tirx.leader
   %s = tirx.alloc : !s
   %x = tirx.splat %v : f16 -> !r
-  %g = tirx.view %d[%c0, %c0] : !m -> !g
+  %g = tirx.view %0[%c0, %c0] : !m -> !g
   scf.if %leader {
     tirx.tma_store %s, %g : !s, !g
   }

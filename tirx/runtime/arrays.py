@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -83,11 +82,6 @@ class ArrayView:
             return 0
         last = sum((n - 1) * stride for n, stride in zip(self.shape, self.strides, strict=True))
         return (last + 1) * self.itemsize
-
-    @property
-    def is_dense(self) -> bool:
-        """True if no byte of the span lies between elements."""
-        return self.span == prod(self.shape) * self.itemsize
 
 
 def view_of_numpy(array: npt.NDArray[Any]) -> ArrayView:
