@@ -3,7 +3,8 @@ How fast kernels are on this machine's GPU: `python benchmarks/gpu.py [CASE ...]
 [--shapes] [--plot FILE.png] [--rounds N] [--profile] [--tune] [--list]`.
 
 Attention, softmax, norms and transposes (`gpu_programs.py`) are compared with torch: with the fastest backend of
-scaled_dot_product_attention, and with a copy in the same rounds. Of all others:
+scaled_dot_product_attention, and with a copy in the same rounds. So are, by name, those of `gpu_gallery.py`
+(`python benchmarks/gpu.py gallery`). Of all others:
 
 The kernels are the files of `examples/`, scaled to the sizes. Each is compared with cuBLAS (what torch calls) first; a
 wrong result is a failure, however fast. Then all kernels of a size, their peers in cuBLAS and the probes of the tensor
@@ -33,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_cases import CASES, Case, Size, built, fitting, program, program_of
+from gpu_gallery import GALLERY
 from gpu_measure import Variant, error_of, measure, operands, peer
 from gpu_probes import LOOPS, OUT_BYTES, Probe, all_probes
 from gpu_programs import PROGRAMS, Program
@@ -417,6 +419,7 @@ def main() -> int:
     exact = {case.name for case in cases} >= set(args.cases)
     cases = [c for c in cases if not args.cases or any(n == c.name if exact else n in c.name for n in args.cases)]
     programs = [p for p in PROGRAMS if not args.cases or any(name in p.name for name in args.cases)]
+    programs += [p for p in GALLERY if any(p.name.startswith(name) for name in args.cases)]
     if args.list:
         print("\n".join([*(case.name for case in cases), *dict.fromkeys(p.name for p in programs)]))
         return 0
