@@ -136,9 +136,23 @@ def _conv2d(images: int = 32, size: int = 56, channels: int = 256, out: int = 25
         expected = peer().permute(0, 2, 3, 1).float()
         return (x, w, torch.zeros(images, half, half, out, device="cuda")), expected, {"torch cudnn": peer}
 
+    tiles = (
+        (r"4x16x32xf16, shared", "8x16x64xf16, shared"),
+        (r"64x32xf16, shared", "128x64xf16, shared"),
+        (r"64x64xf32", "128x128xf32"),
+        (r"4x16x64xf32", "8x16x128xf32"),
+        (r"size\(2, 3\), 64", "size(2, 3), 128"),
+        (r"size\(2, 1\), 4", "size(2, 1), 8"),
+        (r"%p \* 8", "%p * 16"),
+        (r"%p \* 4", "%p * 8"),
+        (r"%j \* 64", "%j * 128"),
+        (r"constant 32", "constant 64"),
+        (r"threads\(128\)", "threads(256)"),
+    )
     flops = 2.0 * images * half * half * out * 9 * channels
     where = f"{images}x{size}x{size}x{channels} to {out}"
-    return _program("conv2d, stride 2", where, "gallery/conv2d.mlir", flops, make, unit="TFLOP/s")
+    made = functools.partial(_program, "conv2d, stride 2", where, "gallery/conv2d.mlir", flops, make)
+    return made(unit="TFLOP/s", replace=tiles)
 
 
 def _attention_backward(length: int, heads: int = 32) -> Program:

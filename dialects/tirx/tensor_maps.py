@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 
-from tirx.copy.tma import MAX_BOX, MAX_RANK, TENSOR_MAP_TYPES, TensorMapSwizzle, box_problem
+from tirx.copy.tma import MAX_BOX, MAX_RANK, MAX_STEP, TENSOR_MAP_TYPES, TensorMapSwizzle, box_problem
 from tirx.dialects.fields import fields_text, parse_value
 from tirx.dialects.formula import Formula
 from tirx.dialects.text_data import TextData
@@ -25,7 +25,9 @@ class TensorMap:
     `argument` is the position of a memref among the kernel's arguments: the tensor starts at its pointer. `dims`
     (elements), `strides` (bytes, of all dimensions but the innermost, which is contiguous) and `box` (elements) have
     the innermost dimension first, as in CUDA; `dims` and `strides` may be formulas of the launch. `type` names a
-    CUtensorMapDataType. Raises ValueError for what `cuTensorMapEncodeTiled` would refuse.
+    CUtensorMapDataType. Of what a box spans along a dimension, a copy has every `steps`-th element, all where there are
+    no steps. Raises ValueError for what `cuTensorMapEncodeTiled` would refuse, and for steps along the innermost
+    dimension, which it ignores.
     """
 
     argument: int
@@ -35,6 +37,7 @@ class TensorMap:
     box: tuple[int, ...]
     swizzle: TensorMapSwizzle = "none"
     fill: TensorMapFill = "zero"
+    steps: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.argument < 0:
@@ -54,6 +57,10 @@ class TensorMap:
             )
         if any(not 1 <= size <= MAX_BOX for size in self.box):
             raise ValueError(f"expected sizes of a box from 1 to {MAX_BOX}, found {list(self.box)}")
+        if self.steps and (len(self.steps) != self.rank or self.steps[0] != 1):
+            raise ValueError(f"expected {self.rank} steps, 1 along the innermost dimension, found {list(self.steps)}")
+        if any(not 1 <= step <= MAX_STEP for step in self.steps):
+            raise ValueError(f"expected steps from 1 to {MAX_STEP}, found {list(self.steps)}")
         if (problem := box_problem(self.box[0] * self.element_bytes, self.swizzle)) is not None:
             raise ValueError(problem)
 
@@ -68,7 +75,8 @@ class TensorMap:
     @property
     def box_bytes(self) -> int:
         """Bytes that the copy of a box counts on its mbarrier, elements outside of the tensor included."""
-        return prod(self.box) * self.element_bytes
+        steps = self.steps or (1,) * self.rank
+        return prod(-(-size // step) for size, step in zip(self.box, steps, strict=True)) * self.element_bytes
 
 
 @irdl_attr_definition

@@ -110,6 +110,8 @@ class AccessReader:
         if parameter is None or not isinstance(parameter.source, TensorMapAttr):
             return None
         tensor = parameter.source.data
+        if tensor.steps:
+            return None
         starts = [None if (value := self._values.get(each)) is None else value for each in region.coordinates]
         ends: list[tuple[int, int]] = []
         for start, size, extent in zip(starts, tensor.dims, tensor.box, strict=True):

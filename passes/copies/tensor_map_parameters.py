@@ -153,7 +153,6 @@ class TensorMapParameters:
         """Of each box the address of the tensor map, its shared address, and its coordinates (i32), innermost first."""
         view, unit = copy.origin.view, copy.boxes.unit
         tensor_map = self._address(copy.tensor_map, view.source.name_hint)
-        leading = len(view.indices) - len(copy.origin.start)
         sizes = view.source_type.get_shape()
         starts: list[SSAValue] = []
         for outer, *others in copy.groups:
@@ -166,7 +165,10 @@ class TensorMapParameters:
             starts.append(emit.mul(index, run))
         may_be_negative = copy.groups[0][0] in unproved_starts(view.result)
         for box in copy.boxes.boxes:
-            offsets = (*box.start, *(0 for _ in range(leading)))
+            steps = [view.places[d].step for d, *_ in copy.groups]
+            offsets = [n * step for n, step in zip(box.start, steps, strict=False)] + [0] * (
+                len(steps) - len(box.start)
+            )
             coordinates = [emit.add(start, offset) for start, offset in zip(starts, offsets, strict=True)]
             yield (
                 tensor_map,

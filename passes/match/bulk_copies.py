@@ -11,6 +11,8 @@ from xdsl.ir import SSAValue
 from tirx.copy.cp_async import CpAsyncPlan, plan_cp_async
 from tirx.copy.tma import (
     ATOM_32B,
+    MAX_BOX,
+    MAX_STEP,
     REDUCTIONS,
     ROW_UNIT,
     STRIDE_LIMIT,
@@ -104,26 +106,27 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
         raise TmaError(
             TmaReason.VIEW, "expected a view of a kernel argument or a part of one for a bulk tensor copy, found none"
         )
-    if not origin.view.is_box:
+    places = origin.view.places
+    if not all(place.is_plain and place.size is None for place in places) or None in origin.view.of_memref:
         raise TmaError(
             TmaReason.VIEW,
-            "expected a box along the last dimensions of the memref for a tensor map, found dims, steps, sizes or "
-            "index tiles",
+            "expected dimensions of the memref, without sizes and index tiles, for a tensor map, found others",
         )
     if shared.layout is None:
         raise TmaError(TmaReason.BOX, f"expected a layout on {shared}; tirx-pick-layouts chooses one")
     memref = origin.view.source_type
     strides = memref.get_strides()
     assert strides is not None, memref
-    leading = len(strides) - len(shared.dims)
     shape = memref.get_shape()
     sizes = tuple(None if n == DYNAMIC_INDEX else n for n in shape)
-    whole = [  # of the dimensions that the tile has; nobody asks for the others
-        d >= leading and constant_value(index) == 0 and size == shared.dims[d - leading]
-        for d, (index, size) in enumerate(zip(origin.view.indices, sizes, strict=True))
+    of_tile = [place.of_tile for place in places]
+    whole = [
+        t is not None and constant_value(place.index) == 0 and (size, place.step) == (shared.dims[t], 1)
+        for t, place, size in zip(of_tile, places, sizes, strict=True)
     ]
-    tensor = GlobalTensor(sizes, tuple(strides), len(shared.dims), shared.dtype.name, tuple(whole))
-    inner = tuple(d - leading for d in tensor.inner())
+    steps = [None if place.of_tile is None else place.step for place in places]
+    tensor = GlobalTensor(sizes, tuple(strides), tuple(steps), shared.dtype.name, tuple(whole))
+    inner = tuple(t for d in tensor.inner() if (t := of_tile[d]) is not None)
     boxes = plan_boxes(shared.layout, shared.dims, shared.dtype.name, inner)
     if boxes.swizzle == "128B_atom_32B" and target is not None and not supports(target, ATOM_32B):
         raise TmaError(
@@ -131,10 +134,12 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
             f"expected {first_target(ATOM_32B)} or later for swizzles of 32-byte atoms in tensor maps, found {target}",
         )
     groups = (
-        *(tuple(leading + d for d in group) for group in boxes.groups),
-        *((d,) for d in reversed(range(leading))),
+        *(tuple(origin.view.of_memref[t] or 0 for t in group) for group in boxes.groups),
+        *((d,) for d, t in reversed([*enumerate(of_tile)]) if t is None),
     )
     _check_coordinates(origin, groups, sizes, shared.dims)
+    extents = (*boxes.box, *(1 for t in of_tile if t is None))
+    box, apart = _spans(extents, [places[d].step for d, *_ in groups])
     unit = boxes.unit
     if view_alignment(origin.view) == 0 or origin.start[inner[-1]] % unit.elements:
         raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
@@ -150,10 +155,27 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
         type=unit.type,
         dims=(_row_units(lengths[0], unit, shared.dtype), *lengths[1:]),
         strides=tuple(_row_stride(strides[d], number, d, unit, shared.dtype) for (d,) in groups[1:]),
-        box=(*boxes.box, *(1 for _ in range(leading))),
+        box=box,
         swizzle=boxes.swizzle,
+        steps=apart,
     )
     return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
+
+
+def _spans(extents: tuple[int, ...], steps: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the box of a tensor map that copies so many elements along each dimension, and its steps; () where all
+    are 1. Raises TmaError for steps or a box that tensor maps do not have.
+    """
+    if all(step == 1 for step in steps):
+        return extents, ()
+    box = tuple((extent - 1) * step + 1 for extent, step in zip(extents, steps, strict=True))
+    if max(steps) > MAX_STEP or max(box) > MAX_BOX:
+        raise TmaError(
+            TmaReason.BOX,
+            f"expected steps of at most {MAX_STEP}, and boxes that span at most {MAX_BOX} elements along a dimension, "
+            f"found {max(steps)} and {max(box)}",
+        )
+    return box, tuple(steps)
 
 
 def _check_coordinates(
@@ -164,11 +186,11 @@ def _check_coordinates(
 
     Sizes and places that only the launch knows are checked there, or by the kernel.
     """
-    leading = len(sizes) - len(dims)
     for outer, *others in groups:
         run = prod(sizes[d] or 1 for d in others)
         size, low = sizes[outer], index_range(origin.view.indices[outer]).low
-        extent = 1 if outer < leading else dims[outer - leading]
+        place = origin.view.places[outer]
+        extent = 1 if place.of_tile is None else (dims[place.of_tile] - 1) * place.step + 1
         if size is not None and size * run > NARROW_LIMIT:
             raise TmaError(
                 TmaReason.VIEW,
@@ -324,6 +346,8 @@ def _rests_on(copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine) -> tupl
             "tirx.async_copy",
         )
     planned = plan_tma(outside, tirx.TileType.of(inside), target)
+    if not loads and planned.tensor_map.steps:
+        raise TmaError(TmaReason.VIEW, "expected a tile without steps for a bulk store, found one with some")
     if not loads and (start := surely_negative_start(outside)) is not None:
         raise TmaError(
             TmaReason.VIEW,

@@ -74,6 +74,9 @@ ROW_UNIT = 16
 DIMENSION_LIMIT = 1 << 32
 """Elements that a tensor map may have along a dimension (`cuTensorMapEncodeTiled`, `globalDim`)."""
 
+MAX_STEP = 8
+"""Elements from one that a box has to the next along a dimension (same page, `elementStrides`)."""
+
 STRIDE_LIMIT = 1 << 40
 """Strides of a tensor map are less than so many bytes (same page, `globalStrides`)."""
 
@@ -312,13 +315,13 @@ def _row(
 class GlobalTensor:
     """The memref behind a view: `sizes` and `strides` in elements, None where they are known at the launch only.
 
-    `rank` counts the dimensions of the view, the trailing ones of the memref. `whole` says of each dimension of the
-    memref whether the view has all of it.
+    `steps` are the distances from one element of the view to the next along each dimension of the memref, None of one
+    that the view does not have. `whole` says of each whether the view has all of it.
     """
 
     sizes: tuple[int | None, ...]
     strides: tuple[int | None, ...]
-    rank: int
+    steps: tuple[int | None, ...]
     dtype: str
     whole: tuple[bool, ...]
 
@@ -328,8 +331,14 @@ class GlobalTensor:
         One whose elements are neighbours, and those behind each other without a gap whose own stride tensor maps do not
         have: of these the view has all, but for the outermost. Raises TmaError where tensor maps have no such tensor.
         """
-        first = len(self.strides) - self.rank
-        neighbours = [d for d in range(first, len(self.strides)) if self.strides[d] == 1]
+        viewed = [d for d, step in enumerate(self.steps) if step is not None]
+        neighbours = [d for d in viewed if self.strides[d] == 1]
+        if neighbours and self.steps[neighbours[-1]] != 1:
+            raise TmaError(
+                TmaReason.INNER_STRIDE,
+                f"expected neighbours along the dimension of stride 1, dimension {neighbours[-1]}, for a tensor map, "
+                f"found steps of {self.steps[neighbours[-1]]}",
+            )
         if not neighbours:
             raise TmaError(
                 TmaReason.INNER_STRIDE,
@@ -340,7 +349,7 @@ class GlobalTensor:
         group = [neighbours[-1]]
         extent = self.sizes[group[0]]
         while (wrong := self._wrong_stride(group)) is not None:
-            outer = [d for d in range(first, len(self.strides)) if d not in group and self.strides[d] == extent]
+            outer = [d for d in viewed if (self.strides[d], self.steps[d]) == (extent, 1) and d not in group]
             if not outer or not self.whole[group[0]]:
                 raise TmaError(
                     TmaReason.STRIDE,

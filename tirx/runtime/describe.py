@@ -97,7 +97,8 @@ def _three(values: Sequence[_ExtentT]) -> tuple[_ExtentT | int, _ExtentT | int, 
 def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
     match param.source:
         case TensorMapAttr(data=of):
-            return TensorMapArgument(param.name, of.argument, of.type, of.dims, of.strides, of.box, of.swizzle, of.fill)
+            how = of.argument, of.type, of.dims, of.strides, of.box, of.swizzle, of.fill
+            return TensorMapArgument(param.name, *how, steps=of.steps)
         case FormulaAttr(data=formula):
             return ComputedArgument(param.name, param.type, formula)
         case IntegerAttr():

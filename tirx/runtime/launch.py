@@ -68,7 +68,8 @@ class TensorMapArgument:
     """A tensor map that the launch encodes (CUDA driver API, `cuTensorMapEncodeTiled`).
 
     The tensor starts at the pointer of argument number `argument`. `shape` (elements), `strides` (bytes, all but that
-    of the innermost dimension) and `box` (elements) have the innermost dimension first, as in CUDA.
+    of the innermost dimension), `box` (elements) and `steps` (CUDA's `elementStrides`, 1 where there are none) have the
+    innermost dimension first, as in CUDA.
     """
 
     kind: ClassVar = "tensor_map"
@@ -82,6 +83,7 @@ class TensorMapArgument:
     swizzle: Literal["none", "32B", "64B", "128B", "128B_atom_32B"] = "none"
     fill: Literal["zero", "nan"] = "zero"
     l2_promotion: Literal["none", "64B", "128B", "256B"] = "128B"
+    steps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,8 @@ def _to_json(value: object) -> object:
         case Launch() | Precondition() | Variant() | Schedule() | RoleWarps() | RingPlace() | SlotTile():
             return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
         case PointerArgument() | ScalarArgument() | ComputedArgument() | TensorMapArgument() | WorkspaceArgument():
-            return {"kind": value.kind} | {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
+            found = {"kind": value.kind} | {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
+            return {name: each for name, each in found.items() if name != "steps" or each}
         case _:
             return value
 

@@ -111,7 +111,7 @@ class Plan:
                 # The driver takes no null pointer, which an empty list becomes, for the strides of one dimension.
                 [api.cuuint64_t(n) for n in strides or [ROW_UNIT]],
                 [api.cuuint32_t(n) for n in argument.box],
-                [api.cuuint32_t(1)] * rank,
+                [api.cuuint32_t(n) for n in argument.steps or [1] * rank],
                 api.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
                 getattr(api.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{argument.swizzle.upper()}"),
                 getattr(

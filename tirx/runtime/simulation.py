@@ -111,4 +111,11 @@ def _tensor_map(bound: BoundLaunch, array: npt.NDArray[Any], argument: TensorMap
     if 0 in shape:  # there is no map of no elements, which are zeros to whoever loads them
         array, shape, strides = np.zeros(1, array.dtype), [1] * len(shape), [ROW_UNIT] * len(strides)
     tensor = restrided(array, shape, (*strides, array.itemsize))
-    return TensorMap(tensor, argument.box, argument.swizzle, oob_fill=argument.fill, element=argument.element)
+    return TensorMap(
+        tensor,
+        argument.box,
+        argument.swizzle,
+        element_strides=argument.steps or None,
+        oob_fill=argument.fill,
+        element=argument.element,
+    )

@@ -152,7 +152,8 @@ def test_layouts_that_no_box_gives(
 
 
 def _tensor(strides: tuple[int | None, ...], rank: int, dtype: str = "f16") -> GlobalTensor:
-    return GlobalTensor((64,) * len(strides), strides, rank, dtype, (False,) * len(strides))
+    steps = (None,) * (len(strides) - rank) + (1,) * rank
+    return GlobalTensor((64,) * len(strides), strides, steps, dtype, (False,) * len(strides))
 
 
 def test_global_tensors():
@@ -176,13 +177,13 @@ def test_dimensions_that_are_one_run():
     """Scale factors: blocks of 512 bytes, 32 rows of 4 x 4, of which a view has all."""
     sizes, strides = (2, 4, 32, 16, 4), (8192, 4, 16, 512, 1)
     whole = (False, True, True, False, True)
-    tensor = GlobalTensor(sizes, strides, 5, "e4m3", whole)
+    tensor = GlobalTensor(sizes, strides, (1,) * 5, "e4m3", whole)
     assert tensor.inner() == (1, 4)
     layout = TileLayout.parse("S[(1, 4, 32, 4, 4) : (0, 4, 16, 512, 1)]")
     plan = plan_boxes(layout, (1, 4, 32, 4, 4), "e4m3", tensor.inner())
     assert (plan.groups, plan.box, len(plan.boxes)) == (((1, 4), (2,), (3,), (0,)), (16, 32, 4, 1), 1)
     with pytest.raises(TmaError, match="found a stride of 4 e4m3 elements in dimension 1"):
-        GlobalTensor(sizes, strides, 5, "e4m3", (False, True, True, False, False)).inner()
+        GlobalTensor(sizes, strides, (1,) * 5, "e4m3", (False, True, True, False, False)).inner()
 
 
 def test_rows_of_four_bits_that_share_no_bytes():
@@ -313,7 +314,8 @@ INNER: list[tuple[tuple[int | None, ...], tuple[int | None, ...], int, tuple[int
 def test_inner_dimensions(
     sizes: tuple[int | None, ...], strides: tuple[int | None, ...], rank: int, expected: tuple[int, ...] | str
 ):
-    tensor = GlobalTensor(sizes, strides, rank, "f16", (True,) * len(sizes))
+    steps = (None,) * (len(sizes) - rank) + (1,) * rank
+    tensor = GlobalTensor(sizes, strides, steps, "f16", (True,) * len(sizes))
     if isinstance(expected, tuple):
         assert tensor.inner() == expected
         return
