@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from inspect import cleandoc
 from pathlib import Path
 from runpy import run_path
+from textwrap import indent
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
@@ -45,6 +46,8 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
 
 _MADE = "<!-- Made by `python docs/build.py` from the code: change the code. -->"
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+_TAB = re.compile(r"^<!-- tab (\w+) -->\n(^```.*?^```\n)", re.MULTILINE | re.DOTALL)
+"""A block that is one side of a switch, with those that stand beside it."""
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 _PROGRAM = """\
@@ -441,14 +444,14 @@ def _title(name: str) -> str:
 
 
 def _staged_text(name: str) -> str:
-    """A page as it is on the site, with other links and without the empty line that ends sessions for doctest."""
-
+    """A page as it is on the site: other links, tabs, and no empty line that ends sessions for doctest."""
     either = re.compile(f"(?P<code>{_CODE.pattern})|{_LINK.pattern}", _CODE.flags)
     text = either.sub(
         lambda match: match[0] if match["code"] else _staged_link(name, match[0], match[2] or match[3]),
         (DOCS / name).read_text(),
     )
-    return re.sub(r"\n\n```$", "\n```", text, flags=re.MULTILINE)
+    text = re.sub(r"\n\n```$", "\n```", text, flags=re.MULTILINE)
+    return _TAB.sub(lambda match: f'=== "{match[1]}"\n\n{indent(match[2], "    ")}\n', text)
 
 
 def _staged_link(name: str, link: str, target: str) -> str:

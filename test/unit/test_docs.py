@@ -122,6 +122,13 @@ def test_excerpts(path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("name", _BUILD["CHAPTERS"]["Tutorial"])
+def test_programs_of_the_tutorial_are_text_and_python_by_a_switch(name: str) -> None:
+    page, staged = (_DIRECTORY / name).read_text(), _BUILD["_staged_text"](name)
+    for side in ("Text", "Python"):
+        assert page.count(f"<!-- tab {side} -->") == staged.count(f'=== "{side}"\n\n    ```python\n    >>> ') > 0
+
+
 def test_reference_pages_have_everything() -> None:
     programs = [f"examples/{name}_gemm.mlir" for name in ("tcgen05", "mma_m8n8k4_f16")]
     made = {"passes.md": _BUILD["passes_page"](), "operations.md": _BUILD["operations_page"](programs)}
