@@ -64,12 +64,25 @@ STATES = {
 """Errors and extremes of each tab."""
 
 
-@pytest.mark.parametrize("width", [420, 1100, 1500])
-def test_readable(shown: Page, width: int, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Pages of a program, of one with two errors, and of one that no parser takes, with a long message."""
+    text = Path("examples/tcgen05_gemm.mlir").read_text()
+    late = text.replace("!tirx.tile<128x64xf16, shared>", "!tirx.tile<96x64xf16, shared>")
+    long = text.replace("tirx.mma", "tirx.m" + "m" * 200 + "a")
+    directory = tmp_path_factory.mktemp("programs")
+    for name, each in {"program": text, "late": late, "long": long}.items():
+        (path := directory / f"{name}.mlir").write_text(each)
+        assert tirx_viz([str(path), "-o", str(directory / f"{name}.html")]) == int(name != "program")
+    return {name: directory / f"{name}.html" for name in ("program", "late", "long")}
+
+
+@pytest.mark.parametrize("width", [420, 1100, 1400, 1500])
+def test_readable(shown: Page, width: int, programs: dict[str, Path]) -> None:
     """No text is cut, none is pale, and no page is wider than the screen."""
     found: list[object] = []
     shown.browser.resize(width, 900)
-    for theme in ("light", "dark") if width == 1100 else ("light",):
+    for theme in ("light", "dark") if width == 1500 else ("light",):
         shown.run(f"document.documentElement.dataset.theme = {theme!r}")
         for name, state in {**{name: scene.state for name, scene in SCENES.items()}, **STATES}.items():
             shown.change(**state)
@@ -81,13 +94,8 @@ def test_readable(shown: Page, width: int, tmp_path: Path) -> None:
             found += [] if bar[0] <= chosen[0] and chosen[1] <= bar[1] + 1 else [(name, "the tab is out of sight")]
     shown.run("document.querySelector('#keys').click()")
     found += [("keys", each) for each in shown.call(_READABLE)]
-    text = Path("examples/tcgen05_gemm.mlir").read_text()
-    late = text.replace("!tirx.tile<128x64xf16, shared>", "!tirx.tile<96x64xf16, shared>")
-    long = text.replace("tirx.mma", "tirx.m" + "m" * 200 + "a")
-    for name, each in {"program": text, "late": late, "long": long}.items():
-        (path := tmp_path / f"{name}.mlir").write_text(each)
-        assert tirx_viz([str(path), "-o", str(path) + ".html"]) == int(name != "program")
-        shown.browser.open(Path(f"{path}.html").as_uri())
+    for name, path in programs.items():
+        shown.browser.open(path.as_uri())
         assert shown.run("tirx.state.tab") == "program"
         assert shown.run("document.querySelector('.t-operation').textContent") == "tirx.kernel"
         assert shown.run("document.querySelectorAll('.wrong').length") == {"program": 0, "late": 2, "long": 1}[name]
