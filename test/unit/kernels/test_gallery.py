@@ -20,7 +20,7 @@ from tirx.passes.kernels.tirx_specialize import specialize
 Array = NDArray[Any]
 _GALLERY = Path(__file__).parents[3] / "examples" / "gallery"
 _TARGETS = ("sm_80", "sm_90a", "sm_100a")
-FILES = {"embedding_backward": "embedding"}
+FILES = {"embedding_backward": "embedding", "rotary_gemm_neighbours": "rotary_gemm"}
 
 
 def integers(*shape: int, low: int = -2, high: int = 3, dtype: Any = np.float32, seed: int = 0) -> Array:
@@ -130,6 +130,21 @@ def _rotary_embedding(size: tuple[int, int]) -> list[Any]:
     return [x, np.cos(angle), np.sin(angle), np.zeros_like(x)]
 
 
+def _rotary_gemm(size: tuple[int, int, int]) -> list[Any]:
+    m, n, k = size
+    x, w = (integers(rows, k, seed=i, dtype=np.float16) for i, rows in enumerate((m, n)))
+    angle = _normal(m, 64)
+    return [x, w, np.cos(angle), np.sin(angle), _zeros(m, n, dtype=np.float16)]
+
+
+def _sparse_gemm(size: tuple[int, int, int]) -> list[Any]:
+    m, n, codes = size
+    first = np.random.default_rng(1).integers(0, 3, (m, codes))
+    code = (first | np.random.default_rng(2).integers(first + 1, 4) << 2).astype(np.uint8)
+    a, b = integers(m, 2 * codes, dtype=np.float16), integers(n, 4 * codes, seed=1, dtype=np.float16)
+    return [a, code[:, ::2] | code[:, 1::2] << 4, b, _zeros(m, n)]
+
+
 def _cross_entropy(size: tuple[int, int]) -> list[Any]:
     rows, columns = size
     labels = np.random.default_rng(1).integers(0, columns, (rows, 1)).astype(np.int32)
@@ -180,6 +195,9 @@ KERNELS: dict[str, tuple[Callable[[Any], list[Any]], list[Any]]] = {
     "cumulative_sum": (lambda s: [_normal(*s), _zeros(*s)], [(4, 512), (8, 96), (5, 1337)]),
     "top_k": (_top_k, [(4, 1024), (6, 640), (3, 77)]),
     "rotary_embedding": (_rotary_embedding, [(16, 128), (48, 128), (19, 128)]),
+    "rotary_gemm": (_rotary_gemm, _ROTARY := [(64, 128, 64), (16, 256, 128), (77, 128, 72)]),
+    "rotary_gemm_neighbours": (_rotary_gemm, _ROTARY),
+    "sparse_gemm": (_sparse_gemm, [(64, 64, 16), (16, 128, 32), (77, 71, 18)]),
     "cross_entropy": (_cross_entropy, [(4, 1024), (8, 64), (5, 333)]),
     "layer_norm_backward": (_layer_norm_backward, [(8, 512), (16, 128), (11, 259)]),
     "selective_scan": (
@@ -193,7 +211,7 @@ KERNELS: dict[str, tuple[Callable[[Any], list[Any]], list[Any]]] = {
 }
 """Kernel -> its arguments at three sizes, of which the last one is a multiple of nothing."""
 
-MISSING = {("fp8_gemm", "sm_80")}  # e4m3 came with sm_89
+MISSING = {("fp8_gemm", "sm_80"), ("sparse_gemm", "sm_80")}  # e4m3 came with sm_89; no mma.sp yet
 
 
 def text_of(name: str) -> str:
@@ -240,6 +258,22 @@ def _attended(given: Sequence[Any]) -> Array:
     return weights @ v / weights.sum(1, keepdims=True)
 
 
+def _turned(given: Sequence[Any], left: Any, right: Any) -> Array:
+    v = (given[0].astype(np.float64) @ given[1].astype(np.float64).T).reshape(len(given[0]), -1, 128)
+    c, s, y = given[2][:, None], given[3][:, None], np.zeros_like(v)
+    y[..., left] = v[..., left] * c - v[..., right] * s
+    y[..., right] = v[..., right] * c + v[..., left] * s
+    return y.reshape(len(v), -1)
+
+
+def _multiplied(given: Sequence[Any]) -> Array:
+    stored, packed, b = given[:3]
+    codes = np.stack((packed & 15, packed >> 4), -1).reshape(len(stored), -1)
+    a = np.zeros((*codes.shape, 4))
+    np.put_along_axis(a, np.stack((codes & 3, codes >> 2), -1), stored.reshape(*codes.shape, 2).astype(float), -1)
+    return a.reshape(len(stored), -1) @ b.T.astype(float)
+
+
 _NAMES: dict[str, Callable[[Sequence[Any]], Array]] = {
     "attention_backward": _backward,
     "cumulative_sum_look_back": lambda a: np.cumsum(a[0], 1),
@@ -250,6 +284,9 @@ _NAMES: dict[str, Callable[[Sequence[Any]], Array]] = {
     "int8_gemm": lambda a: (a[0].astype(np.float32) @ a[1].T.astype(np.float32)) * a[2][:, None] * a[3],
     "tf32x3_gemm": lambda a: a[0].astype(np.float64) @ a[1].astype(np.float64).T,
     "argmax": lambda a: np.argmax(a[0], 1, keepdims=True),
+    "rotary_gemm": lambda a: _turned(a, slice(64), slice(64, None)),
+    "rotary_gemm_neighbours": lambda a: _turned(a, slice(0, None, 2), slice(1, None, 2)),
+    "sparse_gemm": _multiplied,
     "dft": lambda a: np.fft.fft(a[0] + 1j * a[1]).imag,
     "bitonic_sort": lambda a: np.sort(a[0], 1),
     "triangular_solve": lambda a: cast("Array", np.linalg.solve(a[0].astype(np.float64), a[1])),
