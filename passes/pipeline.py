@@ -84,6 +84,7 @@ _LOWER_TO_PTX = (
     "convert-tirx-to-tcgen05",
     # The parity of the mbarrier that products arrive at.
     "tirx-mem2reg",
+    "tcgen05-fuse-reductions",
     "convert-tirx-to-wgmma",
     "convert-tirx-to-mma",
     "tirx-materialize-descriptors",

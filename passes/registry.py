@@ -71,6 +71,10 @@ _PASSES = {
         "products",
         "lower tensor memory and products on it to tcgen05, with all synchronisation",
     ),
+    "tcgen05-fuse-reductions": (
+        "products",
+        "find the largest element of each row as it is loaded, where the target can",
+    ),
     "convert-tirx-to-wgmma": ("products", "lower products of shared operands into registers to warpgroup products"),
     "convert-tirx-to-mma": ("products", "lower products of register tiles to warp-level mma.sync"),
     "tirx-materialize-descriptors": ("layouts", "replace symbolic descriptors by the constants the hardware reads"),
@@ -98,6 +102,7 @@ ACTS_ON: dict[str, tuple[str, ...]] = {
     "tirx-fit-index-tiles": ("tirx.copy",),
     "tirx-release-early": ("tirx.release",),
     "tirx-prefetch-fragments": ("tirx.mma",),
+    "tcgen05-fuse-reductions": ("tirx.reduce",),
     "tirx-expand-async-copies": ("tirx.copy",),
     "convert-tirx-to-wgmma": ("tirx.await", "tirx.mma", "tirx.async_mma"),
     "convert-tirx-to-mma": ("tirx.mma",),
