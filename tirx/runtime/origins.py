@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
@@ -32,10 +33,8 @@ class Origin:
         found: dict[str, Origin] = {}
         for op in module.clone().body.block.ops:
             if isinstance(op, func.FuncOp) and can_run(op) and any(map(is_structured, op.walk())):
-                try:
+                with suppress(LocatedError):  # the pass refuses it
                     found[op.sym_name.data] = Origin(op, argument_forms(op))
-                except LocatedError:  # the pass refuses it
-                    continue
         return found
 
     @staticmethod

@@ -144,3 +144,20 @@ def test_tiles_that_descriptors_do_not_reach() -> None:
     assert _allocated(f"{tile}\n{tensor}", "sm_107a")[0].shared > 255 * 1024
     with pytest.raises(LocatedError, match="expected at most 261120 bytes of shared memory on sm_107f, which its desc"):
         _allocated(f"{tile}\n{tensor}", "sm_107f")
+
+
+@pytest.mark.parametrize("shift", [23, 24])
+def test_the_widest_alignment(shift: int) -> None:
+    shared = f"!tirx.tile<64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, {shift}>, #l>>"
+    (kernel,) = parsed(
+        "#l = #tirx.tile_layout<S[64 : 1]>\n"
+        f'tirx.kernel @k() target("sm_90a") threads(32) {{\n  %s = tirx.alloc : {shared}\n  tirx.return\n}}'
+    ).body.block.ops
+    assert isinstance(kernel, KernelOp)
+    if shift == 23:
+        allocate(kernel, Target.parse("sm_90a"))
+        return
+    with pytest.raises(
+        LocatedError, match="expected a layout that needs a base aligned to at most 1073741824 bytes, found 2"
+    ):
+        allocate(kernel, Target.parse("sm_90a"))

@@ -10,13 +10,14 @@ from xdsl.dialects.builtin import f16, f32, i8
 from xdsl.ir import Attribute
 
 from tirx.dialects.tirx import MemorySpace, TileType
-from tirx.hw.errors import TensorMemoryError
+from tirx.hw.errors import MissingLayoutError, TensorMemoryError, TensorProductError
 from tirx.layout import TileLayout
 from tirx.passes.layouts.tensor_layouts import (
     _repeated,  # pyright: ignore[reportPrivateUsage]
     _span,  # pyright: ignore[reportPrivateUsage]
     plain_tensor_layout,
 )
+from tirx.passes.match.tcgen05_product import code_of_k
 from tirx.passes.match.tensor_tiles import TensorTile
 
 Cell = Callable[[int, int], set[tuple[int, int]]]
@@ -95,3 +96,18 @@ def test_steps_of_parts_and_stages(type_: Attribute, bits: int, step: int) -> No
         tile = TileType.get((128, count), type_, MemorySpace.TENSOR)
         unit = step * (32 // bits)
         assert _span(layout, tile, step) == next(n for n in range(0, 100, unit) if n >= first + count)
+
+
+def test_what_has_no_place() -> None:
+    with pytest.raises(
+        MissingLayoutError, match="^expected a layout on !tirx.tile<128x8xf32, tensor>; tirx-pick-layouts"
+    ):
+        TensorTile.of(TileType.get((128, 8), f32, MemorySpace.TENSOR))
+
+
+@pytest.mark.parametrize(
+    ("sparse", "said"), [(False, "kind f16: expected K = 16"), (True, "kind f16, sparse: expected K = 32")]
+)
+def test_depths_that_no_instruction_has(sparse: bool, said: str) -> None:
+    with pytest.raises(TensorProductError, match=f"^{said}, found 24$"):
+        code_of_k("f16", 24, sparse)
