@@ -18,7 +18,7 @@ from tirx.passes.copies import tirx_insert_barriers
 from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
 from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
 from tirx.runtime import Program, comparison
-from tirx.runtime.arrays import ArgumentError
+from tirx.runtime.arrays import ArgumentError, StrideError
 from tirx.runtime.check import Source, check_kernel
 from tirx.runtime.check_arguments import _strided  # pyright: ignore[reportPrivateUsage]
 from tirx.text.verification import CheckError
@@ -220,6 +220,17 @@ def test_one_launch() -> None:
         program.kernels["k"].check(a, a.reshape(40, 32)[:20])
     with pytest.raises(ArgumentError, match="argument 'a': expected"):
         program.kernels["k"].check(a[::-1], d)
+
+
+def test_kernels_in_the_terms_of_the_hardware() -> None:
+    """They have no meaning of their own."""
+    body = "%t = ptx.read_special tid.x\n  tirx.return"
+    kernel = tirx.build(
+        f'tirx.kernel @k(%a: memref<64xf32>) target("sm_80") grid(1) threads(32) {{\n  {body}\n}}'
+    ).kernels["k"]
+    for given in ([], [np.zeros(64, np.float32)]):
+        with pytest.raises(CheckError, match="^@k: expected a kernel of the tile or scheduled level, found another"):
+            kernel.check(*given)
 
 
 @pytest.mark.parametrize(
