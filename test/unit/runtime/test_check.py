@@ -18,7 +18,7 @@ from tirx.passes.copies import tirx_insert_barriers
 from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
 from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
 from tirx.runtime import Program, comparison
-from tirx.runtime.arrays import ArgumentError, StrideError
+from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check import Source, check_kernel
 from tirx.runtime.check_arguments import _strided  # pyright: ignore[reportPrivateUsage]
 from tirx.text.verification import CheckError
