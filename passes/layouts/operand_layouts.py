@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from xdsl.dialects import scf
 from xdsl.ir import SSAValue
 
 from tirx.copy.cost import CopyCost, CopyEnd, copy_cost, least_cost
 from tirx.dialects import tirx
+from tirx.dialects.nesting import ancestors
+from tirx.hw.features import supports
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.ir.views import Origin
 from tirx.passes.match import wgmma_product
-from tirx.passes.match.product import Product, legal
+from tirx.passes.match.bulk_copies import plan_tma
+from tirx.passes.match.product import ILLEGAL, Product, legal, target_of
 from tirx.passes.match.run_time_strides import placed
 from tirx.passes.match.tcgen05_product import product_shape
 from tirx.rules import LayoutChoiceError
@@ -146,7 +150,8 @@ def _use(mma: tirx.MmaOp | tirx.AsyncMmaOp, product: Product, index: int) -> _Us
 def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) -> OperandChoice:
     """The cheapest layout that every product can read, see `COST_TERMS`.
 
-    Raises LocatedError at a product that cannot read what the others can.
+    The first one, whose swizzle is the widest, is taken where the copies of a loop may be bulk copies of one box each:
+    no thread moves an element then. Raises LocatedError at a product that cannot read what the others can.
     """
     alloc = root.owner
     if not isinstance(alloc, tirx.AllocOp):
@@ -171,6 +176,8 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
             misfits.append((len(problems), tile, *problems[0]))
             continue
         choice = OperandChoice(tile, layout, *copies_cost(root, layout, copies, threads))
+        if best is None and copies and all(_is_one_box(copy, root, layout) for copy in copies):
+            return choice
         if best is None or choice.cost.cycles < best.cost.cycles:
             best = choice
         if best.cost == best.least:
@@ -186,6 +193,19 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
         f"major with swizzle {tile.swizzle} suits {len(uses) - count} of them, but not {OPERANDS[use.index]} of this "
         f"product: {problem}",
     )
+
+
+def _is_one_box(copy: PlacedCopy, root: SSAValue, layout: Layout) -> bool:
+    """Returns True if a copy in a loop, from global memory, is a box of a tensor map where the tile has this layout."""
+    target, type_ = target_of(copy.op), tirx.TileType.of(copy.part)
+    in_loop = any(isinstance(op, scf.ForOp) for op in ancestors(copy.op))
+    if target is None or not supports(target, "cp.async.bulk.tensor") or not in_loop or copy.op.source is copy.part:
+        return False
+    try:
+        plan = plan_tma(copy.op.source, type_.with_layout(view_layout(copy.part, root, layout)), target)
+    except ILLEGAL:
+        return False
+    return len(plan.boxes.boxes) == 1
 
 
 def _run_time_major(alloc: tirx.AllocOp) -> Major | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 from typing import Literal, NamedTuple
 
 from tirx.predict.gpus import Gpu
@@ -46,7 +46,7 @@ class Counts(NamedTuple):
     through_l2: float
     nearby: float
     outside: float
-    """Rows of boxes outside of their tensors."""
+    """Rows of boxes outside of their tensors, of a tile in the mean."""
     read: float
     """Bytes of A and B; what is read and written in all; elements of D."""
     touched: float
@@ -62,7 +62,8 @@ class Counts(NamedTuple):
     persistent: bool
     paired: bool
     parted: bool
-    straddles: bool
+    straddles: float
+    """The share of the rows of A and B that do not begin with a line of L2."""
     by_threads: bool
 
 
@@ -138,7 +139,7 @@ class Work:
             fill=(used_rows + used_columns) * self.step,
             through_l2=(used_rows / half_a + used_columns / half_b) * self.step,
             nearby=self._nearby(min(gpu.neighbours, at)) * self.step,
-            outside=self.rows - used_rows + self.columns - used_columns,
+            outside=self.rows - m / self.tiles[0] + self.columns - n / self.tiles[1],
             read=read,
             touched=read + elements * (stored + self.out if added else self.out),
             elements=elements,
@@ -151,7 +152,7 @@ class Work:
             persistent=self.blocks is not None and self.blocks < tiles,
             paired=self.shares is not None,
             parted=added,
-            straddles=row_bytes % _LINE != 0 and row_bytes % ALIGNED == 0,
+            straddles=0 if row_bytes % ALIGNED else 1 - gcd(row_bytes, _LINE) / _LINE,
             by_threads=row_bytes % ALIGNED != 0,
         )
 
