@@ -2,10 +2,10 @@
 Timing model against recorded timings: `python benchmarks/timing_model.py` holds sizes back, fits and reports errors.
 
 Products of `benchmarks/data`, and of `h200-tiles.json.gz` those in one part of K, are split by (N, K): each share is
-predicted by constants fitted on the others. `--fit` prints the constants of all data, as `tirx/predict/gpus.py` has
-them, and which of them are at a bound. `--check` is an error unless the goals hold. `--more FILE` adds recordings in
-the form of `h200-choice.json.gz`, which are only predicted, by the constants of the repository. `--picture FILE` draws
-measured and predicted times. No GPU is needed.
+predicted by constants fitted on the others. Those of `h200-search.json.gz` are only predicted. `--fit` prints the
+constants of all data, as `tirx/predict/gpus.py` has them, and which of them are at a bound. `--check` is an error
+unless the goals hold. `--more FILE` adds recordings in the form of `h200-choice.json.gz`, which are only predicted, by
+the constants of the repository. `--picture FILE` draws measured and predicted times. No GPU is needed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _OUT = {"tf32": 4, "s8": 4, "f64": 8}
 class Record:
     """A recorded launch: what was done, how long it took, and whether the longer protocol was used."""
 
-    source: Literal["choice", "dataset", "tiles"]
+    source: Literal["choice", "dataset", "tiles", "search"]
     kind: str
     work: Work
     seconds: float
@@ -138,6 +138,30 @@ def tiles() -> list[Record]:
         for each in load("tiles")
     ]
     return [each for each in found if each.work.parts == 1]
+
+
+def searched() -> list[list[Record]]:
+    """Candidates of each product of a search, in the order of their time: none of them is fitted."""
+    data = load("search")
+    found: list[list[Record]] = []
+    for row in data["rows"]:
+        works = [dict(zip(data["names"], values, strict=True)) for values, _ in row["candidates"]]
+        seconds = [seconds for _, seconds in row["candidates"]]
+        records = [
+            Record("search", row["kind"], Work(**{**work, "size": tuple(work["size"])}), each)
+            for work, each in zip(works, seconds, strict=True)
+        ]
+        found.append(sorted(records, key=lambda each: each.seconds))
+    return found
+
+
+def shares(searches: Sequence[Sequence[Record]], gpu: Gpu, count: int = 1) -> Array:
+    """Of each search, the time of the fastest candidate over that of the best of the `count` predicted first."""
+    found: list[float] = []
+    for records in searches:
+        first = np.argsort(predicted(records, gpu), kind="stable")[:count]
+        found.append(records[0].seconds / min(records[i].seconds for i in first))
+    return np.array(found)
 
 
 def columns(records: Sequence[Record], gpu: Gpu) -> Counts:
@@ -291,6 +315,10 @@ def main() -> None:
         print(each)
     ratio = np.array([each.seconds for each in records]) / seconds
     print(f"\nmeasured over predicted, 10 and 90 %: {np.quantile(ratio, 0.1):.2f} to {np.quantile(ratio, 0.9):.2f}")
+    searches = searched()
+    one, three = (float(np.exp(np.log(shares(searches, gpu, count)).mean())) for count in (1, 3))
+    print(f"{len(searches)} products that were searched, none of them fitted: the model's choice has {one:.3f} of the")
+    print(f"speed of the fastest candidate in geometric mean, the best of its first three {three:.3f}")
     start = time.perf_counter()
     for each in records:
         seconds_of(each.work.counts(gpu), gpu)
@@ -309,8 +337,9 @@ def main() -> None:
     if options.picture is not None:
         options.picture.write_text(picture(records, seconds))
     good = found[0]
-    if options.check and not (good.median <= 0.06 and good.chosen >= 0.8 and found[-1].of_three >= 0.95):
-        sys.exit("the goals are not met: median 6 %, chosen 80 %, best of three 95 %")
+    goals = good.median <= 0.06 and min(good.chosen, found[-1].chosen) >= 0.8 and found[-1].of_three >= 0.95
+    if options.check and not (goals and one >= 0.97):
+        sys.exit("the goals are not met: median 6 %, chosen 80 %, best of three 95 %, 0.97 of the fastest candidate")
 
 
 if __name__ == "__main__":

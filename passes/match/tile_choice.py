@@ -84,6 +84,9 @@ _NONE = 4.0
 _SUM_BYTES = 576
 """Bytes of sums that a thread holds, as 256x144 elements of two warpgroups: wider tiles are not staged on their way."""
 
+_SLOTS_OF_PARTS = 8
+"""The most slots where blocks multiply parts of K: more of them gained nothing on an H200."""
+
 _ROUNDS = 2
 """Rounds for which tiles are made as wide as needed: the fewest, and so many in all."""
 
@@ -285,10 +288,12 @@ def choose_variants(
     return found
 
 
-def _slots(target: Target, tile: _Shape, schedules: Schedules) -> Iterator[int]:
-    """The most slots of a ring that differ for a tile."""
+def _rings(target: Target, tile: _Shape, schedules: Schedules) -> Iterator[tuple[int, int]]:
+    """Parts of K, and the most slots of a ring that differ for a tile."""
     slot = (tile[0] + tile[1]) * _STEP
-    yield from (n for last, n in pairwise((0, *schedules.slots)) if last * slot < operand_limit(target))
+    slots = [n for last, n in pairwise((0, *schedules.slots)) if last * slot < operand_limit(target)]
+    for parts in schedules.parts:
+        yield from ((parts, n) for n in slots if parts == 1 or n <= _SLOTS_OF_PARTS or n == slots[0])
 
 
 def _best(operands: Operands, target: Target, tile: _Shape, threads: int, schedules: Schedules) -> Sequence[TileChoice]:
@@ -298,13 +303,17 @@ def _best(operands: Operands, target: Target, tile: _Shape, threads: int, schedu
         ordered = None if schedules.ordered else False
         return rated_tile(operands, target, tile, threads, schedules.asked, shares, parts, most, ordered)
 
-    slots = list(_slots(target, tile, schedules))
-    found = [each for n in schedules.parts for most in slots if (each := rated(n, most)) is not None]
+    rings = _rings(target, tile, schedules)
+    found = [each for parts, most in rings if (each := rated(parts, most)) is not None]
     best = min(found, key=lambda each: each.score, default=None)
     if best is None:
         return ()
     if schedules.ordered and best.may_pair and best.prediction.bound in _LOADS:
-        pairs = (rated(1, best.most, "a"), rated(1, best.most, "b"))
+        # The larger operand: what a pair saves of the smaller one was less than it cost on an H200.
+        pairs = (
+            rated(1, best.most, "a") if best.rows >= best.columns else None,
+            rated(1, best.most, "b") if best.columns >= best.rows else None,
+        )
         gains = (each for each in pairs if each is not None and each.score < _LOOP_GAIN * best.score)
         best = min([best, *gains], key=lambda each: each.score)
     return (best,)
@@ -315,7 +324,7 @@ def _every(
 ) -> Sequence[TileChoice]:
     """A tile with each of the schedules."""
     found: dict[tuple[object, ...], TileChoice] = {}
-    for parts, most, ordered in combinations(schedules.parts, _slots(target, tile, schedules), (False, True)):
+    for (parts, most), ordered in combinations(_rings(target, tile, schedules), (False, True)):
         for shares in (None, "a", "b"):
             each = rated_tile(operands, target, tile, threads, schedules.asked, shares, parts, most, ordered)
             if each is not None and (shares is None or each.may_pair):

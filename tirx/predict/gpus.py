@@ -47,35 +47,35 @@ class Gpu:
     in_clusters: float = 0.91
     """Share of the multiprocessors that hold clusters of four blocks and more: 32 clusters of four take two rounds."""
 
-    launch: float = 1.71e-6
+    launch: float = 1.6e-6
     """Seconds from the start of a launch to its first copy, and from its last store to its end."""
-    block: float = 2460.0
+    block: float = 2470.0
     """Cycles from the end of a block to the first product of the next one on its multiprocessor."""
-    step: float = 88.0
+    step: float = 82.0
     """Cycles between the products of two steps of a main loop."""
     second: float = 44.0
     """Cycles more of a step in which a warpgroup multiplies twice."""
-    slot: float = 912.0
+    slot: float = 893.0
     """Cycles from the release of a slot to its products, beside latency and transfer."""
     epilogue: float = 100.0
     """Cycles of a tile before and after its main loop, beside its stores."""
-    pair: float = 65.0
+    pair: float = 62.3
     """Cycles of a step that blocks of a pair wait for one another."""
-    outside: float = 11.2
+    outside: float = 11.1
     """Cycles for a row of a box that is outside of its tensor, where all multiprocessors load such rows."""
-    straddle: float = 2.43
-    """Requests to L2 for a row of 128 bytes that is not aligned to 128 bytes, beside one that is."""
-    throttle: float = 0.55
+    straddle: float = 2.37
+    """Requests to L2 for a row of 128 bytes that begins within a sector of 32 bytes, beside one that does not."""
+    throttle: float = 0.571
     """Share of the clock that full use of the tensor cores costs; half of their use costs little."""
-    add: float = 4.93e12
+    add: float = 4.96e12
     """Bytes a second of additions of f32 to L2."""
     exchange: float = 14.0
     """Bytes a cycle that a multiprocessor reads from others: 3.3 TB/s of an H800 in all (arXiv 2402.13499)."""
     meeting: float = 1000.0
     """Cycles of the two barriers around the sums of a cluster; a round number, not measured."""
-    store_by_threads: float = 38.7
+    store_by_threads: float = 38.0
     """Cycles in which the threads of a block store 64 scattered elements."""
-    load_by_threads: float = 0.7
+    load_by_threads: float = 0.69
     """Cycles in which they copy 16 bytes that no bulk copy can read."""
 
 

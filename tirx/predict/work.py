@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import gcd, prod
+from math import prod
 from typing import Literal, NamedTuple
 
 from tirx.predict.gpus import Gpu
@@ -10,6 +10,9 @@ from tirx.values import dataclass
 
 _LINE = 128
 """Bytes of a line of L2, and of K of a step of most main loops."""
+
+_SECTOR = 32
+"""Bytes of a sector of a line: rows that begin within one need more of them."""
 
 _SCATTERED = 64
 """Elements of f32 that the threads of a block store in one go of a scattered store."""
@@ -62,8 +65,7 @@ class Counts(NamedTuple):
     persistent: bool
     paired: bool
     parted: bool
-    straddles: float
-    """The share of the rows of A and B that do not begin with a line of L2."""
+    straddles: bool
     by_threads: bool
 
 
@@ -152,7 +154,7 @@ class Work:
             persistent=self.blocks is not None and self.blocks < tiles,
             paired=self.shares is not None,
             parted=added,
-            straddles=0 if row_bytes % ALIGNED else 1 - gcd(row_bytes, _LINE) / _LINE,
+            straddles=row_bytes % _SECTOR != 0 and row_bytes % ALIGNED == 0,
             by_threads=row_bytes % ALIGNED != 0,
         )
 

@@ -25,11 +25,13 @@ def test_sizes_that_are_held_back() -> None:
     assert choices.count == 512 and choices.median < 0.05 and choices.chosen >= 0.8 and choices.of_three >= 0.95
     assert f16.median < 0.06 and other.median < 0.06 and tiles.median < 0.06 and tiles.chosen >= 0.8
     assert whole.count == 1153 and whole.chosen >= 0.8 and whole.of_three >= 0.95
+    searches = timing.searched()  # of sizes that were never fitted
+    assert len(searches) == 60 and np.exp(np.log(timing.shares(searches, H200)).mean()) >= 0.97
     row = timing.fitted(records, H200)
     for name, (low, high) in timing.FITTED.items():
         value = getattr(row, name)
         assert 1.02 * low < value < high / 1.02, name
-        assert value == pytest.approx(getattr(H200, name), rel=0.08), name
+        assert value == pytest.approx(getattr(H200, name), rel=0.06), name
 
 
 def test_a_prediction() -> None:
@@ -42,58 +44,58 @@ def test_a_prediction() -> None:
 
 # Changes of the square -> microseconds on each GPU, and what bounds it on the first.
 _RECORDED: dict[str, tuple[dict[str, Any], str, str]] = {
-    "square": ({}, "179.5 179.5 129.7 579.3", "products"),
-    "one slot": ({"slots": 1, "blocks": None}, "437 437 351.3 1049", "the latency of slots"),
-    "plain grid": ({"blocks": None}, "183.1 183.1 136.1 586.2", "products"),
-    "row by row": ({"group": 1}, "216 216 172.7 579.3", "the latency of slots"),
-    "pairs, A": ({"shares": "a", "size": (4096, 2816, 4096), "blocks": None}, "143.3 143.3 95.05 475.6", "products"),
-    "pairs, B": ({"shares": "b", "size": (1408, 4096, 4096), "blocks": None}, "90.7 90.7 59.96 238.3", "products"),
-    "parts": ({"size": (192, 2112, 7168), "parts": 3, "blocks": None}, "31.79 31.79 25.54 69.42", "products"),
+    "square": ({}, "178.8 178.8 129.1 577.9", "products"),
+    "one slot": ({"slots": 1, "blocks": None}, "434.4 434.4 348.7 1046", "the latency of slots"),
+    "plain grid": ({"blocks": None}, "182.4 182.4 135.5 584.9", "products"),
+    "row by row": ({"group": 1}, "215.6 215.6 172 577.9", "the latency of slots"),
+    "pairs, A": ({"shares": "a", "size": (4096, 2816, 4096), "blocks": None}, "145.6 145.6 104.7 474.5", "products"),
+    "pairs, B": ({"shares": "b", "size": (1408, 4096, 4096), "blocks": None}, "90.24 90.24 62.5 237.7", "products"),
+    "parts": ({"size": (192, 2112, 7168), "parts": 3, "blocks": None}, "32.25 32.25 28.26 69.13", "products"),
     "two at once": (
         {"at_once": 2, "blocks": None, "rows": 64, "columns": 64, "size": (1000, 1000, 512)},
-        "5.316 5.316 5.129 12.83",
+        "5.176 5.176 4.989 12.95",
         "launch and start",
     ),
-    "batch": ({"batch": 3, "size": (512, 1536, 2048)}, "22.56 22.56 17.25 57.51", "products"),
-    "short rows": ({"size": (2048, 2048, 1000), "blocks": None}, "17.48 17.48 15.39 62.43", "L2"),
+    "batch": ({"batch": 3, "size": (512, 1536, 2048)}, "22.38 22.38 17.04 57.37", "products"),
+    "short rows": ({"size": (2048, 2048, 1000), "blocks": None}, "17.14 17.14 15.02 61.54", "L2"),
     "by threads": (
         {"size": (2048, 2048, 1001), "blocks": None},
-        "27.28 27.28 26.81 83.03",
+        "26.9 26.9 26.42 82.19",
         "the way into shared memory",
     ),
-    "scattered": ({"size": (2048, 2050, 512), "blocks": None}, "26.58 26.58 12.75 47.75", "epilogues"),
-    "odd columns": ({"size": (2048, 2049, 512), "blocks": None}, "36.74 36.74 17.83 61.8", "epilogues"),
-    "no bulk stores": ({"bulk_stores": False, "size": (4096, 4096, 256)}, "39.26 39.26 36.69 80.95", "epilogues"),
+    "scattered": ({"size": (2048, 2050, 512), "blocks": None}, "26.41 26.41 13.21 47.31", "epilogues"),
+    "odd columns": ({"size": (2048, 2049, 512), "blocks": None}, "36.39 36.39 18.2 61.11", "epilogues"),
+    "no bulk stores": ({"bulk_stores": False, "size": (4096, 4096, 256)}, "38.72 38.72 36.16 80.11", "epilogues"),
     "few columns": (
         {"size": (8192, 16, 8192), "columns": 16, "slots": 6, "blocks": None},
-        "37.8 50.84 28.96 102.8",
+        "37.57 50.65 28.69 102.6",
         "memory",
     ),
-    "mma": ({"family": "mma_sync", "size": (2048, 2048, 2048)}, "35.01 35.01 34.24 111.6", "products"),
+    "mma": ({"family": "mma_sync", "size": (2048, 2048, 2048)}, "34.86 34.86 34.11 111.4", "products"),
     "f64": (
         {"family": "mma_sync f64", "element": 8, "out": 8, "size": (1024, 1024, 1024), "rows": 64, "columns": 128},
-        "46.37 46.37 84.33 215.1",
+        "46.13 46.13 84.14 214.9",
         "products",
     ),
-    "tiny": ({"size": (16, 16, 64), "blocks": None}, "4.759 4.759 4.498 6.658", "launch and start"),
+    "tiny": ({"size": (16, 16, 64), "blocks": None}, "4.636 4.636 4.375 6.531", "launch and start"),
     "memory": (
         {"size": (64, 16384, 16384), "rows": 64, "columns": 128, "slots": 6, "blocks": None},
-        "128.6 186.5 87.24 445.1",
+        "128.4 186.3 86.96 443.8",
         "memory",
     ),
     "half kept": (
         {"size": (64, 8192, 4096), "rows": 64, "columns": 128, "slots": 6, "blocks": None},
-        "20.52 26.83 13.63 53.46",
+        "20.34 26.67 13.44 53.3",
         "memory",
     ),
     "kept": (
         {"size": (64, 4096, 4096), "rows": 64, "columns": 128, "slots": 6, "blocks": None},
-        "14.54 14.54 13.22 30.71",
+        "14.34 14.34 13.02 30.31",
         "products",
     ),
-    "most kept": ({"size": (3072, 3072, 2048)}, "67.32 67.32 47.78 177.5", "products"),
-    "f8": ({"element": 1, "size": (4096, 4096, 8192), "family": "tcgen05"}, "179.5 179.5 129.7 579.3", "products"),
-    "pairs, persistent": ({"shares": "a"}, "187.2 187.2 128.6 593.8", "products"),
+    "most kept": ({"size": (3072, 3072, 2048)}, "67.06 67.06 47.39 177.2", "products"),
+    "f8": ({"element": 1, "size": (4096, 4096, 8192), "family": "tcgen05"}, "178.8 178.8 129.1 577.9", "products"),
+    "pairs, persistent": ({"shares": "a"}, "186.2 186.2 128 592", "products"),
 }
 
 
@@ -110,8 +112,8 @@ def test_recorded_predictions(name: str) -> None:
 def test_recorded_improvements() -> None:
     found = improvements(replace(SQUARE, size=(384, 2112, 7168), rows=64, columns=64, blocks=None), H200)
     assert {name: f"{change:+.1%}" for name, change in found.items()} == {
-        "one more slot": "-22.7%", "pairs that share A": "-0.7%", "pairs that share B": "-0.7%",
-        "two parts of K": "-11.0%",
+        "one more slot": "-22.7%", "pairs that share A": "-0.3%", "pairs that share B": "-0.7%",
+        "two parts of K": "-10.9%",
     }  # fmt: skip
     assert "pairs that share A" not in improvements(replace(SQUARE, shares="a"), H200)
     found = predict(SQUARE, H200)
