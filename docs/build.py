@@ -407,7 +407,8 @@ def build_site() -> None:
         )
     shutil.rmtree(STAGED, ignore_errors=True)
     shutil.copytree(DOCS / "images", STAGED / "images")
-    shutil.copy(DOCS / "iframe-worker.js", STAGED)
+    for name in ("iframe-worker.js", "site.css"):
+        shutil.copy(DOCS / name, STAGED)
     for name in listed:
         _write(STAGED / _staged(name), _staged_text(name))
     for module in API["MODULES"]:

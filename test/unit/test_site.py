@@ -52,6 +52,9 @@ def test_site() -> None:
                 browser.open((_BUILD["SITE"] / f"{name}.html").as_uri(), ready)
                 page = "document.documentElement"
                 assert browser.evaluate(f"{page}.scrollWidth <= {page}.clientWidth"), (name, width)
+                names = "[...document.querySelectorAll('.md-ellipsis')]"
+                whole = f"{names}.every((each) => !each.clientWidth || each.scrollWidth <= each.clientWidth + 1)"
+                assert browser.evaluate(whole), (name, width)
         middle = "(({x, y, width, height}) => [x + width / 2, y + height / 2])"
         browser.click(*browser.evaluate(f"{middle}(document.querySelector('.md-search').getBoundingClientRect())"))
         for words, page in TYPED.items():

@@ -135,6 +135,21 @@ def test_focus(shown: Page) -> None:
     assert shown.run("[document.activeElement.id, document.activeElement.value]") == ["colour", "mod8:laneid"]
 
 
+def test_order_of_focus(shown: Page) -> None:
+    """Tab goes through the header, the presets and the inputs, as they are read, and every stop is seen."""
+    shown.run("document.querySelector('#tabs [data-tab=layout]').focus()")
+    stops: list[str] = []
+    while "colour" not in stops:
+        shown.browser.press("Tab")
+        stop = "(document.activeElement.id || document.activeElement.parentElement.tagName)"
+        stops.append(shown.run(stop))
+        assert shown.run("getComputedStyle(document.activeElement).outlineStyle") != "none", stops
+        assert len(stops) < 100
+    assert list(dict.fromkeys(stops)) == [
+        *("export", "theme", "keys", "search", "DETAILS", "layout", "shape", "dtype", "colour")
+    ]
+
+
 _LINES = "[...document.querySelectorAll('.lines path')].length"
 
 
