@@ -58,7 +58,9 @@ def _conv2d(n: int) -> list[Any]:
 def _paged_decode(n: int) -> list[Any]:
     table = np.random.default_rng(1).permutation(24).reshape(3, -1).astype(np.int32)
     lengths = np.array([n, 1, n // 2], np.int32)
-    return [integers(3, 64) / 8, integers(24, 16, 64), integers(24, 16, 64, seed=1), table, lengths, _zeros(3, 64)]
+    parts = _zeros(3, 4), _zeros(3, 4), _zeros(3, 4, 64), _zeros(3, dtype=np.int32)
+    caches = (integers(24, 16, 64, seed=i) for i in range(2))
+    return [integers(3, 64) / 8, *caches, table, lengths, *parts, _zeros(3, 64)]
 
 
 def _look_back(n: int) -> list[Any]:
@@ -274,6 +276,15 @@ def _multiplied(given: Sequence[Any]) -> Array:
     return a.reshape(len(stored), -1) @ b.T.astype(float)
 
 
+def _decoded(given: Sequence[Any]) -> Array:
+    rows: list[Array] = []
+    for q, table, n in zip(given[0].astype(np.float64), *given[3:5], strict=True):
+        k, v = (each[table].reshape(-1, 64)[:n] for each in given[1:3])
+        w = np.exp(k @ q - (k @ q).max())
+        rows.append(w @ v / w.sum())
+    return np.stack(rows)
+
+
 _NAMES: dict[str, Callable[[Sequence[Any]], Array]] = {
     "attention_backward": _backward,
     "cumulative_sum_look_back": lambda a: np.cumsum(a[0], 1),
@@ -284,6 +295,7 @@ _NAMES: dict[str, Callable[[Sequence[Any]], Array]] = {
     "int8_gemm": lambda a: (a[0].astype(np.float32) @ a[1].T.astype(np.float32)) * a[2][:, None] * a[3],
     "tf32x3_gemm": lambda a: a[0].astype(np.float64) @ a[1].astype(np.float64).T,
     "argmax": lambda a: np.argmax(a[0], 1, keepdims=True),
+    "paged_decode": _decoded,
     "rotary_gemm": lambda a: _turned(a, slice(64), slice(64, None)),
     "rotary_gemm_neighbours": lambda a: _turned(a, slice(0, None, 2), slice(1, None, 2)),
     "sparse_gemm": _multiplied,
