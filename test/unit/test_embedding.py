@@ -242,6 +242,25 @@ def test_attributes_stay_where_an_operation_becomes_another() -> None:
     assert tagged == [*copies, *others]
 
 
+def test_stablehlo_becomes_kernels_and_a_host_function_that_launches_them() -> None:
+    names = run_path(str(_DIRECTORY.parent / "stablehlo" / "stablehlo.py"))
+    text = (_DIRECTORY.parent / "stablehlo" / "mlp.mlir").read_text()
+    rng = np.random.default_rng(0)
+    x, w1, w2 = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((128, 64), (64, 128), (128, 64)))
+    bias = rng.integers(-3, 4, 128).astype(np.float32)
+    (y,) = names["run"](names["compile"](text, "mlp.mlir", "sm_80"), x, w1, bias, w2)
+    hidden = np.maximum(x.astype(np.float32) @ w1.astype(np.float32) + bias, 0)
+    assert np.array_equal(y, hidden @ w2.astype(np.float32))
+    shown: list[str] = []
+    for wrong in ("convert %0 : (tensor<128x128xf32>) -> tensor<128x128xf32>", "tanh %0 : tensor<128x128xf32>"):
+        program = re.sub(r"stablehlo\.add .*", f"stablehlo.{wrong}", text)
+        try:
+            assert names["compile"](program, "mlp.mlir", "sm_80", shown.append) is None
+        except embed.LocatedError as error:
+            shown.append(str(error))
+    assert [str(each).partition(": error: ")[0] for each in shown] == ["mlp.mlir:6:10"] * 2
+
+
 def test_no_passes_behind_one_that_does_not_run() -> None:
     with pytest.raises(KeyError, match="expected pass 1 named 'tirx-cse2' in the pipeline, found none among tirx-"):
         embed.pipeline(after={"tirx-cse2": []})
