@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -33,11 +33,11 @@ def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int) ->
     """Returns arrays and numbers for a launch, with the strides of the kernel. Raises ValueError for strides of 0."""
     rng = np.random.default_rng(seed)
     chosen = _values(kernel)
-    integers = iter(sizes.numbers)
+    integers, floats = iter(sizes.numbers), cycle((0.5, 2.0, 0.25, 4.0))
     found: list[Any] = []
     for type_, shape in zip(kernel.function_type.inputs, sizes.shapes, strict=True):
         if shape is None or not isinstance(type_, MemRefType):
-            found.append(0.5 if str(type_).startswith("f") else next(integers))
+            found.append(next(floats if str(type_).startswith("f") else integers))
             continue
         memref = cast("MemRefType[Attribute]", type_)
         dtype = dtype_of(memref.element_type)

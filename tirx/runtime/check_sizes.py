@@ -6,6 +6,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
 from math import ceil, prod
 
 from xdsl.dialects import arith, scf
@@ -35,6 +36,9 @@ _MUCH_WORK = 50
 
 _TRIPS = (1, 2, 3, 0, 5, 4)
 """Values of integer arguments, which mostly count tiles or steps."""
+
+_DIFFERENT_TRIPS = (2, 3, 1)
+"""Values of several of them, instead of 2 for each: an argument that is taken for another one shows."""
 
 _Dimension = tuple[int, int]
 """The number of an argument, and a dimension of it."""
@@ -106,12 +110,13 @@ def _sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
     memrefs = {argument: type_.get_shape() for argument, type_ in enumerate(types) if isinstance(type_, MemRefType)}
     dynamic = [(argument, d) for argument, shape in memrefs.items() for d, n in enumerate(shape) if n == DYNAMIC_INDEX]
     count = sum(not isinstance(each, MemRefType) and not str(each).startswith("f") for each in types)
-    walked = _walked(kernel)
+    walked = [each for each in _walked(kernel) if not each.dimensions.isdisjoint(dynamic)]
 
     def by_tiles(inner: float, others: float, beyond: int) -> dict[_Dimension, int]:
         found = dict.fromkeys(dynamic, max(int(others * 16) + beyond, 0))
+        tiles = cycle((others, others - 0.25 if others % 1 else others))  # so that M is not N
         for each in walked:
-            size = max(int((inner if each.is_inner else others) * each.extent) + beyond, 0)
+            size = max(int((inner if each.is_inner else next(tiles)) * each.extent) + beyond, 0)
             found |= dict.fromkeys([own for own in dynamic if own in each.dimensions], size)
         return found
 
@@ -119,6 +124,7 @@ def _sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
         if count:  # of tiles or steps: memory has room for them
             for attempt in range(8 * len(_TRIPS)):
                 numbers = tuple(rng.choice(_TRIPS) if attempt >= len(_TRIPS) else _TRIPS[attempt] for _ in range(count))
+                numbers = tuple(islice(cycle(_DIFFERENT_TRIPS), count)) if attempt == 1 else numbers
                 yield numbers, by_tiles(4 * max(numbers), 4 * max(numbers), 0)
         else:
             yield from (((), by_tiles(*tiles)) for tiles in _TILES)

@@ -20,14 +20,14 @@ def _sizes(example: str) -> list[Sizes]:
 def test_dimensions_that_views_walk_through_together_have_one_size() -> None:
     """A product of tiles of 128x256x64: its sums have eight steps, others several tiles, or no step at all."""
     assert [str(each) for each in _sizes("wgmma_any_size_gemm")] == [
-        "1x1, 1x1, 1x1", "192x480, 384x480, 192x384", "128x288, 256x288, 128x256", "320x96, 640x96, 320x640",
+        "1x1, 1x1, 1x1", "192x480, 320x480, 192x320", "128x288, 256x288, 128x256", "320x96, 576x96, 320x576",
         "128x0, 256x0, 128x256", "1x161, 1x161, 1x1", "129x129, 257x129, 129x257", "383x63, 767x63, 383x767",
     ]  # fmt: skip
 
 
 def test_memory_has_room_for_what_numbers_count() -> None:
     found = _sizes("wgmma_ring_gemm")
-    assert [each.numbers for each in found[:3]] == [(1, 1, 1), (2, 2, 2), (3, 3, 3)]
+    assert [each.numbers for each in found[:3]] == [(1, 1, 1), (2, 3, 1), (3, 3, 3)]
     assert len({number for each in found for number in each.numbers}) > 3
     for each in found:
         a, b, d, *_ = each.shapes
@@ -37,7 +37,7 @@ def test_memory_has_room_for_what_numbers_count() -> None:
 def test_places_that_are_computed_where_they_are_used() -> None:
     """`%x[%i * 64, %k]` has a product of its own in each access, within the loop, but M is one dimension around it."""
     found = _sizes("gallery/int8_gemm")
-    assert [str(each) for each in found[:2]] == ["1x1, 1x1, 1, 1, 1x1", "96x480, 96x480, 96, 96, 96x96"]
+    assert [str(each) for each in found[:2]] == ["1x1, 1x1, 1, 1, 1x1", "96x480, 80x480, 96, 80, 96x80"]
     assert [each.work for each in found[:4]] == [1, 32, 5, 18]
 
 
@@ -45,7 +45,7 @@ def test_places_of_two_variables() -> None:
     """Rows `%p * 8 + %r - 1` of a convolution are those of its result, whose number the steps of the filter leave."""
     found = _sizes("gallery/conv2d")
     assert [str(each) for each in found[:2]] == ["1x1x1x1, 1x3x3x1, 1x1x1x1", "1x7x31x144, 64x3x3x144, 1x7x31x64"]
-    assert [each.work for each in found[:4]] == [9, 45, 9, 27]
+    assert [each.work for each in found[:4]] == [1, 5, 1, 3]
 
 
 def test_a_launch_may_take_as_long_as_the_last_one_says() -> None:
