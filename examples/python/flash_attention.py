@@ -17,8 +17,8 @@ def attend(q: Array, k: Array, v: Array, o: Array, head: Scalar, m: Span, causal
         n = tx.tile(i, 128, end=length)
         s = sq @ tx.shared(k[kv, n, :]).T
         if i + 128 > whole:
-            seen = n.inside[None, :] & (m.index[:, None] >= n.index[None, :]) if causal else n.inside[None, :]
-            s = tx.where(seen, s, -1e30)
+            limit = tx.minimum(m.index + 1, length)[:, None] if causal else length
+            s = tx.where(n.index[None, :] < limit, s, -1e30)
         new = tx.maxnum(top, s.max(1))
         p, factor = (tx.exp2(tx.fma(x, SCALE, -new * SCALE), fastmath="afn") for x in (s, top))
         total, top = tx.fma(total, factor, p.sum(1)), new
