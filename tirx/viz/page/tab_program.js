@@ -49,7 +49,7 @@ export function programTab(app) {
   const decisions = h("div", { class: "stack", id: "decisions" });
   const element = h("div", { class: "tab" }, h("div", { class: "inputs" }, field("kernel", kernel), viewBar), head, error,
     h("div", { class: "two" }, h("section", { class: "panel sticky" }, h("header", {}, h("h2", {}, "Program")), source), decisions, instructions));
-  let shown = "";
+  let shown = "", revealed = "";
 
   const link = (title, change) => h("button", { type: "button", class: "link", onclick: () => app.change(change) }, title);
 
@@ -114,14 +114,16 @@ export function programTab(app) {
       notes.length ? h("section", { class: "card" }, h("h2", {}, "Notes"), notes) : null);
   }
 
-  // Scrolls to the first chosen part of a box, unless one is in sight.
+  // Scrolls to the first chosen part of a box, and the page to it, unless one is in sight.
   function reveal(box) {
-    const { top, bottom } = box.getBoundingClientRect();
     const chosen = [...box.querySelectorAll(".chosen")];
-    const inSight = (each) => each.getBoundingClientRect().top >= Math.max(top, 0) && each.getBoundingClientRect().bottom <= Math.min(bottom, innerHeight);
+    const inSight = (each) => {
+      const [line, all] = [each, box].map((part) => part.getBoundingClientRect());
+      return line.top >= Math.max(all.top, 0) && line.bottom <= Math.min(all.bottom, innerHeight);
+    };
     if (!chosen.length || chosen.some(inSight)) return;
-    if (box.scrollHeight > box.clientHeight) box.scrollTop += chosen[0].getBoundingClientRect().top - top - box.clientHeight / 3;
-    else chosen[0].scrollIntoView({ block: "nearest" });
+    if (box.scrollHeight > box.clientHeight) box.scrollTop += chosen[0].getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
+    if (!inSight(chosen[0])) chosen[0].scrollIntoView({ block: "center" });
   }
 
   function update() {
@@ -137,6 +139,9 @@ export function programTab(app) {
     decisions.hidden = beside === "ptx";
     instructions.hidden = beside !== "ptx";
     for (const each of element.querySelectorAll("[data-line]")) each.classList.toggle("chosen", each.dataset.line === state.pl && state.pl !== "");
+    const place = `${key} ${state.pl} ${beside}`;
+    if (place === revealed) return;
+    revealed = place;
     for (const box of [source, decisions, ptx]) reveal(box);
     if (state.pl === "") source.querySelector(".wrong")?.scrollIntoView({ block: "nearest" });
   }
