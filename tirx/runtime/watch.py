@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import unified_diff
 from itertools import product
 
@@ -111,7 +112,7 @@ def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:
         if len(sizes | {size}) > _SIZES:
             return
         if 0 < size.elements <= MOST_ELEMENTS and pace.allows(size):
-            try:
+            with suppress(RunError, ValueError):  # not a legal size
                 arguments = arguments_of(kernel, size, numbers, 0)
                 most = MOST_OPERATIONS
                 case = Case.of(kernel, f"arguments of {size}", arguments, origin=origin, max_operations=most)
@@ -119,8 +120,6 @@ def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:
                 if case.does_something:
                     sizes.add(size)
                 pace.done(size)
-            except (RunError, ValueError):  # not a legal size
-                continue
 
 
 def _diff(before: str, after: str, name: str) -> str:

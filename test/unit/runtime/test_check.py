@@ -11,6 +11,7 @@ import pytest
 from unit.examples import EXAMPLES
 
 import tirx
+from tirx import embed
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx import KernelOp, SubviewOp, kernels
 from tirx.passes.checks.tirx_check_synchronization import TirxCheckSynchronizationPass
@@ -21,6 +22,7 @@ from tirx.runtime import Program, comparison
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check import Source, check_kernel
 from tirx.runtime.check_arguments import _strided  # pyright: ignore[reportPrivateUsage]
+from tirx.runtime.watch import _cases  # pyright: ignore[reportPrivateUsage]
 from tirx.text.verification import CheckError
 from tirx.tools import tirx_opt
 from tirx.tools.tirx_check import main
@@ -220,6 +222,25 @@ def test_one_launch() -> None:
         program.kernels["k"].check(a, a.reshape(40, 32)[:20])
     with pytest.raises(ArgumentError, match="argument 'a': expected"):
         program.kernels["k"].check(a[::-1], d)
+
+
+_FILLED = """
+tirx.kernel @k(%a: memref<?xf32>) target("sm_80") grid(ceildiv(size(0, 0), 8)) threads(32) {
+  %x = tirx.block_id x
+  %c8 = arith.constant 8 : index
+  %one = arith.constant 7.0 : f32
+  %i = arith.muli %x, %c8 : index
+  %g = tirx.view %a[%i] clipped : memref<?xf32> -> !tirx.tile<8xf32, global>
+  tirx.fill %g, %one : f32, !tirx.tile<8xf32, global>
+  tirx.return
+}
+"""
+
+
+def test_a_compilation_is_watched_for_two_sizes() -> None:
+    (kernel,) = kernels(embed.parse(_FILLED, "k.mlir"))
+    words = [case.words for case in _cases(kernel, None)]
+    assert len(words) == 4 and words[0] == words[1] != words[2] == words[3]
 
 
 def test_kernels_in_the_terms_of_the_hardware() -> None:
