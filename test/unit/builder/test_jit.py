@@ -406,3 +406,15 @@ def test_programs_are_kept_where_caches_are(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     scaled(_numbers(20), np.zeros(20, np.float32), 2.0, B=4)
     assert list(tmp_path.glob("tirx/*"))
+
+
+def _sizes_of_grids(o: Any) -> None:
+    y, x = tx.grid(2, 3)
+    o[y, x] = (tx.grid_dim("x") * 10 + tx.grid_dim("y")).to(f32)
+
+
+def test_blocks_know_how_many_there_are() -> None:
+    found = np.zeros((2, 3), np.float32)
+    program = tx.build(tx.jit(f32[2, 3], threads=32, target="sm_80")(_sizes_of_grids).module)
+    program.kernels["_sizes_of_grids"].simulate(found)
+    assert (found == 32).all()
