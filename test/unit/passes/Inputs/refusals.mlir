@@ -1611,3 +1611,15 @@ tirx.kernel @k(%m: memref<64x64xf32>, %i: memref<8xi32>) target("sm_90a") grid(1
   tirx.store %x, %p : !tirx.tile<8x32xf32, register>, !tirx.tile<8x32xf32, global>
   tirx.return
 }
+
+// -----
+
+// tirx-opt --tirx-resolve-accumulators
+// 5:3: warning: multiplied by mma.sync instead of tcgen05: expected B in shared memory for tcgen05, found it in registers [-Wslower-product]
+tirx.kernel @k() target("sm_100a") grid(1) threads(128) {
+  %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
+  %b = tirx.zero : !tirx.tile<64x64xf16, register>
+  %acc = tirx.alloc : !tirx.tile<128x64xf32, accumulator>
+  tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, register>, !tirx.tile<128x64xf32, accumulator>
+  tirx.return
+}
