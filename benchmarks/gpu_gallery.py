@@ -138,15 +138,18 @@ def _conv2d(images: int = 32, size: int = 56, channels: int = 256, out: int = 25
 
     tiles = (
         (r"4x16x32xf16, shared", "8x16x64xf16, shared"),
-        (r"64x32xf16, shared", "128x64xf16, shared"),
-        (r"64x64xf32", "128x128xf32"),
-        (r"4x16x64xf32", "8x16x128xf32"),
-        (r"size\(2, 3\), 64", "size(2, 3), 128"),
+        (r"!b = .*", "!b = !tirx.tile<128x64xf16, shared>\n!weights = !tirx.tile<256x64xf16, shared>"),
+        (r"64x64xf32", "128x256xf32"),
+        (r"4x16x64xf32", "8x16x256xf32"),
+        (r"size\(2, 3\), 64", "size(2, 3), 256"),
         (r"size\(2, 1\), 4", "size(2, 1), 8"),
         (r"%p \* 8", "%p * 16"),
         (r"%p \* 4", "%p * 8"),
-        (r"%j \* 64", "%j * 128"),
+        (r"%j \* 64", "%j * 256"),
         (r"constant 32", "constant 64"),
+        (r"%sb = tirx.alloc : !b", "%sb = tirx.alloc : !weights"),
+        (r"%sb : !w, !b", "%sb : !w, !weights"),
+        (r": !b, !b, !sums", ": !b, !weights, !sums"),
         (r"threads\(128\)", "threads(256)"),
     )
     flops = 2.0 * images * half * half * out * 9 * channels
@@ -222,7 +225,8 @@ def _histogram(count: int = 1 << 26) -> Program:
         }
         return (x, torch.zeros(64, device="cuda", dtype=torch.int32)), torch.bincount(x, minlength=64), peers
 
-    return _program("histogram, 64 bins", f"{count}", "gallery/histogram.mlir", 4.0 * count, make, tolerance=0.0)
+    file, tiles = "gallery/histogram.mlir", ((r"1024", "8192"),)
+    return _program("histogram, 64 bins", f"{count}", file, 4.0 * count, make, tolerance=0.0, replace=tiles)
 
 
 def _cross_entropy(rows: int = 65536, columns: int = 1024) -> Program:

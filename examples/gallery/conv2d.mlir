@@ -6,7 +6,8 @@
 !s = !tirx.tile<4x16x32xf16, shared>
 !b = !tirx.tile<64x32xf16, shared>
 !sums = !tirx.tile<64x64xf32, accumulator>
-!out = !tirx.tile<64x64xf32, shared>
+!r = !tirx.tile<64x64xf32, register>
+!out = !tirx.tile<4x16x64xf32, register>
 
 tirx.kernel @conv2d(%x: !x, %w: !w, %y: memref<?x?x?x?xf32>)
     grid(%j = ceildiv(size(2, 3), 64), %pq = mul(ceildiv(size(2, 2), 16), ceildiv(size(2, 1), 4)), %image = size(2, 0)) threads(128) {
@@ -33,9 +34,7 @@ tirx.kernel @conv2d(%x: !x, %w: !w, %y: memref<?x?x?x?xf32>)
       }
     }
   }
-  %sout = tirx.alloc : !out
-  tirx.copy %acc, %sout : !sums, !out
-  %places = tirx.reshape %sout : !out -> !tirx.tile<4x16x64xf32, shared>
-  %gy = tirx.view %y[%image, %p * 4, %q * 16, %j * 64] clipped : memref<?x?x?x?xf32> -> !tirx.tile<4x16x64xf32, global>
-  tirx.copy %places, %gy engine ld_st : !tirx.tile<4x16x64xf32, shared>, !tirx.tile<4x16x64xf32, global>
+  %r = tirx.load %acc : !sums -> !r
+  %places = tirx.reshape %r : !r -> !out
+  tirx.store %places, %y[%image, %p * 4, %q * 16, %j * 64] clipped : !out, memref<?x?x?x?xf32>
 }
