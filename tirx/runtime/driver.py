@@ -53,6 +53,9 @@ def _decoded(text: Any) -> str:
     return text.decode() if isinstance(text, bytes) else str(text or "")
 
 
+_WITHOUT = "; kernel.simulate(...) runs a kernel without a GPU"
+
+
 @cache
 def driver() -> Driver:
     """The driver of this machine, initialised. Raises GpuError, which says what is missing, where there is none."""
@@ -60,12 +63,9 @@ def driver() -> Driver:
         api = importlib.import_module("cuda.bindings.driver")
     except ImportError as error:
         raise GpuError(
-            f"expected the package cuda-bindings (pip install 'tirx-compiler[cuda]'), found none: {error}"
+            f"expected the package cuda-bindings (pip install 'tirx-compiler[cuda]'), found none: {error}{_WITHOUT}"
         ) from error
     return open_driver(api)
-
-
-_WITHOUT = "; kernel.simulate(...) runs a kernel without a GPU"
 
 
 def open_driver(api: Any) -> Driver:

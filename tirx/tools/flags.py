@@ -287,6 +287,8 @@ def expand_pass_flags(argv: Sequence[str], passes: Iterable[str]) -> list[str]:
         elif name == _LowerToPtx.name:
             if f"--{name}" in expanded:
                 raise UsageError(f"expected --{name} once")
+            if (bare := next((word for word in options.split() if word in TARGETS), None)) is not None:
+                raise UsageError(f"--{name}: expected options as name=value, found '{bare}'{_OTHER_MEANINGS[bare]}")
             expanded += ["-p", _lower_to_ptx(_parse(parse_spec, spec)), f"--{name}"]
         elif name in names:
             expanded += ["-p", spec]

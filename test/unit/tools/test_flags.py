@@ -51,6 +51,9 @@ _TWICE = "expected the option '{}' of --{} once, found it again"
     [
         (["--some-pass=a=1 b=2 a=3"], _TWICE.format("a", "some-pass")),
         (["--lower-to-ptx=stages=2 roles=load roles"], _TWICE.format("roles", "lower-to-ptx")),
+        (["--lower-to-ptx=stages=2 sm_90a"],
+         "--lower-to-ptx: expected options as name=value, found 'sm_90a'; "
+         'for a GPU write --lower-to-ptx="target=sm_90a"'),
         (["--lower-to-ptx", "--cse", "--lower-to-ptx=stages=3"], "expected --lower-to-ptx once"),
         ([f"--lower-to-ptx=stages={'9' * 5000}"],
          "expected options with numbers that fit, found 'lower-to-ptx{stages=" + "9" * 60 + "'"),
