@@ -94,9 +94,10 @@ _LINALG = """
 #mn = affine_map<(m, n, k) -> (m, n)>
 #all = affine_map<(m, n) -> (m, n)>
 #row = affine_map<(m, n) -> (m)>
-func.func @f(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %d: memref<?x?xf32>) attributes {tirx.kernel = "sm_90a"} {
+func.func @f(%a: memref<200x96xf16>, %b: memref<96x136xf16>, %d: memref<200x136xf32>)
+    attributes {tirx.kernel = "sm_90a"} {
   linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%a, %b : memref<?x?xf16>, memref<?x?xf16>) outs(%d : memref<?x?xf32>) {
+      ins(%a, %b : memref<200x96xf16>, memref<96x136xf16>) outs(%d : memref<200x136xf32>) {
   ^bb0(%x: f16, %y: f16, %acc: f32):
     %xe = arith.extf %x : f16 to f32
     %ye = arith.extf %y : f16 to f32

@@ -114,7 +114,8 @@ class _Region:
         Returns the accumulators behind each element.
 
         Where another bracketing gives other bits, the numbers are those of some lowerings only. Errors then are those
-        of the operations of all steps, twice: an estimate for regions whose accumulators do not cancel.
+        of the operations of all steps, twice, at twice the largest accumulator or element so far: sums of elements in
+        between are differences of two accumulators.
         """
         dtypes = [dtype_of(argument.type) for argument in self._body.block.args[: len(lines)]]
         pairs = zip(lines, dtypes, strict=True)
@@ -128,21 +129,24 @@ class _Region:
         return [_numbers(each, known) for each in found]
 
     def _sequential(self, values: list[Value]) -> list[Value]:
-        steps = [_at(values, slice(0, 1))]
+        steps, largest = [_at(values, slice(0, 1))], [np.zeros(())] * len(values)
         for i in range(1, len(values[0].value if isinstance(values[0], Near) else values[0])):
-            steps.append(self._rounded(self._combined(steps[-1], _at(values, slice(i, i + 1)))))
+            element = _at(values, slice(i, i + 1))
+            made = self._combined(steps[-1], element)
+            largest = [_largest(*each) for each in zip(largest, made, element, strict=True)]
+            steps.append(self._rounded(made, largest))
         return [_stacked(each) for each in zip(*steps, strict=True)]
 
     def _combined(self, a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
         return list(self._interpreter.run_ssacfg_region(self._body, (*a, *b)))
 
-    def _rounded(self, values: list[Value]) -> list[Value]:
+    def _rounded(self, values: list[Value], largest: Sequence[Array]) -> list[Value]:
         if not self._launch.bounds or not self._roundings or self._launch.exact:
             return values
         made: list[Value] = []
-        for value in values:
+        for value, most in zip(values, largest, strict=True):
             data, error = value if isinstance(value, Near) else Near(np.asarray(value), np.zeros(()))
-            own = 2 * self._roundings * last_place(data, data.dtype) if is_float(data.dtype) else np.zeros(())
+            own = 4 * self._roundings * last_place(most, data.dtype) if is_float(data.dtype) else np.zeros(())
             made.append(Near(data, np.broadcast_to(error + own, data.shape)))
         return made
 
@@ -154,6 +158,16 @@ class _Region:
             values = [_stacked(pair) for pair in zip(_at(values, slice(0, distance)), later, strict=True)]
             distance *= 2
         return values
+
+
+def _largest(before: Array, *values: Value) -> Array:
+    """Returns the largest finite magnitudes of floats up to now."""
+    for value in values:
+        data = value.value if isinstance(value, Near) else np.asarray(value)
+        if is_float(data.dtype):
+            magnitudes = np.abs(data.astype(np.float64))
+            before = np.maximum(before, np.where(np.isfinite(magnitudes), magnitudes, 0))
+    return before
 
 
 def _value(numbers: Numbers) -> Value:

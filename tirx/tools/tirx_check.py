@@ -35,6 +35,10 @@ kernels which loop over tiles do. Where a launch differs, the pass is named behi
 """
 
 
+_MOST_LINES = 100
+"""Lines of a change to the IR that are shown: the lowering behind the last pass that keeps tiles has thousands."""
+
+
 @dataclass(frozen=True)
 class CheckFlags:
     """The flags of one run of `tirx-check`."""
@@ -83,7 +87,9 @@ def _check(flags: CheckFlags) -> int:
             seconds = (start + flags.seconds - time.process_time()) / (len(chosen) - done)
             said = str(kernel.check(numbers=flags.numbers, seconds=seconds, seed=flags.seed))
         except CheckError as error:
-            said, status = f"error: {error}\n{error.change}".rstrip(), 1
+            change = error.change.splitlines()
+            rest = [f"... and {len(change) - _MOST_LINES} lines more"] if len(change) > _MOST_LINES else []
+            said, status = "\n".join([f"error: {error}", *change[:_MOST_LINES], *rest]), 1
         write_output("-", f"{flags.input_path}: {said}\n")
     return status
 

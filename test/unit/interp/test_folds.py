@@ -117,7 +117,11 @@ tirx.kernel @k(%a: memref<64xf32>, %d: memref<64xf32>) grid(1) threads(32) {
   tirx.store %y, %d[0] : !tirx.tile<64xf32, register>, memref<64xf32>
 }"""
     (kernel,) = kernels(embed.parse(text, "k.mlir"))
-    arrays = [np.random.default_rng(0).standard_normal(64).astype(np.float32), np.zeros(64, np.float32)]
-    ran = run_kernel(kernel, arrays, bounds=True)
+    numbers = np.random.default_rng(0).standard_normal(64).astype(np.float32)
+    ran = run_kernel(kernel, [numbers, np.zeros(64, np.float32)], bounds=True)
     errors = ran.errors[1]
     assert not ran.exact and errors is not None and (errors[2:] > 0).all() and errors.max() < 1e-3
+    # The first accumulators cancel; sums in between, of other brackets, do not.
+    numbers[:2] = -1000, 1000
+    errors = run_kernel(kernel, [numbers, np.zeros(64, np.float32)], bounds=True).errors[1]
+    assert errors is not None and (errors[1:] > np.spacing(np.float32(1000))).all() and errors.max() < 1
