@@ -318,7 +318,7 @@ def run(module: ModuleOp, *arrays: np.ndarray[Any, Any]) -> list[np.ndarray[Any,
     return []
 
 
-def main(path: str = str(Path(__file__).with_name("mlp.mlir")), target: str = "sm_90a") -> int:
+def main(path: str = str(Path(__file__).with_name("mlp.stablehlo")), target: str = "sm_90a") -> int:
     """Compiles a file and prints the host function and the launches."""
     module = compile(Path(path).read_text(), Path(path).name, target, lambda d: d.severity == "error" and print(d))
     for op in () if module is None else module.ops:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import site
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+import tirx as tx
 from tirx import embed, universe
 from tirx.dialects.ptx import ConstantOp, Names, PureInstruction
 from tirx.passes import lower_to_ptx_pipeline
@@ -244,7 +246,7 @@ def test_attributes_stay_where_an_operation_becomes_another() -> None:
 
 def test_stablehlo_becomes_kernels_and_a_host_function_that_launches_them() -> None:
     names = run_path(str(_DIRECTORY.parent / "stablehlo" / "stablehlo.py"))
-    text = (_DIRECTORY.parent / "stablehlo" / "mlp.mlir").read_text()
+    text = (_DIRECTORY.parent / "stablehlo" / "mlp.stablehlo").read_text()
     rng = np.random.default_rng(0)
     x, w1, w2 = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((128, 64), (64, 128), (128, 64)))
     bias = rng.integers(-3, 4, 128).astype(np.float32)
@@ -259,6 +261,50 @@ def test_stablehlo_becomes_kernels_and_a_host_function_that_launches_them() -> N
         except embed.LocatedError as error:
             shown.append(str(error))
     assert [str(each).partition(": error: ")[0] for each in shown] == ["mlp.mlir:6:10"] * 2
+
+
+@pytest.mark.skipif(shutil.which("mlir-opt") is None, reason="expected mlir-opt, found none (apt: mlir-22-tools)")
+def test_upstream_reads_generic_form() -> None:
+    tiles = embed.parse((_DIRECTORY.parent / "wgmma_gemm.mlir").read_text())
+    kernel = _generic(tiles).partition("({")[2].rpartition("})")[0]
+    head = '"gpu.module"() ({' + kernel + '}) {sym_name = "kernels"} : () -> ()'
+    module = embed.parse(head + " func.func @host(%a: memref<64xf32>) { func.return }")
+    command = ["mlir-opt", "--allow-unregistered-dialect", "--mlir-print-op-generic"]
+    for _ in range(2):
+        read = subprocess.run(command, input=_generic(module), capture_output=True, text=True, check=True).stdout
+        assert module.is_structurally_equivalent(embed.parse(read))
+        embed.run(module, embed.pipeline())
+        embed.extract(module)
+
+
+def _generic(module: ModuleOp) -> str:
+    text = StringIO()
+    Printer(stream=text, print_generic_format=True).print_op(module)
+    return text.getvalue()
+
+
+def test_errors_of_kernels_in_python_are_at_the_program() -> None:
+    """A kernel without a target, and what Python cannot say in it."""
+    with tx.located("p.toy", 2):
+
+        @tx.jit(tx.f32[64], tx.f32[32], threads=64)
+        def wrong(a: tx.Array, d: tx.Array) -> None:
+            with tx.located("p.toy", 4):
+                d[:] = a[:]
+
+    with pytest.raises(
+        tx.BuildError, match=r"^p\.toy:4:1: error: expected .*\n.*test_embedding\.py:\d+:\d+: note: "
+    ) as error:
+        _ = wrong.module
+    assert error.value.location is not None and error.value.location.line.data == 4
+    with tx.located("p.toy", 2):
+
+        @tx.jit(tx.f32[64], threads=64)
+        def double(a: tx.Array) -> None:
+            a[:] = 2.0 * a[:]
+
+    with pytest.raises(embed.LocatedError, match=r"^p\.toy:2:1: error: expected a target"):
+        embed.run(double.module, embed.pipeline())
 
 
 def test_no_passes_behind_one_that_does_not_run() -> None:

@@ -18,7 +18,7 @@ from tirx.builder.operations import array_type, attribute, property_of
 from tirx.builder.rewrite import rewritten
 from tirx.builder.scalars import Scalar
 from tirx.builder.spans import Span, as_index
-from tirx.builder.trace import BuildError, Trace, current, drop_unused, tracing
+from tirx.builder.trace import BuildError, Trace, current, drop_unused, location_around, tracing
 from tirx.builder.views import Array
 from tirx.compiler import compile as compile_module
 from tirx.diagnostics import Diagnostic, diagnostic_handler
@@ -216,6 +216,7 @@ class Kernel:
         self.salt = salt
         self.attributes = attributes
         self.function = function
+        self.location = location_around()
         self.types = tuple(types)
         self.clauses = clauses
         self.__name__ = name or function.__name__
@@ -352,7 +353,7 @@ class Kernel:
             raise BuildError(f"expected a number of threads, found {threads!r}")
         op.attributes.update(self.attributes)
         code = self.function.__code__
-        op.location = python_location_of(code.co_filename, code.co_firstlineno)
+        op.location = self.location or python_location_of(code.co_filename, code.co_firstlineno)
         block = op.body.block
         trace = Trace(block, op)
         trace.specialises = specialises

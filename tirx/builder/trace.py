@@ -93,13 +93,19 @@ class BuildError(TypeError):
     def __init__(self, message: str, place: _Place | None = None):
         self.message: str = message
         self.place: _Place = place or python_place()
+        self.location: FileLineColLoc | None = None
+        """The place in a program of another language, where `tx.located` says one."""
         super().__init__(message)
 
     def __str__(self) -> str:
         file, line, column, end = self.place
         text = linecache.getline(file, line).rstrip()
         shown = f"\n{text}\n{' ' * column}{'^' * max(1, min(end, len(text)) - column)}" if text else ""
-        return f"{file}:{line}:{column + 1}: error: {self.message}{shown}"
+        here = f"{file}:{line}:{column + 1}: "
+        if (location := self.location) is None:
+            return f"{here}error: {self.message}{shown}"
+        program = f"{location.filename.data}:{location.line.data}:{location.column.data}"
+        return f"{program}: error: {self.message}\n{here}note: this expression of Python{shown}"
 
 
 class Unusable:
@@ -292,6 +298,12 @@ def root(tile: SSAValue) -> SSAValue:
 
 
 _traces: list[Trace] = []
+_around: list[FileLineColLoc] = []
+
+
+def location_around() -> LocationAttr | None:
+    """The place that `located` says around the definition of a kernel, None where it says none."""
+    return _around[-1] if _around else None
 
 
 def current() -> Trace:
@@ -396,6 +408,8 @@ def located(file: str, line: int, column: int = 1) -> Generator[None]:
     """
     Locates operations there, in a program of another language, instead of at their Python expression.
 
+    Around the definition of a kernel, it locates the kernel. A BuildError inside has the place as its `location`.
+
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)
     ... def double(a: tx.Array) -> None:
@@ -404,10 +418,21 @@ def located(file: str, line: int, column: int = 1) -> Generator[None]:
     >>> [op.location.line.data for op in double.module.walk() if op.name == "tirx.map"]
     [3]
     """
+    location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+    if not _traces:
+        _around.append(location)
+        try:
+            yield
+        finally:
+            _around.pop()
+        return
     trace = current()
     before = trace.location
-    trace.location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+    trace.location = location
     try:
         yield
+    except BuildError as error:
+        error.location = error.location or location
+        raise
     finally:
         trace.location = before
