@@ -88,7 +88,7 @@ class Array:
 
 
 class Added(Unusable):
-    """What `a[ids] += x` assigns to `a[ids]`, and nobody has elsewhere."""
+    """The value that `a[ids] += x` assigns to `a[ids]`; nobody has it elsewhere."""
 
     def __init__(self, *updates: Any):
         super().__init__(
