@@ -12,7 +12,7 @@ from unit.sim.kernels import entry
 from unit.sim.machine import message_of
 
 from tirx.sim import SimError, SimWarning, run
-from tirx.sim.hazards import global_flags, global_order, global_shadow
+from tirx.sim.hazards import global_flags, global_order, global_pairs, global_shadow
 from tirx.sim.hazards.checker import Checker
 from tirx.sim.hazards.global_access import (
     BULK,
@@ -353,6 +353,16 @@ def test_flags_of_many_threads(monkeypatch: pytest.MonkeyPatch, limit: str, valu
     for i in range(8):
         machine.read(1, 5, at=8 * i)
     assert machine.rules() == ["global flags forgotten"] * warns
+
+
+def test_more_instructions_than_are_told_apart(monkeypatch: pytest.MonkeyPatch):
+    machine = _Machine()
+    machine.read(0, 3)
+    last = machine.checkers[0].instant() + 1
+    monkeypatch.setattr(global_pairs, "INSTANT_MASK", last)
+    machine.read(0, 3)
+    with pytest.raises(SimError, match=f"^expected at most {last} instructions of a cluster to check: use check=False"):
+        machine.read(0, 3)
 
 
 # Flags

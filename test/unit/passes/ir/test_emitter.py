@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from unit.passes.evaluation import Lanes, evaluated
-from xdsl.dialects import test
-from xdsl.dialects.builtin import IntegerType, UnknownLoc, f16, i32
+from xdsl.dialects import arith, test
+from xdsl.dialects.builtin import IndexType, IntegerType, UnknownLoc, f16, i32
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.tirx import AllocOp, MemorySpace, TileType
 from tirx.layout import TileLayout
-from tirx.passes.ir.emitter import Emitter, bit_pattern
+from tirx.passes.ir.emitter import Emitter, bit_pattern, erase
 from tirx.passes.ir.placement import place
+from tirx.passes.ir.tile_loops import without_constant
 from tirx.rules import LayoutChoiceError
 
 
@@ -109,3 +110,21 @@ def test_a_picked_layout_has_at_most_all_columns(columns: int, bits: int) -> Non
     with pytest.raises(LayoutChoiceError) as caught:
         placed(columns + 1)
     assert caught.value.message.startswith("expected a tile of at most 512 columns of tensor memory, found ")
+
+
+def test_what_is_used_is_not_erased() -> None:
+    made, user = test.TestOp(result_types=[i32]), test.TestOp()
+    Block([made, user])
+    user.operands = made.results
+    with pytest.raises(Exception, match="still has uses"):
+        erase(made)
+
+
+def test_indices_without_their_constants() -> None:
+    block = Block(arg_types=[IndexType()])
+    emit = Emitter(InsertPoint.at_end(block), UnknownLoc())
+    index, (three, four) = block.args[0], (emit.constant(n, IndexType()) for n in (3, 4))
+    moved = emit(arith.AddiOp(three, emit(arith.AddiOp(index, four)).result)).result
+    assert without_constant(moved) == (index, 7)
+    assert without_constant(emit(arith.AddiOp(three, four)).result) == (None, 7)
+    assert without_constant(four) == (None, 4) and without_constant(index) == (index, 0)
