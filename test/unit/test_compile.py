@@ -57,3 +57,7 @@ def test_what_beginners_pass() -> None:
         tirx.compile("gemm.mlir")
     with pytest.raises(TypeError, match=r"expected passes, found the name 'tirx-cse'; `tirx.embed.pipeline\(\)` gives"):
         embed.run(ModuleOp([]), ["tirx-cse"])  # pyright: ignore[reportArgumentType]
+
+
+def test_text_that_ends_with_the_name_of_a_file() -> None:
+    assert tirx.compile('tirx.kernel @k() target("sm_80") threads(32) { tirx.return }\n// as in k.mlir')
