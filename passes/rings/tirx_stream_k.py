@@ -22,13 +22,15 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.atomics import Scope, ScopeAttr
 from tirx.dialects.tirx.kernel import ProgressAttr, grid_attr
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.launch_values import launched, product_of
+from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.workspaces import FLAGS, LARGEST_FLAG, SCRATCH, WORKSPACES
 from tirx.passes.rings.start_values import chosen_word
-from tirx.passes.rings.summing_loops import summing_loop
+from tirx.passes.rings.summing_loops import is_behind, summing_loop
 from tirx.passes.rings.tirx_split_last_round import NONE, SPLIT, STREAM, WORDS
 from tirx.remarks import StreamedAlongK
 from tirx.rules import ScheduleOptionError
@@ -49,8 +51,8 @@ class TirxStreamKPass(ModulePass):
     only: `split=stream`, or `attributes {tirx.split = "stream"}` of a kernel. The number of blocks is that of the
     multiprocessors of the target's GPU in the timing model, or `multiprocessors`, whatever GPU runs the kernel.
 
-    The kernel has one loop of products, whose sums begin at zero, over bounds that are the same for all tiles. The
-    launch provides the workspace: callers pass the same arguments.
+    The kernel has one loop of products, whose sums begin at zero, over bounds that are the same for all tiles, and
+    writes memory behind it only. The launch provides the workspace: callers pass the same arguments.
     """
 
     name = "tirx-stream-k"
@@ -83,6 +85,9 @@ class _StreamK:
         for op in kernel.walk():
             if isinstance(op, tirx.GridDimOp):
                 raise self._refused(op, "expected a kernel that does not ask for its grid")
+            early = not op.regions and not any(is_behind(self.loop, each) for each in (op, *ancestors(op)))
+            if early and any(access.writes for access in accesses_of(op)):  # several blocks do what is in front
+                raise self._refused(op, "expected a kernel that writes memory behind the loop only")
 
     def _refused(self, op: Operation, expected: str) -> ScheduleOptionError:
         found = f"'{op.name}'" if op is not self.kernel else f"@{self.kernel.sym_name.data}"
