@@ -20,9 +20,13 @@ Not changed, since a program that is right cannot show a difference:
 - `raise NotImplementedError`: the methods of an interface, which nobody reaches;
 - `reshape(-1)`: any negative number is the same;
 - `maxsize=` of caches, and what decorators of classes say: time, memory, and what nobody may do;
-- annotations, type aliases, type arguments, `cast`, `TypeVar` and `if TYPE_CHECKING`: nothing executes them;
+- annotations, type aliases, type arguments (in the brackets of `list` and the like), `cast`, `TypeVar` and
+  `if TYPE_CHECKING`: nothing executes them;
 - defaults of parameters that a method has for its interface only, and does not read;
 - docstrings, and `__repr__`: text for developers. All other text is what users or `ptxas` read, and counts.
+
+Shortcuts, and limits of what is remembered, are changed as any other code. Where nothing but time or memory shows the
+difference, or where two conditions say the same, the mutant counts as one that survives: such code can be shorter.
 
 Not made, though tests might notice them: changes of `return`, `break`, arguments of calls, the order of statements,
 `try`, decorators, expressions in f-strings, and statements of modules that are no assignments (`if __name__ == ...`).
