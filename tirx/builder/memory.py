@@ -12,7 +12,7 @@ from tirx.builder import functions
 from tirx.builder.dtypes import DTYPES, LATE, ArrayType, DType, dtype_of, f32, f64, index
 from tirx.builder.scalars import Number, Scalar
 from tirx.builder.spans import Span, as_index
-from tirx.builder.tiles import Tile, extents_of, full, parts_of
+from tirx.builder.tiles import Tile, extents_of, full, parts_of, slice_of
 from tirx.builder.trace import BuildError, Trace, current, root
 from tirx.builder.views import View, is_updated, view_of
 from tirx.dialects.tirx import (
@@ -155,12 +155,17 @@ class Memory(Tile):
         found = self._at(key)
         if isinstance(found, View):
             return found.part_of(self.op_value, key)
-        if found is not self:
+        if found is not self and isinstance(found, Tile):  # pyright: ignore[reportUnnecessaryIsInstance]
             found.updates = self.op_value, key
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not is_updated(value, self.op_value, key) and (place := self._at(key)) is not value:
+        parts = parts_of(key)
+        if len(parts) == len(self.shape) and all(isinstance(each, int | Scalar) for each in parts):
+            starts = [slice_of(each, extent)[0] for each, extent in zip(parts, self.shape, strict=True)]
+            value = value.read() if isinstance(value, View) else value
+            store(value, self[tuple(slice(start, start + 1) for start in starts)])
+        elif not is_updated(value, self.op_value, key) and (place := self._at(key)) is not value:
             store(value, place)
 
     def __iadd__(self, value: Any) -> Any:

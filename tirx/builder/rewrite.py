@@ -328,7 +328,7 @@ def rewritten(function: FunctionType, control: Any) -> FunctionType:
         argument.annotation = None
     found.returns = None
     made = _Rewriter(function.__code__.co_filename, first).visit(found)
-    free = [*function.__code__.co_freevars, HELPER]
+    free = list(dict.fromkeys([*function.__code__.co_freevars, HELPER]))
     factory = _def(f"{HELPER}_factory", _parameters(free), [made, ast.Return(ast.Name(made.name, ast.Load()))])
     module = ast.Module([ast.fix_missing_locations(ast.copy_location(factory, found))], [])
     ast.increment_lineno(module, first - 1)

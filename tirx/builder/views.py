@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, cast
 
 from xdsl.dialects import memref
@@ -365,7 +365,7 @@ class View(Tile):
     def transpose(self, *order: int) -> Any:
         self._check_order(order)
         if self._reshaped is not None:
-            return self.read().transpose(*order)
+            return Part(self, lambda tile: tile.transpose(*order))
         dims = [self.dims[d] for d in order]
         return View(self.trace, self.source, self.array_type, self.places, dims, self.array)
 
@@ -381,7 +381,16 @@ class View(Tile):
             own = iter(range(len(self.shape)))
             given = [None if part is None else next(own) for part in parts]
             return self.expand([*given, *own])
-        return self.read()[key]
+        found = Part(self, lambda tile: tile[key])
+        return found if isinstance(found.read(), Tile) else found.read()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if any(part != slice(None) for part in parts_of(key)):
+            raise BuildError(
+                f"expected a[m, k] = x of the array, or v[:] = x of a whole view, found a part of {self!r}"
+            )
+        if value is not self:
+            LATE["store"](value, self)
 
     def reshape(self, *shape: int) -> View:
         """The same elements in row-major order, in another shape."""
@@ -401,3 +410,35 @@ class View(Tile):
 
     def _updated(self, name: str, other: Any) -> Any:
         return NotImplemented if self.is_copy else self._in_place(name, other)
+
+
+class Part(Tile):
+    """A part of a view, or a view turned, that is read where it is used, too."""
+
+    def __init__(self, view: Tile, part: Callable[[Tile], Any]):
+        self._view, self._of = view, part
+        self._read: Any = part(view.read())
+        self._at = view.trace.writes
+        like: Any = self._read
+        super().__init__(view.trace, getattr(like, "shape", ()), like.dtype)
+        self.has_zeros_outside = view.read().has_zeros_outside
+
+    def read(self) -> Any:
+        if self._at != self.trace.writes or (isinstance(self._read, Tile) and self._read.computed() is None):
+            self._at, self._read = self.trace.writes, self._of(self._view.read())
+            self._read.named(self._name)
+        return self._read
+
+    def ssa(self) -> SSAValue:
+        return self.read().ssa()
+
+    def named(self, name: str) -> None:
+        super().named(name)
+        self._read.named(name)
+
+    def __getitem__(self, key: Any) -> Tile:
+        found = Part(self, lambda tile: tile[key])
+        return found if isinstance(found.read(), Tile) else found.read()
+
+    def transpose(self, *order: int) -> Tile:
+        return Part(self, lambda tile: tile.transpose(*order))

@@ -47,6 +47,14 @@ _STATEMENTS = [
     "s = f[0]\nfor k in tx.range(1, 4): s = max(s, f[k])\no[0] = s",
     "for k in tx.range(3): f[k], f[k + 1] = f[k + 1], f[k]",
     "k = 5\nfor j in range(2): q = [(k := k + c) for c in range(3)][1]\no[0] = 1.0 * k; o[1] = 1.0 * q",
+    "r = f[:].reshape(4, 4); q = r.T; f[0:4] = 0.0; o[:] = q.reshape(16); r *= 2.0",
+    "v = f[0:8]; w = v[2:6]; u = w[1:3]; y = w * 2.0; f[2:8] = 9.0; o[0:2] = u; o[4:8] = y; v[:] = 3.0",
+    "t = tx.shared(f[:]); v = t[3]; t[3] = 9.0; t[3] += 1.0; t[-1] = v; o[4:8] = t[0:4]; t[3] = v; o[1] = t[3]",
+    "t = tx.shared(f[:]); s = t; t -= 1.0; p = t[0:4]; p *= 3.0; t[0:4], t[4:8] = t[4:8], t[0:4]; o[:] = s",
+    "t = tx.shared(f[:]); v = t[2]\nfor k in tx.range(3): t[2] = t[2] + v; t[k] *= 2.0\no[:] = t",
+    "for v in [f[0], f[1]]: f[1] = 5.0; o[0] = v",
+    "k = 0\nwhile f[k] < 0.0: f[k] = f[k] * -1.0; k = k + 1",
+    "v = f[0] if n > 3 else f[1]; f[0] = 5.0; o[0] = v",
     "for j in range(3):\n match j:\n  case z: import math as m\no[1] = m.floor(1.0 * z)",
 ]
 
@@ -67,7 +75,7 @@ def test_statements_mean_what_they_mean_to_numpy(tmp_path: Path) -> None:
     for i, statement in enumerate(_STATEMENTS):
         function: FunctionType = getattr(module, f"k{i}")
         expected, found = _numbers(), _numbers()
-        FunctionType(function.__code__, {"tx": SimpleNamespace(range=range)}, "numpy")(*expected)
+        FunctionType(function.__code__, {"tx": SimpleNamespace(range=range, shared=np.copy)}, "numpy")(*expected)
         kernel = tx.jit(i32[16], f32[16], f32[16], i32, threads=32, target="sm_80", grid=[1])(function)
         run_kernel(next(iter(kernels(kernel.module))), [*found[:3], 4])
         assert all(map(np.array_equal, found[:3], expected[:3])), statement

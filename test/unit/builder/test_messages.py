@@ -210,6 +210,10 @@ _SAID = [
     ),
     ("b[:, :] = tx.where(3, a[:, :], 1.0)", "expected a comparison as the condition of where, found 3"),
     ("a[True, 0]", "expected a span, an index, a slice or a tile of indices, found True; tx.tile makes a span"),
+    (
+        "v = a[0:4, :]\nv[0:2, :] = 0.0",
+        "expected a[m, k] = x of the array, or v[:] = x of a whole view, found a part of a view f32[4, 64]",
+    ),
     ("a[0, 0, 0]", "expected at most 2 places, found 3"),
     ("a[:, :].load()[0, 0, 0]", "expected at most 2 slices of a tile f32[64, 64], found 3"),
     ("tx.tile(1.5, 4)", "expected an integer, found 1.5"),

@@ -21,7 +21,11 @@ from tirx.builder.trace import drop_unused
 from tirx.tools.tirx_opt import main
 
 _ROOT = Path(__file__).parents[3]
-_EXAMPLES = sorted(path.relative_to(_ROOT).as_posix() for path in (_ROOT / "examples").rglob("*.mlir"))
+_EXAMPLES = sorted(
+    path.relative_to(_ROOT).as_posix()
+    for path in (_ROOT / "examples").rglob("*.mlir")
+    if path.parent.name != "stablehlo"  # no kernels yet
+)
 _PROGRAMS = re.findall(r"^```mlir\n(.*?)^```$", (_ROOT / "docs" / "language.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
