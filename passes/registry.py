@@ -93,7 +93,7 @@ _PASSES = {
 
 ACTS_ON: dict[str, tuple[str, ...]] = {
     "tirx-tile-linalg{marked=true}": ("func.func",),
-    "tirx-fold-subviews": ("tirx.view", "tirx.subview"),
+    "tirx-fold-subviews": ("tirx.view", "tirx.subview", "memref.subview"),
     "tirx-check-sizes": ("tirx.view", "tirx.mma"),
     "tirx-resolve-accumulators": ("tirx.alloc", "tirx.mma"),
     "tirx-load-operands": ("tirx.copy", "tirx.mma"),

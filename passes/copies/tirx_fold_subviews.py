@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.context import Context
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IndexType, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.dialects.tirx import CopyOp, LoadOp, MemorySpace, StoreOp, SubviewOp, TileType, ViewOp, kernels
+from tirx.dialects.definition import i32_attr
+from tirx.dialects.tirx import (
+    CopyOp,
+    LoadOp,
+    MemorySpace,
+    SignalOp,
+    StoreOp,
+    SubviewOp,
+    TileType,
+    ViewOp,
+    WaitUntilOp,
+    kernels,
+)
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.views import Origin
 from tirx.passes.match.product import legal
 from tirx.rules import ViewBoundsError, ViewShapeError
@@ -19,7 +34,8 @@ from tirx.rules import ViewBoundsError, ViewShapeError
 class TirxFoldSubviewsPass(ModulePass):
     """Computed coordinates of `tirx.subview` that are constants become constant ones.
 
-    A part of a view of global memory at computed coordinates becomes the view that starts there. What is left are parts
+    A part of a view of global memory at computed coordinates becomes the view that starts there, and a view of a
+    `memref.subview` of an argument that of the argument. What is left are parts
     of tiles in shared and tensor memory, whose addresses are computed.
     """
 
@@ -27,11 +43,117 @@ class TirxFoldSubviewsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
+            for subview in [each for each in kernel.walk() if isinstance(each, memref.SubviewOp)]:
+                if subview.parent is not None:  # those of other ones are folded with these
+                    _Window(subview).fold()
             for part in list(kernel.walk()):
                 if isinstance(part, ViewOp) and not part.joins_rings and not is_register_tile(part.result):
                     _check_uses(part)
                 if isinstance(part, SubviewOp) and part.indices:
                     _fold(part)
+
+
+_Bound = int | SSAValue
+
+
+class _Window:
+    """A part of an argument: views of it and accesses to its elements become those of the argument."""
+
+    def __init__(self, op: memref.SubviewOp):
+        self.op = op
+        type_ = op.source.type
+        self.shape = type_.get_shape() if isinstance(type_, MemRefType) else ()
+        self.offsets = self._bounds(op.static_offsets, op.offsets)
+        self.sizes = self._bounds(op.static_sizes, op.sizes)
+        result = op.result.type
+        if set(self._bounds(op.static_strides, op.strides)) != {1} or len(result.get_shape()) != len(self.shape):
+            raise ViewShapeError(op, f"expected steps of 1 and a part of the rank of {type_}, found {result}")
+        for d, (offset, size, extent) in enumerate(zip(self.offsets, self.sizes, self.shape, strict=True)):
+            inside = isinstance(offset, SSAValue) or isinstance(size, SSAValue) or extent < 0 or offset + size <= extent
+            if not inside or (isinstance(offset, int) and offset < 0):
+                raise ViewBoundsError(op, f"expected a part within {extent} elements along dimension {d} of {type_}")
+
+    @staticmethod
+    def _bounds(static: DenseArrayBase[IntegerType], given: Sequence[SSAValue]) -> list[_Bound]:
+        values = iter(given)
+        return [next(values) if n == DYNAMIC_INDEX else n for n in static.get_values()]
+
+    def fold(self) -> None:
+        """Lets all users have the argument itself."""
+        for use in list(self.op.result.uses):
+            user, emit = use.operation, Emitter.before(use.operation)
+            match user:
+                case ViewOp():
+                    made = emit(self._view(emit, user)).result
+                    made.name_hint = user.result.name_hint
+                    user.result.replace_all_uses_with(made)
+                    erase(user)
+                case memref.DimOp() if (d := constant_value(user.index)) is not None and 0 <= d < len(self.sizes):
+                    user.result.replace_all_uses_with(self._value(emit, self.sizes[d]))
+                    erase(user)
+                case memref.LoadOp() | memref.StoreOp() | SignalOp() | WaitUntilOp() if user.indices:
+                    first = user.operands.index(user.indices[0])
+                    for d, index in enumerate(user.indices):
+                        user.operands[first + d] = self._moved(emit, index, self.offsets[d])
+                    user.operands[use.index] = self.op.source
+                case memref.SubviewOp():
+                    pairs = zip(self.offsets, self._bounds(user.static_offsets, user.offsets), strict=True)
+                    offsets = [self._sum(emit, *each) for each in pairs]
+                    sizes = self._bounds(user.static_sizes, user.sizes)
+                    steps = self._bounds(user.static_strides, user.strides)
+                    again = memref.SubviewOp.get(self.op.source, offsets, sizes, steps, user.result.type)
+                    user.result.replace_all_uses_with(emit(again).result)
+                    erase(user)
+                    _Window(again).fold()
+                case _:
+                    raise ViewShapeError(
+                        user,
+                        "expected 'tirx.view', 'memref.load', 'memref.store', 'memref.dim', 'memref.subview' or a flag "
+                        f"on a part of an argument, found '{user.name}'",
+                    )
+        erase(self.op)
+
+    @staticmethod
+    def _value(emit: Emitter, bound: _Bound) -> SSAValue:
+        return emit.constant(bound, IndexType()) if isinstance(bound, int) else bound
+
+    def _sum(self, emit: Emitter, a: _Bound, b: _Bound) -> _Bound:
+        return a + b if isinstance(a, int) and isinstance(b, int) else emit.add(self._value(emit, a), b)
+
+    def _moved(self, emit: Emitter, index: SSAValue, offset: _Bound) -> SSAValue:
+        return index if offset == 0 else emit.add(index, offset)
+
+    def _view(self, emit: Emitter, view: ViewOp) -> ViewOp:
+        """The view of the argument that has the same elements, and ends where the part does."""
+        where, sizes = list[SSAValue](), dict[int, SSAValue]()
+        for d, (place, offset, size) in enumerate(zip(view.places, self.offsets, self.sizes, strict=True)):
+            whole = offset == 0 and size == self.shape[d]
+            if place.is_plain:
+                where.append(self._moved(emit, place.index, offset))
+            elif whole:
+                where.append(place.index)
+            else:
+                raise ViewShapeError(view, f"expected index tiles along dimensions of which the part is all, found {d}")
+            if place.size is not None:
+                sizes[d] = place.size
+            start = constant_value(place.index)
+            fits = isinstance(size, int) and start is not None and 0 <= start <= size - place.span
+            if view.clipped is None or whole or fits:
+                continue
+            if index_range(place.index).least < 0 or place.of_tile is None:
+                raise ViewShapeError(
+                    view, f"expected a clipped view that begins inside of the part along dimension {d}, found an index"
+                )
+            left = emit(arith.SubiOp(self._value(emit, size), place.index)).result
+            if place.step > 1:
+                rounded = emit.add(left, place.step - 1)
+                left = emit(arith.FloorDivSIOp(rounded, emit.constant(place.step, IndexType()))).result
+            sizes[d] = emit(arith.MinSIOp(sizes[d], left)).result if d in sizes else left
+        sized = ArrayAttr([i32_attr(d) for d in sorted(sizes)]) if sizes else None
+        ends = [sizes[d] for d in sorted(sizes)]
+        made = ViewOp(self.op.source, [*where, *ends], view.result.type, view.dims, view.steps, sized)
+        made.clipped, made.begins_inside = view.clipped, view.begins_inside
+        return made
 
 
 def _check_uses(view: ViewOp) -> None:

@@ -76,3 +76,39 @@ tirx.kernel @reshaped(%a: memref<64x64xf16>, %n: index) target("sm_80") threads(
   %p = tirx.subview %r[%n] : !tirx.tile<1024xf16, global> -> !tirx.tile<32xf16, global>
   tirx.return
 }
+
+// -----
+
+tirx.kernel @steps(%a: memref<64x64xf32>) threads(32) {
+  // expected-error@+1 {{expected steps of 1 and a part of the rank of memref<64x64xf32>, found memref<8x8xf32, strided<[128, 1]>>}}
+  %s = memref.subview %a[0, 0] [8, 8] [2, 1] : memref<64x64xf32> to memref<8x8xf32, strided<[128, 1]>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @beyond(%a: memref<64x64xf32>) threads(32) {
+  // expected-error@+1 {{expected a part within 64 elements along dimension 1 of memref<64x64xf32>}}
+  %s = memref.subview %a[0, 60] [8, 8] [1, 1] : memref<64x64xf32> to memref<8x8xf32, strided<[64, 1], offset: 60>>
+  tirx.return
+}
+
+// -----
+
+!p = memref<8x8xf32, strided<[64, 1], offset: ?>>
+tirx.kernel @before(%a: memref<64x64xf32>, %n: index, %m: index) threads(32) {
+  %s = memref.subview %a[%n, 8] [8, 8] [1, 1] : memref<64x64xf32> to !p
+  // expected-error@+1 {{expected a clipped view that begins inside of the part along dimension 0, found an index}}
+  %v = tirx.view %s[%m, 0] clipped : !p -> !tirx.tile<4x8xf32, global>
+  tirx.return
+}
+
+// -----
+
+!p = memref<8x8xf32, strided<[64, 1], offset: ?>>
+tirx.kernel @gathered(%a: memref<64x64xf32>, %n: index, %i: !tirx.tile<4xi32, register>) threads(32) {
+  %s = memref.subview %a[%n, 8] [8, 8] [1, 1] : memref<64x64xf32> to !p
+  // expected-error@+1 {{expected index tiles along dimensions of which the part is all, found 0}}
+  %v = tirx.view %s[[%i], 0] clipped : !p, !tirx.tile<4xi32, register> -> !tirx.tile<4x8xf32, global>
+  tirx.return
+}

@@ -21,3 +21,30 @@ tirx.kernel @parts(%a: memref<4x64x64xf16>, %i: index, %n: index) threads(32) {
   %r = tirx.subview %v[%c0, 63] steps [2, -1] : !tirx.tile<64x64xf16, register> -> !tirx.tile<32x32xf16, register>
   tirx.return
 }
+
+// Views of parts of arguments, which end where the part does.
+
+!a = memref<?x64xf32>
+!p = memref<?x24xf32, strided<[64, 1], offset: ?>>
+!q = memref<4x8xf32, strided<[64, 1], offset: ?>>
+
+// CHECK-LABEL: tirx.kernel @windows
+// CHECK: [[ROW:%.+]] = arith.addi %{{.*}}, %i : index
+// CHECK-NEXT: [[LEFT:%.+]] = arith.subi %n, %i : index
+// CHECK: [[COLUMN:%.+]] = arith.addi %{{.*}}, %{{.*}} : index
+// CHECK-NEXT: %v = tirx.view %a{{\[}}[[ROW]], [[COLUMN]]] clipped to {{\[}}[[LEFT]], *] : memref<?x64xf32> -> !tirx.tile<8x16xf32, global>
+// CHECK: [[BOTH:%.+]] = arith.minsi %m, %{{.*}} : index
+// CHECK-NEXT: %w = tirx.view %a[{{.*}}] steps [3, 1] clipped to {{\[}}[[BOTH]], *] : memref<?x64xf32> -> !tirx.tile<8x16xf32, global>
+// CHECK: memref.load %a[{{.*}}] : memref<?x64xf32>
+// CHECK: %z = tirx.view %a[{{.*}}] : memref<?x64xf32> -> !tirx.tile<4x8xf32, global>
+// CHECK-NOT: memref.subview
+tirx.kernel @windows(%a: !a, %n: index, %m: index) target("sm_80") grid(8) threads(32) {
+  %i = tirx.block_id x
+  %s = memref.subview %a[%i, 8] [%n, 24] [1, 1] : !a to !p
+  %v = tirx.view %s[%i, 4] clipped : !p -> !tirx.tile<8x16xf32, global>
+  %w = tirx.view %s[%i, 4] steps [3, 1] clipped to [%m, *] : !p -> !tirx.tile<8x16xf32, global>
+  %e = memref.load %s[%i, %i] : !p
+  %t = memref.subview %s[1, 2] [4, 8] [1, 1] : !p to !q
+  %z = tirx.view %t[0, 0] : !q -> !tirx.tile<4x8xf32, global>
+  tirx.return
+}

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.interpreter import (
     Interpreter,
@@ -346,6 +347,22 @@ class TileFunctions(Functions):
         number = target.viewed(lambda each: each[(*where, None)], (1,))
         block_of(interpreter).write(op, number, full((1,), args[0], target.dtype))
         return ()
+
+    @rule(memref.SubviewOp)
+    def window(self, interpreter: Interpreter, op: memref.SubviewOp, args: PythonValues) -> PythonValues:
+        source: Tile = args[0]
+        values, shape, region = iter(map(int, args[1:])), list[int](), list[slice]()
+        starts, sizes, steps = (
+            [next(values) if n == DYNAMIC_INDEX else n for n in each.get_values()]
+            for each in (op.static_offsets, op.static_sizes, op.static_strides)
+        )
+        for d, (start, extent, step, size) in enumerate(zip(starts, sizes, steps, source.shape, strict=True)):
+            last = start + (extent - 1) * step
+            if start < 0 or step < 1 or extent < 0 or (extent and last >= size):
+                raise RunError(op, "bounds", _outside("part", size, d, start, max(1, last - start + 1)))
+            region.append(slice(start, start + extent * step, step))
+            shape.append(extent)
+        return (source.viewed(lambda each: each[tuple(region)], shape),)
 
     @rule(BlockIdOp)
     def block_id(self, interpreter: Interpreter, op: BlockIdOp, args: PythonValues) -> PythonValues:
