@@ -533,7 +533,7 @@ def test_parts_of_k_are_chosen_for_sums_that_begin_at_zero() -> None:
     few = 16, 2112, 7168
     for text, target, written, parts, most in (
         (program("f16", few, True), "sm_90a", None, "4", "8"),
-        (program("f16", few, True), "sm_90a", 2, "2", "12"),
+        (program("f16", few, True), "sm_90a", 2, "2", "8"),
         (program("f16", few), "sm_90a", None, None, "12"),
         (program("f16", (4096, 4096, 4096), True), "sm_90a", None, None, None),
         (program("f16", few, True), "sm_100a", None, None, "12"),
