@@ -147,7 +147,9 @@ def check_array(argument: PointerArgument, view: ArrayView) -> None:
     shape, strides = _stored(where, argument, storage.bits, argument.shape, argument.strides)
     if len(view.shape) != len(shape) or any(n not in (m, None) for m, n in zip(view.shape, shape, strict=True)):
         packed = f" ({argument.element}, packed in bytes)" if storage.bits < 8 else ""
-        raise ArgumentError(f"{where}: expected shape {_text(shape)}{packed}, found {_text(view.shape)}")
+        same = (view.shape[::-1], view.strides[::-1]) == (shape, strides)
+        hint = "; its transpose has it, as kernels of linalg see what the maps have in another order" if same else ""
+        raise ArgumentError(f"{where}: expected shape {_text(shape)}{packed}, found {_text(view.shape)}{hint}")
     # The stride of a dimension of one element is never used.
     found = zip(view.shape, view.strides, strides, strict=True)
     if 0 not in view.shape and any(wanted not in (stride, None) and n > 1 for n, stride, wanted in found):

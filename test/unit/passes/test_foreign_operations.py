@@ -153,6 +153,7 @@ def _wide(op: Any, target: Any) -> Any:
         ("lower", _too_few, "expected 'lower' of 'toy.rows' to return 32 of f32 for result 0, found 31 of f32"),
         ("lower", _integers, "expected 'lower' of 'toy.rows' to return 32 of f32 for result 0, found 32 of i32"),
         ("wanted_layouts", _half, "'toy.rows': expected a layout of 2048 elements for a 64x32 tile, found one of 1024"),
+        ("lower_scalar", _nothing, "'lower_scalar' of 'toy.twice' to return a list of operations and a value, found"),
         ("lower_scalar", _wide, "expected 'lower_scalar' of 'toy.twice' to return 1 of f32 .*, found 1 of f64"),
     ],
 )

@@ -306,3 +306,5 @@ def test_output_that_is_kept(
     with pytest.raises(FileError, match=r"Not a directory$"):
         file.write_text('tirx.kernel @k() target("sm_80") threads(64) { tirx.return }')
         kept.main(["--lower-to-ptx", "--cache-directory", str(file), str(file)])
+    assert kept.main(["--lower-to-ptx", "--cache-directory", "/proc/none", str(file)]) == 1
+    assert "error: cannot write '/proc/none/" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from tirx.diagnostics import LocatedError, diagnostic_handler
 from tirx.dialects.tirx import AllocOp
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.ptx.printer import print_ptx
-from tirx.runtime import Kernel
+from tirx.runtime import ArgumentError, Kernel
 from tirx.runtime.describe import describe
 from tirx.runtime.watch import Watch
 from tirx.text.verification import run_passes
@@ -123,6 +123,9 @@ func.func @f(%a: memref<{shapes[0]}xf16>, %b: memref<{shapes[1]}xf16>, %bias: me
     arguments = [each.T if turned else each for each, turned in ((a, first == "km"), (b, second == "kn"))]
     kernel.simulate(*arguments, bias[None], d)
     assert np.array_equal(d, expected)
+    if (first, second) != ("mk", "nk"):
+        with pytest.raises(ArgumentError, match=r"found \(\d+, \d+\); its transpose has it"):
+            kernel.simulate(a, b, bias[None], d)
 
 
 @pytest.mark.parametrize(
