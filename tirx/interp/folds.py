@@ -124,6 +124,10 @@ class _Region:
         if self._roundings and self._launch.exact and not _same(found, self._doubled(values)):
             self._launch.exact = False
             found = self._sequential(values)  # with the errors, which were not looked for before
+        unordered = np.logical_or.accumulate(np.logical_or.reduce([_is_nan(each) for each in values]), 0)
+        if unordered.any() and not _same(found, self._doubled(values)):
+            self._launch.exact = False
+            found = [_unknown(each, unordered) for each in found]
         known = np.logical_and.reduce([np.ones(1, np.bool_) if x.known is None else x.known for x in lines])
         known = None if known.all() else np.logical_and.accumulate(known, 0)
         return [_numbers(each, known) for each in found]
@@ -168,6 +172,16 @@ def _largest(before: Array, *values: Value) -> Array:
             magnitudes = np.abs(data.astype(np.float64))
             before = np.maximum(before, np.where(np.isfinite(magnitudes), magnitudes, 0))
     return before
+
+
+def _is_nan(value: Value) -> Array:
+    data = value.value if isinstance(value, Near) else value
+    return data != data
+
+
+def _unknown(value: Value, where: Array) -> Value:
+    near = value if isinstance(value, Near) else Near(value, np.zeros(value.shape))
+    return Near(near.value, np.where(where, np.inf, near.error))
 
 
 def _value(numbers: Numbers) -> Value:

@@ -125,3 +125,20 @@ tirx.kernel @k(%a: memref<64xf32>, %d: memref<64xf32>) grid(1) threads(32) {
     numbers[:2] = -1000, 1000
     errors = run_kernel(kernel, [numbers, np.zeros(64, np.float32)], bounds=True).errors[1]
     assert errors is not None and (errors[1:] > np.spacing(np.float32(1000))).all() and errors.max() < 1
+
+
+def test_a_nan_that_comparisons_see() -> None:
+    """The largest of numbers by a region with `>`: which one it is depends on the brackets behind a NaN only."""
+    text = """
+tirx.kernel @k(%a: memref<2x8xf32>, %d: memref<2x8xf32>) grid(1) threads(32) {
+  %x = tirx.load %a[0, 0] : memref<2x8xf32> -> !tirx.tile<2x8xf32, register>
+  %y = tirx.scan ins(%x : !tirx.tile<2x8xf32, register>) dim(1) (%p, %q) { select(%p > %q, %p, %q) }
+    -> !tirx.tile<2x8xf32, register>
+  tirx.store %y, %d[0, 0] : !tirx.tile<2x8xf32, register>, memref<2x8xf32>
+}"""
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    numbers = np.array([[8, 7, 6, 5, 4, 3, 2, 1], [8, 7, 6, np.nan, 4, 3, 2, 1]], np.float32)
+    ran = run_kernel(kernel, [numbers, np.zeros((2, 8), np.float32)], bounds=True)
+    assert not ran.exact and ran.errors[1] is not None
+    assert np.isinf(ran.errors[1]).tolist() == [[False] * 8, [False] * 3 + [True] * 5]
+    assert run_kernel(kernel, [numbers[:1].repeat(2, 0), np.zeros((2, 8), np.float32)]).exact
