@@ -323,7 +323,7 @@ class _Checker:
             if not isinstance(allocation, tirx.AllocOp):
                 raise
             note = Note(f"this product reads it as {operand}", nearest_location(op))
-            raise LocatedError(allocation, error.message, [*error.notes, note]) from error
+            raise type(error)(allocation, error.message, [*error.notes, note]) from error
 
     def product_of_pair(self, op: tirx.MmaOp) -> None:
         if op.on_tensor_memory:
