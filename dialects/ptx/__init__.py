@@ -13,6 +13,7 @@ from tirx.dialects.ptx.arith import *
 from tirx.dialects.ptx.atomics import *
 from tirx.dialects.ptx.base import *
 from tirx.dialects.ptx.binary import *
+from tirx.dialects.ptx.compression import *
 from tirx.dialects.ptx.conversion import *
 from tirx.dialects.ptx.core import *
 from tirx.dialects.ptx.cp_async import *

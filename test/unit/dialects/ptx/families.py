@@ -334,6 +334,21 @@ def _pairs() -> Iterator[PTXInstruction]:
         yield ptx.CvtFromPairOp(format_, MASK)
 
 
+def _compressed() -> Iterator[PTXInstruction]:
+    for element, index, number in product(("b8", "b16"), ("b2", "b4"), (1, 2, 3, 8, 64)):
+        words = -(-number * int(index[1:]) // int(element[1:]))
+        for data in (2 * number, 2 * number + 2):
+            yield ptx.SpcompressOp(element, index, _words(data), WORD, [i32] * (words + number))
+    for element, index, pattern, number in product(
+        ("b8", "b16"), ("b2", "b4"), ("1:2", "2:4", "2:8", "4:8"), (1, 4, 64)
+    ):
+        kept, of = map(int, pattern.split(":"))
+        words, stored, all_ = (
+            -(-each * number // 32) for each in (kept * int(index[1:]), kept * int(element[1:]), of * int(element[1:]))
+        )
+        yield ptx.SpdecompressOp(element, index, pattern, number, _words(words), _words(stored), [i32] * all_)
+
+
 def _warpgroup() -> Iterator[PTXInstruction]:
     yield wgmma.FenceOp()
     yield wgmma.CommitGroupOp()
@@ -422,6 +437,7 @@ FAMILIES = (
     _warps,
     _rows,
     _pairs,
+    _compressed,
     _global_reductions,
     _atomics,
     _warpgroup,
