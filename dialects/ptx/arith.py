@@ -124,14 +124,43 @@ class SubX4Op(_SaturatingInstruction):
     """`sub.s8x4`, `sub.sat.u8x4`: as `ptx.add.x4`."""
 
 
-@row("min.x4", *_of_bytes("min"))
-class MinX4Op(_BytesInstruction):
-    """`min.s8x4`, `min.u8x4`: the lesser of each two bytes."""
+class _Extremum(_BytesInstruction, abc.ABC):
+    """One that with `relu`, of bytes with a sign, gives no negative one."""
+
+    relu = opt_prop_def(UnitAttr)
 
 
-@row("max.x4", *_of_bytes("max"))
-class MaxX4Op(_BytesInstruction):
-    """`max.s8x4`, `max.u8x4`: the greater of each two bytes."""
+@row("min.x4", *_of_bytes("min"), form("min.relu.s8x4", i32, flags="relu", i32="packed_integers"))
+class MinX4Op(_Extremum):
+    """`min.s8x4`, `min.u8x4`, `min.relu.s8x4`: the lesser of each two bytes."""
+
+
+@row("max.x4", *_of_bytes("max"), form("max.relu.s8x4", i32, flags="relu", i32="packed_integers"))
+class MaxX4Op(_Extremum):
+    """`max.s8x4`, `max.u8x4`, `max.relu.s8x4`: the greater of each two bytes."""
+
+
+@row("neg.x4", form("neg.s8x4", i32, i32="packed_integers"))
+class NegX4Op(UnaryInstruction):
+    """`neg.s8x4`: the four bytes, each negated; -128 stays."""
+
+    LITERALS: ClassVar = False
+
+
+@row("add.sat", form("add.sat.s32", i32), form("add.sat.u32", i32, flags="unsigned", i32="packed_integers"))
+class AddSatOp(BinaryInstruction):
+    """`add.sat.s32`, `add.sat.u32`: a sum that ends at the least and greatest number."""
+
+    unsigned = opt_prop_def(UnitAttr)
+
+
+@row(
+    "add.sat.x2",
+    form("add.sat.s16x2", i32, i32="packed_integers"),
+    form("add.sat.u16x2", i32, flags="unsigned", i32="packed_integers"),
+)
+class AddSatX2Op(_BytesInstruction):
+    """`add.sat.s16x2`, `add.sat.u16x2`: sums of the halves of two registers."""
 
 
 @row("and", form("and.{b}", *BITS))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
+from xdsl.dialects.builtin import bf16, f16, f32, i16, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 from xdsl.utils.str_enum import StrEnum
@@ -130,6 +130,39 @@ class PairOp(PureInstruction):
         flush = ".ftz" if (self.operation.data, format_) == (PairOperation.EX2, PairFormat.BF16X2) else ""
         inputs = ", ".join(map(reg, self.inputs))
         return f"{PAIR_ROWS[self.operation.data].mnemonic}{flush}.{format_} {reg(self.result)}, {inputs}"
+
+
+@irdl_op_definition
+class MixedPairOp(PureInstruction):
+    """`ptx.mixed.pair add f16x2 %a, %c` is `add.rn.f32x2.f16x2.f32x2`: two sums of an f16 or bf16 and an f32.
+
+    `sub`, and `fma f16x2 %a, %b, %c`, of which only the first operand is narrow. Pairs of f32 are registers of 64 bits.
+    """
+
+    name = "ptx.mixed.pair"
+    NEEDS: ClassVar = ("packed.mixed",)
+
+    operation = prop_def(PairOperationAttr)
+    format = prop_def(PairFormatAttr)
+    narrow = operand_def(i32)
+    wide = var_operand_def(i64)
+    result = result_def(i64)
+
+    assembly_format = "$operation $format $narrow `,` $wide attr-dict"
+
+    def verify_(self) -> None:
+        operation = self.operation.data
+        if operation not in (PairOperation.ADD, PairOperation.SUB, PairOperation.FMA):
+            raise InstructionFormError(f"expected add, sub or fma, found {operation}")
+        if self.format.data not in HALVES:
+            raise InstructionFormError(f"expected {' or '.join(HALVES)}, found {self.format.data}")
+        if len(self.wide) != (count := PAIR_ROWS[operation].operands - 1):
+            raise InstructionFormError(f"expected {count} pairs of f32 of {operation}, found {len(self.wide)}")
+
+    def emit(self, reg: Names) -> str:
+        types = f"f32x2.{self.format.data}{'.f32x2' * len(self.wide)}"
+        operands = ", ".join(map(reg, (self.result, self.narrow, *self.wide)))
+        return f"{self.operation.data}.rn.{types} {operands}"
 
 
 NARROW_FEATURES: dict[PairFormat, str] = {

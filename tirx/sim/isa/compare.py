@@ -133,6 +133,8 @@ def _set(decoder: Decoder) -> Step:
     ftz = decoder.flag("ftz")
     if decoder.last in _PACKED:
         return _set_packed(decoder, name, combine, ftz)
+    if decoder.last in ("u8x4", "s8x4", "u16x2", "s16x2"):
+        raise decoder.error("set of packed integers is not simulated: no source says what their elements become")
     value_type = decoder.type(*_COMPARED)
     result = decoder.type(U32, S32, F32, F16, BF16, TYPES["u16"], TYPES["s16"])
     decoder.finish(4 if combine else 3)

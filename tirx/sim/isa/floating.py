@@ -8,7 +8,22 @@ from typing import cast
 
 import numpy as np
 
-from tirx.sim.core.types import BF16, F16, F32, F64, PRED, TYPES, Array, Binary, Function, PtxType, Ternary, Unary
+from tirx.sim.core.types import (
+    B32,
+    B64,
+    BF16,
+    F16,
+    F32,
+    F64,
+    PRED,
+    TYPES,
+    Array,
+    Binary,
+    Function,
+    PtxType,
+    Ternary,
+    Unary,
+)
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics import modular, rounding
@@ -191,9 +206,43 @@ def _mixed(decoder: Decoder, halves: int) -> Step | None:
     return elementwise(decoder, widened, F32, *[half] * halves, F32)
 
 
+_MIXED_TARGETS = ("sm_107a", "sm_107f")
+
+
+def _mixed_pairs(decoder: Decoder) -> Step | None:
+    """
+    Decodes add, sub and fma of pairs of .f32 whose first operand is a pair of .f16 or .bf16. Returns None for other
+    types.
+    """
+    wide = 2 if decoder.root == "fma" else 1
+    types = decoder.modifiers[-2 - wide :]
+    if len(types) < 2 + wide or {types[0], *types[2:]} != {"f32x2"} or types[1] not in ("f16x2", "bf16x2"):
+        return None
+    if decoder.symbols.target not in _MIXED_TARGETS:
+        raise decoder.error(f".{types[1]} with .f32x2 does not exist here; supported on {', '.join(_MIXED_TARGETS)}")
+    half = ELEMENTS[types[1]][0].dtype
+    del decoder.modifiers[-1 - wide :]
+    asked = operation(decoder, F32)
+    decoder.finish(2 + wide)
+    decoder.refuse_modular(True)
+    if asked.flush or asked.saturate or asked.relu:
+        raise decoder.error("expected neither .ftz nor .sat nor .relu with operands of two types")
+    function = cast(
+        "Callable[..., Array]", fused_function(asked) if decoder.root == "fma" else binary_function(decoder.root, asked)
+    )
+
+    def widened(narrow: Array, *values: Array) -> Array:
+        first = np.ascontiguousarray(narrow).view(half).astype(np.float32)
+        return canonical(function(first, *[np.ascontiguousarray(each).view(np.float32) for each in values])).view(
+            np.uint64
+        )
+
+    return elementwise(decoder, widened, B64, B32, *[B64] * wide)
+
+
 def arithmetic(decoder: Decoder) -> Step:
     """add, sub, mul, div"""
-    mixed = _mixed(decoder, 1) if decoder.root in ("add", "sub") else None
+    mixed = (_mixed(decoder, 1) or _mixed_pairs(decoder)) if decoder.root in ("add", "sub") else None
     if mixed is not None:
         return mixed
     if decoder.root == "div":
@@ -211,7 +260,7 @@ def arithmetic(decoder: Decoder) -> Step:
 @instruction("fma")
 def fused(decoder: Decoder) -> Step:
     """fma, and mad of floating-point types"""
-    mixed = _mixed(decoder, 2) if decoder.root == "fma" else None
+    mixed = (_mixed(decoder, 2) or _mixed_pairs(decoder)) if decoder.root == "fma" else None
     if mixed is not None:
         return mixed
     oob = decoder.root == "fma" and decoder.flag("oob")

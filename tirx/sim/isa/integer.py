@@ -30,16 +30,21 @@ def _is_float(decoder: Decoder) -> bool:
     return any(modifier in _OTHER_FAMILIES for modifier in decoder.modifiers)
 
 
-def _packed(decoder: Decoder, function: Binary) -> Step:
-    name = decoder.modifiers.pop()
-    if name in _BYTES and decoder.symbols.target not in _BYTES_TARGETS:
+def _need_bytes(decoder: Decoder, name: str) -> None:
+    if decoder.symbols.target not in _BYTES_TARGETS:
         supported = ", ".join(_BYTES_TARGETS)
         raise decoder.error(
             f".{name} does not exist on {decoder.symbols.target or 'no target'}; supported on {supported}"
         )
+
+
+def _packed(decoder: Decoder, function: Binary) -> Step:
+    name = decoder.modifiers.pop()
+    saturates = decoder.root in _ADDITIVE and decoder.flag("sat")
+    if name in _BYTES or saturates:
+        _need_bytes(decoder, name)
     lane_type = (_PACKED | _BYTES)[name]
     dtype = lane_type.dtype
-    saturates = name in _BYTES and decoder.root in _ADDITIVE and decoder.flag("sat")
     decoder.finish(3)
     limits = np.iinfo(dtype)
 
@@ -64,12 +69,14 @@ def _add(decoder: Decoder) -> Step:
         return _carry(decoder, reads=False, writes=True)
     value_type = decoder.type(*_INTEGERS)
     if decoder.flag("sat"):
-        if value_type is not S32:
+        if value_type is not S32 and not (value_type is U32 and decoder.root == "add"):
             raise decoder.error(f"expected .s32 with .sat, found {value_type}")
+        if value_type is U32:
+            _need_bytes(decoder, "sat.u32")
         wide = function
 
         def clamped(a: Array, b: Array) -> Array:
-            return saturate(wide(a.astype(np.int64), b.astype(np.int64)), S32)
+            return saturate(wide(a.astype(np.int64), b.astype(np.int64)), value_type)
 
         function = clamped
     decoder.finish(3)
@@ -230,7 +237,7 @@ def _min(decoder: Decoder) -> Step:
 
     clamped: Binary = nonnegative if relu else function
     if decoder.last in _PACKED or decoder.last in _BYTES:
-        if relu and decoder.last != "s16x2":
+        if relu and decoder.last not in ("s16x2", "s8x4"):
             raise decoder.error("expected .s16x2 or .s32 with .relu")
         return _packed(decoder, clamped)
     value_type = decoder.type(*_INTEGERS)
@@ -244,6 +251,10 @@ def _min(decoder: Decoder) -> Step:
 def _neg(decoder: Decoder) -> Step:
     if _is_float(decoder):
         return floating.sign(decoder)
+    if decoder.root == "neg" and decoder.last == "s8x4":
+        _need_bytes(decoder, decoder.modifiers.pop())
+        decoder.finish(2)
+        return elementwise(decoder, lambda a: (-np.ascontiguousarray(a).view(np.int8)).view(np.uint32), B32, B32)
     value_type = decoder.type(*_SIGNED)
     decoder.finish(2)
     return elementwise(decoder, np.negative if decoder.root == "neg" else np.abs, value_type, value_type)

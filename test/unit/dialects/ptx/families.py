@@ -329,6 +329,7 @@ def _atomics() -> Iterator[PTXInstruction]:
 def _pairs() -> Iterator[PTXInstruction]:
     for operation, format_ in product(packed.PairOperation, packed.PairFormat):
         yield ptx.PairOp(operation, format_, _words(packed.PAIR_ROWS[operation].operands))
+        yield ptx.MixedPairOp(operation, format_, WORD, [WIDE] * (packed.PAIR_ROWS[operation].operands - 1))
     for format_ in packed.PairFormat:
         yield ptx.CvtPairOp(format_, FLOAT, FLOAT)
         yield ptx.CvtFromPairOp(format_, MASK)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -62,9 +67,77 @@ def test_saturation(name: str, dtype: type[np.generic]) -> None:
     np.testing.assert_array_equal(d, np.clip(exact, least, most).astype(dtype))
 
 
+_Numbers = np.ndarray[Any, Any]
+
+
+def _saturated(a: _Numbers, b: _Numbers) -> _Numbers:
+    limits = np.iinfo(a.dtype)
+    return np.clip(a.astype(np.int64) + b, limits.min, limits.max)
+
+
+def _least(a: _Numbers, b: _Numbers) -> _Numbers:
+    return np.maximum(np.minimum(a, b), 0)
+
+
+@pytest.mark.parametrize(
+    ("operation", "dtype", "expected"),
+    [
+        ("ptx.add.sat unsigned", np.uint32, _saturated),
+        ("ptx.add.sat", np.int32, _saturated),
+        ("ptx.add.sat.x2", np.int16, _saturated),
+        ("ptx.add.sat.x2 unsigned", np.uint16, _saturated),
+        ("ptx.min.x4 relu", np.int8, _least),
+    ],
+)
+@pytest.mark.sample(2)
+def test_others(operation: str, dtype: type[np.generic], expected: Callable[[_Numbers, _Numbers], _Numbers]) -> None:
+    ptx = _ptx(operation, "sm_107a")
+    assert assemble(ptx, "sm_107a").ok
+    a, b = (np.random.default_rng(seed).integers(0, 256, 128).astype(np.uint8).view(dtype) for seed in (0, 1))
+    d = np.zeros(len(a), dtype)
+    run(ptx, "bytes", 1, 32, [a, b, d])
+    np.testing.assert_array_equal(d, expected(a, b).astype(dtype))
+
+
+@pytest.mark.parametrize("half", ["f16", "bf16"])
+@pytest.mark.parametrize("name", ["add", "sub", "fma"])
+@pytest.mark.sample(2)
+def test_mixed_pairs(name: str, half: str) -> None:
+    """Pairs of f32 with one of 16-bit numbers: each is rounded once."""
+    text = _ptx("ptx.add.x4", "sm_107a").split("\n")
+    at = next(index for index, line in enumerate(text) if "add.s8x4" in line)
+    registers = re.findall(r"%r\d+", text[at])
+    lines = {
+        "add": f"add.rn.f32x2.{half}x2.f32x2 %w, {registers[1]}, %v;",
+        "sub": f"sub.rn.f32x2.{half}x2.f32x2 %w, {registers[1]}, %v;",
+        "fma": f"fma.rn.f32x2.{half}x2.f32x2.f32x2 %w, {registers[1]}, %v, %v;",
+    }
+    pair = f"mov.b64 %v, {{{registers[2]}, {registers[2]}}};"
+    text[at] = f"  {{ .reg .b64 %v, %w; .reg .b32 %low, %high; {pair} {lines[name]} mov.b64 {{%low, %high}}, %w; "
+    text[at] += f"mov.b32 {registers[0]}, %high; }}"
+    ptx = "\n".join(text)
+    assert assemble(ptx, "sm_107a").ok
+    dtype = np.float16 if half == "f16" else ml_dtypes.bfloat16
+    a = np.random.default_rng(0).integers(-64, 64, 64).astype(np.int8).astype(dtype)
+    b, d = np.random.default_rng(1).standard_normal(32).astype(np.float32), np.zeros(32, np.float32)
+    run(ptx, "bytes", 1, 32, [a, b, d])
+    first, second = a[1::2].astype(np.float64), b.astype(np.float64)
+    exact = {"add": first + second, "sub": first - second, "fma": first * second + second}[name]
+    np.testing.assert_array_equal(d, exact.astype(np.float32))
+    with pytest.raises(SimError, match="does not exist here; supported on sm_107a, sm_107f"):
+        run(ptx.replace("sm_107a", "sm_103a"), "bytes", 1, 32, [a, b, d])
+
+
 def test_where_they_are() -> None:
     with pytest.raises(LocatedError, match="packed_integers.*supported on sm_107a, sm_107f, sm_120a"):
         _ptx("ptx.add.x4", "sm_100a")
+    for form, message in (
+        ("set.lt.u8x4", "set of packed integers is not simulated: no source says what their elements become"),
+        ("sub.sat.u32", "expected .s32 with .sat, found .?u32"),
+    ):
+        with pytest.raises(SimError, match=message):
+            ptx = _ptx("ptx.add.x4", "sm_107a").replace("add.s8x4", form)
+            run(ptx, "bytes", 1, 32, [np.zeros(128, np.int8)] * 3)
     ptx = _ptx("ptx.add.x4", "sm_120a").replace("sm_120a", "sm_100a")
     with pytest.raises(SimError, match=r".s8x4 does not exist on sm_100a; supported on sm_107a"):
         run(ptx, "bytes", 1, 32, [np.zeros(128, np.int8)] * 3)

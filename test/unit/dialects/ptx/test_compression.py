@@ -77,6 +77,23 @@ def test_refusals() -> None:
     arrays = [np.zeros(256, np.float16), np.zeros(256, np.float16)]
     with pytest.raises(SimError, match="expected a descriptor of spcompress of f16, bf16, found 0x8"):
         run(_ptx(16, 4), "both", 1, 32, [*arrays, 8])
+    bytes_, of_half = [np.arange(512, dtype=np.uint8), np.zeros(512, np.uint8)], "sp::1:2.x8"
+    with pytest.raises(SimError, match="expected indices of spdecompress below 2, found 3"):
+        run(
+            _ptx(8, 4).replace("spdecompress.b8.b4.sp::2:4.x4", f"spdecompress.b8.b4.{of_half}"),
+            "both",
+            1,
+            32,
+            [*bytes_, 0],
+        )
+    with pytest.raises(SimError, match="at most 32 bits kept of a group, .* found 4 of 8 elements of 16 bits, 2 times"):
+        run(
+            _ptx(16, 4).replace("spdecompress.b16.b4.sp::2:4", "spdecompress.b16.b4.sp::4:8"),
+            "both",
+            1,
+            32,
+            [*arrays, 0],
+        )
     with pytest.raises(SimError, match="spcompress does not exist on sm_100a; supported on sm_107a"):
         run(_ptx(16, 4).replace("sm_107a", "sm_100a"), "both", 1, 32, [*arrays, 0])
     with pytest.raises(LocatedError, match="needs spcompress, which sm_107f lacks; supported on sm_107a"):
