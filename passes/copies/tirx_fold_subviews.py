@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IndexType, IntegerType, MemRefType, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects.definition import i32_attr
@@ -61,13 +62,19 @@ class _Window:
 
     def __init__(self, op: memref.SubviewOp):
         self.op = op
-        type_ = op.source.type
-        self.shape = type_.get_shape() if isinstance(type_, MemRefType) else ()
+        type_, result = cast("MemRefType[Attribute]", op.source.type), op.result.type
+        self.shape = type_.get_shape()
         self.offsets = self._bounds(op.static_offsets, op.offsets)
         self.sizes = self._bounds(op.static_sizes, op.sizes)
-        result = op.result.type
-        if set(self._bounds(op.static_strides, op.strides)) != {1} or len(result.get_shape()) != len(self.shape):
-            raise ViewShapeError(op, f"expected steps of 1 and a part of the rank of {type_}, found {result}")
+        steps = self._bounds(op.static_strides, op.strides)
+        if steps != [1] * len(self.shape) or not len(self.offsets) == len(self.sizes) == len(self.shape):
+            raise ViewShapeError(op, f"expected offsets and sizes of {type_}, and steps of 1, found others")
+        extents = tuple(n if isinstance(n, int) else DYNAMIC_INDEX for n in self.sizes)
+        expected = extents, type_.element_type, type_.get_strides()
+        if (result.get_shape(), result.element_type, result.get_strides()) != expected:
+            raise ViewShapeError(
+                op, f"expected a part of the rank, the strides and the elements of {type_}, found {result}"
+            )
         for d, (offset, size, extent) in enumerate(zip(self.offsets, self.sizes, self.shape, strict=True)):
             inside = isinstance(offset, SSAValue) or isinstance(size, SSAValue) or extent < 0 or offset + size <= extent
             if not inside or (isinstance(offset, int) and offset < 0):

@@ -80,7 +80,7 @@ tirx.kernel @reshaped(%a: memref<64x64xf16>, %n: index) target("sm_80") threads(
 // -----
 
 tirx.kernel @steps(%a: memref<64x64xf32>) threads(32) {
-  // expected-error@+1 {{expected steps of 1 and a part of the rank of memref<64x64xf32>, found memref<8x8xf32, strided<[128, 1]>>}}
+  // expected-error@+1 {{expected offsets and sizes of memref<64x64xf32>, and steps of 1, found others}}
   %s = memref.subview %a[0, 0] [8, 8] [2, 1] : memref<64x64xf32> to memref<8x8xf32, strided<[128, 1]>>
   tirx.return
 }
@@ -110,5 +110,13 @@ tirx.kernel @gathered(%a: memref<64x64xf32>, %n: index, %i: !tirx.tile<4xi32, re
   %s = memref.subview %a[%n, 8] [8, 8] [1, 1] : memref<64x64xf32> to !p
   // expected-error@+1 {{expected index tiles along dimensions of which the part is all, found 0}}
   %v = tirx.view %s[[%i], 0] clipped : !p, !tirx.tile<4xi32, register> -> !tirx.tile<4x8xf32, global>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @other_type(%a: memref<64x64xf32>) threads(32) {
+  // expected-error@+1 {{expected a part of the rank, the strides and the elements of memref<64x64xf32>, found memref<4x4xf16, strided<[64, 1]>>}}
+  %s = memref.subview %a[0, 0] [4, 8] [1, 1] : memref<64x64xf32> to memref<4x4xf16, strided<[64, 1]>>
   tirx.return
 }
