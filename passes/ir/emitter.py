@@ -35,6 +35,11 @@ def is_zero(value: SSAValue) -> bool:
     return isinstance(constant, FloatAttr | IntegerAttr) and constant.value.data == 0
 
 
+def keep_attributes(old: Operation, new: Operation) -> None:
+    """Gives the attributes of other dialects on an operation to the one that it becomes."""
+    new.attributes.update({name: each for name, each in old.attributes.items() if not name.startswith("tirx.")})
+
+
 def erase(op: Operation) -> None:
     """Takes an operation, whose results nothing uses any more, out of its block."""
     op.detach()

@@ -34,7 +34,7 @@ from tirx.dialects.nesting import operations
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.layout import TileLayout
 from tirx.layout.arrangement import Arrangement, row_major_strides
-from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.passes.ir.emitter import Emitter, constant_value, erase, keep_attributes
 from tirx.passes.ir.register_classes import same_layout
 from tirx.passes.match.copy_engines import match_engine
 from tirx.passes.match.families import MMA_SYNC, family_of
@@ -298,7 +298,7 @@ class _Promoter:
         engine = op.engine.data if op.engine is not None and not of_tensor else None
         if not is_register_tile(destination):
             store = emit(tirx.StoreOp(self._current(values, source, op), destination, engine, op.reduce))
-            store.attributes.update(op.attributes)
+            keep_attributes(op, store)
             return
         self._require_variable(op, destination)
         if is_register_tile(source):
@@ -306,7 +306,7 @@ class _Promoter:
             values[destination] = _retyped(emit, value, op.destination_type)
         else:
             load = emit(tirx.LoadOp(source, op.destination_type, engine))
-            load.attributes.update(op.attributes)
+            keep_attributes(op, load)
             values[destination] = load.result
 
     def _map(self, op: tirx.MapOp, values: _Values) -> None:

@@ -9,7 +9,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.emitter import Emitter, erase, keep_attributes
 from tirx.remarks import StoreRingMade
 from tirx.values import dataclass
 
@@ -77,7 +77,7 @@ def _ring(kernel: tirx.KernelOp, staged: StagedStore) -> None:
     at_copy = Emitter.before(copy)
     taken = at_copy(tirx.AcquireOp(ring.result, STORE)).tiles[0]
     taken.name_hint = alloc.result.name_hint
-    at_copy(tirx.AsyncCopyOp(taken, copy.destination, tirx.Engine.TMA_STORE)).attributes.update(copy.attributes)
+    keep_attributes(copy, at_copy(tirx.AsyncCopyOp(taken, copy.destination, tirx.Engine.TMA_STORE)))
     at_copy(tirx.ReleaseOp(ring.result, STORE, tirx.Queue.STORE))
     for op in (copy, alloc):
         erase(op)

@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead
+from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead, keep_attributes
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.ir.views import copied_view
 from tirx.passes.match.pipelining import accesses, slice_of, tile_name
@@ -187,7 +187,7 @@ class _Pipeline:
             destination = copied_view(fill.destination, {tile.alloc.result: slot}, emit)
             copy = emit(tirx.AsyncCopyOp(fill.source, destination, tirx.Engine.TMA))
             copy.location = fill.location
-            copy.attributes.update(fill.attributes)
+            keep_attributes(fill, copy)
             erase(fill)
         read = self._acquire(Emitter.before(self.loop), ring, USE)
         _rebase(tile.alloc.result, lambda _: read)
@@ -253,7 +253,7 @@ class _Pipeline:
                 destination = copied_view(fill.destination, known, emit)
                 copy = emit(tirx.AsyncCopyOp(source, destination, plan.engine))
                 copy.location = fill.location
-                copy.attributes.update(fill.attributes)
+                keep_attributes(fill, copy)
             emit(tirx.ReleaseOp(ring.result, FILL, plan.fill_queue))
         emit(tirx.YieldOp())
         return part

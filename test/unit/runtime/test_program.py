@@ -259,8 +259,9 @@ def test_where_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [stored.read(path) for path in paths] == paths
 
 
-def test_a_hit_imports_neither_numpy_nor_xdsl(tmp_path: Path) -> None:
+def test_a_hit_imports_neither_numpy_nor_xdsl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the launch descriptors are there."""
+    monkeypatch.setattr(program, "_cache", {})
     program.build(KERNEL, cache_directory=tmp_path)
     code = """if True:
         import sys, tirx
