@@ -171,7 +171,7 @@ fma.rn.s32 %r1, %r2, %r3, %r4;
     expected a floating-point type of 'fma', found .s32
 add.rz.f16 %h1, %h2, %h3;
     expected .rn for .f16, found .rz
-add.sat.u32 %r1, %r2, %r3;
+sub.sat.u32 %r1, %r2, %r3;
     expected .s32 with .sat, found .u32
 dp4a.f32.s32 %r1, %r2, %r3, %r4;
     expected the types of a and b, each .u32 or .s32
