@@ -79,7 +79,8 @@ def test_modules_to_import_come_from_tables() -> None:
     # The entry points import the modules of the commands, each by a name of its own, before anything is read.
     assert [file for file in found if file.startswith(parsers)] == ["tirx/tools/commands.py"]
     entry_points = (_ROOT / "tirx" / "tools" / "commands.py").read_text()
-    assert entry_points.count("_run(") == 1 + len(re.findall(r'return _run\("\w+"', entry_points))
+    assert entry_points.count("_run(") == 2 + len(re.findall(r'return _run\("\w+"', entry_points))
+    assert re.search(r'module = "kept" if .* else "tirx_opt"\n    return _run\(module,', entry_points)
 
 
 def test_an_array_of_objects_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

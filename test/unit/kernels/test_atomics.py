@@ -247,7 +247,7 @@ def test_blocks_wait_as_the_kernel_says() -> None:
     with pytest.raises(SimError, match="deadlock"):
         tirx.build(forward).kernels["chain"].simulate(*arguments())
     with pytest.raises(RunError, match="expected somebody to do what 'tirx.wait_until' waits for"):
-        run_kernel(_kernel(forward), arguments())
+        run_kernel(_kernel(forward), (np.zeros(4, np.int64), np.zeros((3, 32), np.float32)))
     with pytest.raises(ArgumentError, match="expected no more blocks than the GPU has multiprocessors"):
         tirx.build(_chain(progress="cooperative")).kernels["chain"].simulate(*arguments(), sm_count=2)
 
