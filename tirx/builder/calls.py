@@ -97,10 +97,15 @@ def device_target() -> str | None:
 
 
 def _directory() -> Path | None:
-    found = os.environ.get(CACHE)
-    if found is None:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tirx"
-    return Path(found) if found else None
+    """The directory of compiled kernels. None if there is to be none, or the user has none that can be written."""
+    if (found := os.environ.get(CACHE)) is not None:
+        return Path(found) if found else None
+    try:
+        usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tirx"
+        usual.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # the latter for a user without a home
+        return None
+    return usual if os.access(usual, os.R_OK | os.W_OK | os.X_OK) else None
 
 
 class Calls:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
+from io import StringIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -279,7 +280,8 @@ def build(
     if isinstance(module_or_text, str):
         given, guests = module_or_text, ()
     else:
-        given, guests = str(module_or_text), _guests(module_or_text) if salt is None else ()
+        guests = _guests(module_or_text) if salt is None else ()
+        given = _text(module_or_text, locations="lines=" in options)
 
     def make() -> Program:
         return _compile(module_or_text, target, options, verify=verify)
@@ -312,6 +314,14 @@ def build(
             del _cache[next(iter(_cache))]
         _cache[key] = program
     return program
+
+
+def _text(module: ModuleOp, *, locations: bool) -> str:
+    from xdsl.printer import Printer
+
+    text = StringIO()
+    Printer(text, print_debuginfo=locations).print_op(module)
+    return text.getvalue()
 
 
 def _compile(module_or_text: ModuleOp | str, target: str | None, options: str, *, verify: bool = False) -> Program:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib import metadata
 from importlib.util import find_spec
+from threading import get_ident
 
 
 def place(directory: str, key: str) -> str:
@@ -26,13 +28,16 @@ def read(path: str) -> str | None:
 
 def write(path: str, text: str) -> None:
     """Keeps a text, behind a line that is its digest. Processes and threads each replace the whole file."""
-    import tempfile  # `read` does not need it
-
-    directory, data = os.path.dirname(path), text.encode()
-    os.makedirs(directory, exist_ok=True)
-    with tempfile.NamedTemporaryFile("wb", dir=directory, suffix=".tmp", delete=False) as file:
-        file.write(sha256(data).hexdigest().encode() + b"\n" + data)
-    os.replace(file.name, path)
+    data, part = text.encode(), f"{path}.{os.getpid()}-{get_ident()}.tmp"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        with open(part, "wb") as file:  # for others, too, as the umask says
+            file.write(sha256(data).hexdigest().encode() + b"\n" + data)
+        os.replace(part, path)
+    except OSError:
+        with suppress(OSError):
+            os.remove(part)
+        raise
 
 
 @cache
@@ -44,7 +49,7 @@ def extensions() -> tuple[str, ...]:
 
 @cache
 def version() -> str:
-    """Returns a digest of what compiles: the source of tirx and of its extensions, and the version of xDSL."""
+    """Returns a digest of what compiles: all files of tirx and of its extensions, and the version of xDSL."""
     roots = [os.path.dirname(os.path.dirname(__file__))]
     for name in ("tirx.dialects", "tirx.passes", *extensions()):
         spec = find_spec(name)
@@ -52,11 +57,16 @@ def version() -> str:
             roots += spec.submodule_search_locations or ([spec.origin] if spec.origin else [])
     digest = sha256(metadata.version("xdsl").encode())
     for root in roots:
-        for path in [root] if os.path.isfile(root) else sorted(_sources(root)):
+        for path in [root] if os.path.isfile(root) else sorted(_files(root)):
             with open(path, "rb") as file:
-                digest.update(file.read())
+                data = file.read()
+            digest.update(
+                f"{os.path.relpath(path, os.path.dirname(root))}\0{len(data)}\0".encode(errors="surrogateescape")
+            )
+            digest.update(data)
     return digest.hexdigest()
 
 
-def _sources(directory: str) -> list[str]:
-    return [os.path.join(at, name) for at, _, names in os.walk(directory) for name in names if name.endswith(".py")]
+def _files(directory: str) -> list[str]:
+    found = (os.path.join(at, name) for at, _, names in os.walk(directory) for name in names)
+    return [path for path in found if not path.endswith(".pyc") and os.path.isfile(path)]

@@ -26,7 +26,8 @@ def main(argv: Sequence[str]) -> int:
     keep = None
     if directory and len(files) == 1 and not any(word.startswith(("-o", FLAG)) for word in words):
         settings = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("TIRX_"))
-        key = json.dumps([words, settings, read_input(files[0]).decode(errors="backslashreplace")])
+        data = read_input(files[0])
+        key = json.dumps([words, settings, data.decode(errors="surrogateescape")])
         path = stored.place(directory, key)
         try:
             text = stored.read(path)
@@ -35,13 +36,15 @@ def main(argv: Sequence[str]) -> int:
         if text is not None:
             write_output(output or "-", text)
             return 0
-        keep = partial(_keep, path)
+        keep = partial(_keep, path, (files[0], data))
     from tirx.tools import tirx_opt  # imports xDSL
 
     return tirx_opt.main([*words, *(() if output is None else ("-o", output))], keep)
 
 
-def _keep(path: str, text: str) -> None:
+def _keep(path: str, keyed: tuple[str, bytes], input_path: str, data: bytes, text: str) -> None:
+    if keyed != (input_path, data):  # another word is the name of a file, or the file changed meanwhile
+        return
     try:
         stored.write(path, text)
     except OSError as error:

@@ -34,11 +34,13 @@ from tirx.universe import new_context
 if TYPE_CHECKING:
     from tirx.tools.decisions import DecisionRecorder
 
+Keep = Callable[[str, bytes, str], None]
+
 
 class TirxOpt:
     """One run of `tirx-opt` over one input."""
 
-    def __init__(self, flags: OptFlags, keep: Callable[[str], None] | None = None):
+    def __init__(self, flags: OptFlags, keep: Keep | None = None):
         self.flags = flags
         is_alone = flags.launch_path is None and flags.time_passes is None and not flags.print_between_passes
         self._keep = keep if is_alone else None
@@ -71,7 +73,7 @@ class TirxOpt:
         if success or self.flags.output_path == "-":
             write_output(self.flags.output_path, output)
         if success and self._keep is not None:
-            self._keep(output)
+            self._keep(self.flags.input_path, data, output)
         if success and self.flags.launch_path is not None:
             write_output(self.flags.launch_path, self._launches)
         return success
@@ -207,10 +209,10 @@ def _print_internal_error(error: Exception) -> None:
     print("This is a bug in tirx. Please report it with the input and the command line.", file=sys.stderr)
 
 
-def main(argv: Sequence[str], keep: Callable[[str], None] | None = None) -> int:
+def main(argv: Sequence[str], keep: Keep | None = None) -> int:
     """Runs `tirx-opt` with the arguments `argv`, without its name, and returns its exit code.
 
-    `keep` is called with the output of a run that succeeds and writes nothing else.
+    `keep` is called with the input's path, its bytes and the output of a run that succeeds and writes nothing else.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -406,6 +406,8 @@ def test_programs_are_kept_where_caches_are(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     scaled(_numbers(20), np.zeros(20, np.float32), 2.0, B=4)
     assert list(tmp_path.glob("tirx/*"))
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")  # a user whose home cannot be written computes, too
+    scaled(_numbers(20), np.zeros(20, np.float32), 2.0, B=2)
 
 
 def _sizes_of_grids(o: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import subprocess
@@ -218,16 +219,25 @@ def test_programs_of_operations_defined_elsewhere_are_kept_under_a_salt(
 
 
 def test_sources_of_extensions_are_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = tmp_path / "some_extension.py"
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
     monkeypatch.setattr(stored, "extensions", lambda: ("some_extension",))
-    for text in ("FACTOR = 1", "FACTOR = 2"):
-        source.write_text(text)
+    (tmp_path / "some_extension").mkdir()
+    for name, text in (("__init__.py", "FACTOR = 1"), ("__init__.py", "FACTOR = 2"), ("factors.json", "[3]")):
+        (tmp_path / "some_extension" / name).write_text(text)
         monkeypatch.setattr(program, "_cache", {})
         stored.version.cache_clear()
         tirx.build(KERNEL, cache_directory=tmp_path / "kept")
     stored.version.cache_clear()
-    assert len(list((tmp_path / "kept").iterdir())) == 2
+    assert len(list((tmp_path / "kept").iterdir())) == 3
+
+
+def test_locations_are_part_of_the_key_of_ptx_with_lines() -> None:
+    for first_lines in ("", "\n\n"):
+        module = parse_located(new_context(), first_lines + KERNEL, "rows.mlir")
+        program = tirx.build(module, options="lines=on")
+        line = 1 + len(first_lines) + KERNEL[: KERNEL.index("tirx.kernel")].count("\n")
+        assert f".loc 1 {line} " in program.ptx
+        assert program.for_any_strides is not None and f".loc 1 {line} " in program.for_any_strides.ptx
 
 
 def test_the_oldest_program_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,6 +267,12 @@ def test_where_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     names = [f"{sha256(key.encode()).hexdigest()[:32]}-0123456789abcdef.json" for key in ("x", "y")]
     assert [path.name for path in sorted(directory.iterdir())] == sorted(names)
     assert [stored.read(path) for path in paths] == paths
+    (tmp_path / "other").touch()
+    assert os.stat(paths[0]).st_mode == os.stat(tmp_path / "other").st_mode  # others may read it
+    os.mkdir(f"{paths[0]}x")
+    with pytest.raises(IsADirectoryError, match="Is a directory"):
+        stored.write(f"{paths[0]}x", "")
+    assert not list(directory.glob("*.tmp"))
 
 
 def test_a_hit_imports_neither_numpy_nor_xdsl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx.diagnostics import LocatedError, remark, warn
 from tirx.remarks import Reason
-from tirx.tools import kept, tirx_opt
+from tirx.tools import files, kept, tirx_opt
 from tirx.tools.files import FileError
 from tirx.tools.flags import OptFlags, parse_flags
 from tirx.tools.tirx_opt import main
@@ -283,6 +283,25 @@ def test_explains_places_beside_a_tensor_tile_without_a_layout(
     printed = capsys.readouterr().out
     assert "0-63: %shared" in printed
     assert "%tensor" not in printed
+
+
+def test_output_for_other_input_than_the_file_of_the_key_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Standard input beside a file with the name of a target, and a file that changes during the run."""
+    monkeypatch.chdir(tmp_path)
+    text = 'tirx.kernel @k() target("sm_80") threads(32) { tirx.return }'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    Path("ptx").write_text(text)
+    command = ["--cache-directory", "kept", "--lower-to-ptx"]
+    assert kept.main([*command, "-t", "ptx"]) == 0
+
+    def read_changed(path: str) -> bytes:
+        return files.read_input(path) + b" "
+
+    monkeypatch.setattr(tirx_opt, "read_input", read_changed)
+    assert kept.main([*command, "ptx"]) == 0
+    assert not Path("kept").exists()
 
 
 def test_output_that_is_kept(
