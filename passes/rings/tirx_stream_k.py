@@ -44,12 +44,13 @@ _OUTSIDE = (arith.ConstantOp, memref.DimOp, tirx.AllocOp, tirx.LaunchValueOp)
 class TirxStreamKPass(ModulePass):
     """Lets as many blocks as a GPU has multiprocessors share out the iterations of all tiles of a kernel evenly.
 
-    A block takes a run of iterations, which may begin and end within a tile (Stream-K). The sums of a tile that a later
-    block ends go to a workspace, behind a flag. The block that has the last iteration of a tile adds those of the
-    blocks before, in their order, and does the rest of the kernel. Blocks begin in order (`in_order`), and wait for
-    earlier ones only. Every run has the same bits; they are not those of a single loop, so that this is done on request
-    only: `split=stream`, or `attributes {tirx.split = "stream"}` of a kernel. The number of blocks is that of the
-    multiprocessors of the target's GPU in the timing model, or `multiprocessors`, whatever GPU runs the kernel.
+    A block takes a run of iterations, which may begin and end within a tile (Stream-K), the last tile first. The sums
+    of a tile that a later block ends go to a workspace, behind a flag, before the block waits for any other. The block
+    that has the last iteration of a tile adds those of the blocks before, in their order, and does the rest of the
+    kernel. Blocks begin in order (`in_order`), and wait for earlier ones only. Every run has the same bits; they are
+    not those of a single loop, so that this is done on request only: `split=stream`, or `attributes {tirx.split =
+    "stream"}` of a kernel. The number of blocks is that of the multiprocessors of the target's GPU in the timing model,
+    or `multiprocessors`, whatever GPU runs the kernel.
 
     The kernel has one loop of products, whose sums begin at zero, over bounds that are the same for all tiles, and
     writes memory behind it only. The launch provides the workspace: callers pass the same arguments.
@@ -119,13 +120,15 @@ class _StreamK:
         end = emit(arith.MinUIOp(emit.add(first, per), total)).result
 
         condition, turn = Block(arg_types=[IndexType()]), Block(arg_types=[IndexType()])
-        emit(scf.WhileOp([first], [IndexType()], Region(condition), Region(turn)))
+        emit(scf.WhileOp([end], [IndexType()], Region(condition), Region(turn)))
         at = condition.args[0]
         emit = Emitter(InsertPoint.at_end(condition), kernel.location)
-        emit(scf.ConditionOp(emit.compare(at, end, "ult"), at))
+        emit(scf.ConditionOp(emit.compare(first, at, "ult"), at))
         emit, at = Emitter(InsertPoint.at_end(turn), kernel.location), turn.args[0]
-        tile, low = (emit(op(at, rounds)).result for op in (arith.DivUIOp, arith.RemUIOp))
-        high = emit(arith.MinUIOp(rounds, emit.add(low, emit(arith.SubiOp(end, at)).result))).result
+        tile = emit(arith.DivUIOp(emit(arith.SubiOp(at, self.one)).result, rounds)).result
+        begin = emit.mul(tile, rounds)
+        earliest = emit(arith.MaxUIOp(first, begin)).result
+        low, high = (emit(arith.SubiOp(each, begin)).result for each in (earliest, at))
         places: dict[tirx.GridAxis, SSAValue] = {}
         left = tile
         for axis, extent in zip((tirx.GridAxis.X, tirx.GridAxis.Y), extents, strict=True):
@@ -139,14 +142,14 @@ class _StreamK:
         emit(tirx.CopyOp(self.sums, held))
         ends, hands_on = Block(), Block()
         emit(scf.IfOp(emit.compare(high, rounds, "eq"), [], Region(ends), Region(hands_on)))
-        emit(scf.YieldOp(emit.add(at, emit(arith.SubiOp(high, low)).result)))
+        emit(scf.YieldOp(earliest))
 
         emit = Emitter(InsertPoint.at_end(hands_on), kernel.location)
         emit(tirx.CopyOp(held, self._part(emit, part, block), engine=tirx.Engine.LD_ST))
         emit(self._signal(done, block, self.flag))
         emit(scf.YieldOp())
         emit = Emitter(InsertPoint.at_end(ends), kernel.location)
-        self._add(emit, emit(arith.DivUIOp(emit.mul(tile, rounds), per)).result, block, part, done, held)
+        self._add(emit, emit(arith.DivUIOp(begin, per)).result, block, part, done, held)
         ends.add_ops(behind)
         emit(scf.YieldOp())
         for use in list(self.sums.uses):
