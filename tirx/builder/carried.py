@@ -91,10 +91,38 @@ def differs(name: str, before: Any, after: Any, where: str) -> NoReturn:
     raise BuildError(f"expected `{name}` to keep its type {where}, found {_shown(before)} and {_shown(after)}")
 
 
-def wrapped(trace: Trace, value: SSAValue, like: Any) -> Any:
-    """Returns a value of the IR as a leaf such as `like`."""
+class Chosen(Tile):
+    """The value behind a branch, or in a loop, of a name that has one of several tiles there, some of them views.
+
+    Of a view, it is read there: reading it behind a write to that memory, or an update in place, is an error.
+    """
+
+    def __init__(self, trace: Trace, value: SSAValue, memories: set[SSAValue]):
+        type_ = TileType.of(value)
+        super().__init__(trace, type_.dims, dtype_of(type_.element_type), value)
+        self.reads = memories
+        self._since = trace.writes
+
+    @property
+    def lies_in(self) -> set[SSAValue]:
+        return self.reads
+
+    def ssa(self) -> SSAValue:
+        self.trace.check_copies([(memory, self._since) for memory in self.reads], self._since + 1)
+        return super().ssa()
+
+    def __iadd__(self, value: Any) -> Any:
+        return self._updated("add", value)
+
+    def _updated(self, name: str, other: Any) -> Any:
+        raise BuildError("expected a[m, k] += x of the array, found an update of a name that has one of several views")
+
+
+def wrapped(trace: Trace, value: SSAValue, like: Any, chosen: Sequence[Any]) -> Any:
+    """Returns a value of the IR as a leaf such as `like`, where a loop or branch has chosen among leaves."""
     if isinstance(value.type, TileType):
-        return Tile.of(value)
+        memories = {memory for each in chosen if isinstance(each, Tile) for memory in each.lies_in}
+        return Chosen(trace, value, memories) if memories else Tile.of(value)
     dtype = like.dtype if isinstance(like, Scalar) else dtype_of(value.type)
     return Scalar(trace, value, dtype)
 

@@ -183,21 +183,22 @@ class _Carried:
     def _is_carried(self, i: int, leaf: Any) -> bool:
         if i in self.memories or self.decided.get(i) == "plain":
             return False
-        is_view = isinstance(leaf, View) and not leaf.is_copy
+        is_view = isinstance(leaf, Tile) and bool(leaf.lies_in)
         return (is_value(leaf) and not is_view) or self.decided.get(i) == "value"
 
     def inits(self) -> list[SSAValue]:
         return [ssa_value(self.leaves[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
 
-    def bound(self, arguments: Sequence[SSAValue]) -> tuple[Any, ...]:
-        """The values of the names inside."""
+    def bound(self, arguments: Sequence[SSAValue], of: Sequence[Any] | None = None) -> tuple[Any, ...]:
+        """The values of the names inside, or behind a loop that ends with the leaves `of`."""
+        of = self.leaves if of is None else of
         made = dict(zip(self.carried, arguments, strict=True))
         for i, argument in made.items():
             name_value(argument, self.of[i])
         leaves: list[Any] = []
         for i, leaf in self.number.items():
             if i in made:
-                leaves.append(wrapped(self.trace, made[i], leaf))
+                leaves.append(wrapped(self.trace, made[i], leaf, [of[i]]))
             else:
                 leaves.append(self.memories[i][0] if i in self.memories else leaf)
         rest = iter(leaves)
@@ -242,8 +243,8 @@ class _Carried:
         """The carried leaves at the end of the body, in the IR."""
         return [ssa_value(found[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
 
-    def after(self, results: Sequence[SSAValue], why: str) -> tuple[Any, ...]:
-        values = self.bound(results)
+    def after(self, results: Sequence[SSAValue], found: list[Any], why: str) -> tuple[Any, ...]:
+        values = self.bound(results, found)
         return tuple(
             Unbound(name, why) if isinstance(value, Unbound) else value
             for name, value in zip(self.names, values, strict=True)
@@ -293,7 +294,7 @@ def for_(
         op, results = _pruned(op, inits, kept)
         trace(op)
         trace.check_copies(trace.copies[copies:], before)
-        return carried.after(results(), "the loop")
+        return carried.after(results(), found, "the loop")
 
 
 def _pruned(op: scf.ForOp, inits: list[SSAValue], kept: list[int]) -> tuple[scf.ForOp, Callable[[], list[SSAValue]]]:
@@ -345,7 +346,7 @@ def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known
             trace(scf.YieldOp(*ends))
         op = trace(scf.WhileOp(inits, types, Region(before), Region(block)))
         trace.check_copies(trace.copies[copies:], writes)
-        return carried.after(op.results, "the loop")
+        return carried.after(op.results, found, "the loop")
     given = tuple(values)
     while _known(test(*given)):
         given = body(*given)
@@ -388,16 +389,16 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
         with trace.inside(block), _written_once(known):
             ends.append(body(*given))
     merged: list[Any] = []
-    yielded: list[tuple[SSAValue, SSAValue, Any]] = []
+    yielded: list[tuple[SSAValue, SSAValue, Any, Sequence[Any]]] = []
     for name, a, b in zip(names, *ends, strict=True):
         merged.append(_merged(trace, name, a, b, blocks, yielded))
     for block, at in zip(blocks, (0, 1), strict=True):
         with trace.inside(block):
             if at == 0 or block.ops or yielded:
-                trace(scf.YieldOp(*(each[at] for each in yielded)))
+                trace(scf.YieldOp(*(each[:2][at] for each in yielded)))
     regions = [Region(block) if at == 0 or block.ops else Region() for at, block in enumerate(blocks)]
     op = trace(scf.IfOp(condition.value, [each[0].type for each in yielded], regions[0], regions[1]))
-    results = iter([wrapped(trace, value, each[2]) for value, each in zip(op.results, yielded, strict=True)])
+    results = iter([wrapped(trace, value, *each[2:]) for value, each in zip(op.results, yielded, strict=True)])
     return tuple(_filled(each, results) for each in merged)
 
 
@@ -441,7 +442,7 @@ def _merged(trace: Trace, name: str, a: Any, b: Any, blocks: list[Block], yielde
         for block, each in zip(blocks, (x, y), strict=True):
             with trace.inside(block):
                 pair.append(ssa_value(each, like, name, "behind an if"))
-        yielded.append((*pair, like))
+        yielded.append((*pair, like, (x, y)))
         leaves.append(_RESULT)
     return packed(a, iter(leaves))
 

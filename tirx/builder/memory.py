@@ -14,7 +14,7 @@ from tirx.builder.scalars import Number, Scalar
 from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile, extents_of, full, parts_of, slice_of
 from tirx.builder.trace import BuildError, Trace, current, root
-from tirx.builder.views import View, is_updated, view_of
+from tirx.builder.views import Part, View, is_updated, part_read_later, refused_update, view_of
 from tirx.dialects.tirx import (
     AllocOp,
     CopyOp,
@@ -55,7 +55,9 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
             "outside; .load(pad=-1) or tx.where gives them another number"
         )
     if isinstance(place, View) and place.is_element:
-        place, value = place.as_tile(), value.read() if isinstance(value, View) else value
+        place = place.as_tile()
+    if isinstance(value, View) and value.is_element:
+        value = value.read()
     target = place.op_value
     if isinstance(value, int | float | Scalar):
         if isinstance(place, Memory) and reduce is None:
@@ -77,6 +79,8 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
     if in_memory and isinstance(value, View):
         value.check_copy()
     source = value.op_value if isinstance(value, View | Memory) and in_memory else value.ssa()
+    if in_memory and not _is_register(target) and root(source) is root(target):  # they may overlap
+        source, in_memory = value.load().ssa(), False
     trace.before_write(target)
     kind = CopyOp if in_memory or _is_register(target) else StoreOp
     trace(kind(source, target, reduce=reduce))
@@ -117,6 +121,10 @@ class Memory(Tile):
     def __repr__(self) -> str:
         return f"a tile {self.dtype}[{', '.join(map(str, self.shape))}] in {self.memory.place}"
 
+    @property
+    def lies_in(self) -> set[SSAValue]:
+        return {root(self.op_value)} if self.memory is MemorySpace.SHARED or self.updates is not None else set()
+
     def read(self) -> Tile:
         if _is_register(self.op_value):
             return self
@@ -143,6 +151,9 @@ class Memory(Tile):
     def transpose(self, *order: int) -> Tile:
         if self.memory is MemorySpace.SHARED and order == (1, 0):
             return Transposed(self)
+        if not _is_register(self.op_value):
+            self._check_order(order)
+            return Part(self, lambda tile: tile.transpose(*order))
         return super().transpose(*order)
 
     def _at(self, key: Any) -> Tile:
@@ -172,14 +183,13 @@ class Memory(Tile):
         """Adds in place what other names see, too: to shared memory, and to a part of anything in memory."""
         if isinstance(value, Product) and self.memory is not MemorySpace.SHARED:
             return self.accumulate(value)
-        if self.memory is MemorySpace.SHARED or self.updates is not None:
+        if self.lies_in:
             store(self + value, self)
             return self
         return self + value
 
     def _updated(self, name: str, other: Any) -> Any:
-        in_place = self.memory is MemorySpace.SHARED or self.updates is not None
-        return self._in_place(name, other) if in_place else NotImplemented
+        return self._in_place(name, other) if self.lies_in else NotImplemented
 
     def accumulate(self, product: Tile, **clauses: Any) -> Memory:
         """Adds a product, in place; clauses are those of `tirx.mma`, such as `scale_a=fa` and `saturate=True`."""
@@ -201,11 +211,24 @@ class Transposed(Tile):
     def T(self) -> Tile:
         return self.memory_tile
 
+    @property
+    def lies_in(self) -> set[SSAValue]:
+        return self.memory_tile.lies_in
+
     def read(self) -> Tile:
         return self.memory_tile.read().transpose(1, 0)
 
     def ssa(self) -> SSAValue:
         return self.read().ssa()
+
+    def __getitem__(self, key: Any) -> Any:
+        return part_read_later(self, key)
+
+    def __iadd__(self, value: Any) -> Any:
+        return self._updated("add", value)
+
+    def _updated(self, name: str, other: Any) -> Any:
+        raise refused_update(self)
 
 
 class Product(Tile):

@@ -111,6 +111,11 @@ class Tile(Elements):
         return self
 
     @property
+    def lies_in(self) -> set[SSAValue]:
+        """The memory that a view, or a tile written in place, is a part of; none of a value, which nobody changes."""
+        return set()
+
+    @property
     def is_constant(self) -> bool:
         """Returns True for a tile of one number."""
         return self._node is not None and self._node.name == "number"

@@ -265,8 +265,8 @@ class Trace:
         """Raises BuildError for copies from before `writes` was so much, of memory that was written from then on."""
         if any(made < before <= self.written.get(memory, -1) for memory, made in copies):
             raise BuildError(
-                "expected what tiles of indices name to be read before the array is written, found it read behind "
-                "that; .load() reads it where it gets its name"
+                "expected what tiles of indices name, or one of several views, to be read before the array is written, "
+                "found it read behind that; .load() reads it where it gets its name"
             )
 
     def before_write(self, target: SSAValue) -> None:

@@ -302,6 +302,10 @@ class View(Tile):
         """Returns True for what numpy copies: an element, and what tiles of indices name."""
         return self.is_element or any(isinstance(place, Tile) for place in self.places)
 
+    @property
+    def lies_in(self) -> set[SSAValue]:
+        return set() if self.is_copy else {root(self.source)}
+
     def part_of(self, whole: SSAValue, key: Place) -> View:
         """The view as what stands in brackets behind the whole."""
         self.updates = whole, key
@@ -318,7 +322,9 @@ class View(Tile):
             self.trace.check_copies(self.trace.copies[-1:], self._since + 1)
 
     def flush(self) -> None:
-        """Reads an element, before memory is written."""
+        """Reads an element, before memory is written. Nobody has one of a branch that has ended."""
+        if not all(self.trace.sees(as_index(place).value) for place in self.places):
+            return
         self.trace.location, before = self._location, self.trace.location
         self._kept = self.load()
         self.trace.location = before
@@ -381,8 +387,7 @@ class View(Tile):
             own = iter(range(len(self.shape)))
             given = [None if part is None else next(own) for part in parts]
             return self.expand([*given, *own])
-        found = Part(self, lambda tile: tile[key])
-        return found if isinstance(found.read(), Tile) else found.read()
+        return part_read_later(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if any(part != slice(None) for part in parts_of(key)):
@@ -423,6 +428,10 @@ class Part(Tile):
         super().__init__(view.trace, getattr(like, "shape", ()), like.dtype)
         self.has_zeros_outside = view.read().has_zeros_outside
 
+    @property
+    def lies_in(self) -> set[SSAValue]:
+        return self._view.lies_in
+
     def read(self) -> Any:
         if self._at != self.trace.writes or (isinstance(self._read, Tile) and self._read.computed() is None):
             self._at, self._read = self.trace.writes, self._of(self._view.read())
@@ -436,9 +445,29 @@ class Part(Tile):
         super().named(name)
         self._read.named(name)
 
-    def __getitem__(self, key: Any) -> Tile:
-        found = Part(self, lambda tile: tile[key])
-        return found if isinstance(found.read(), Tile) else found.read()
+    def __getitem__(self, key: Any) -> Any:
+        return part_read_later(self, key)
 
     def transpose(self, *order: int) -> Tile:
         return Part(self, lambda tile: tile.transpose(*order))
+
+    def __iadd__(self, value: Any) -> Any:
+        return self._updated("add", value)
+
+    def _updated(self, name: str, other: Any) -> Any:
+        if not self.lies_in:
+            return NotImplemented
+        raise refused_update(self)
+
+
+def part_read_later(view: Tile, key: Any) -> Any:
+    """What stands in brackets behind a view: a tile that is read where it is used, or an element."""
+    found = Part(view, lambda tile: tile[key])
+    return found if isinstance(found.read(), Tile) else found.read()
+
+
+def refused_update(tile: Tile) -> BuildError:
+    """Returns the error for an update in place of a part of a view, or of a view turned."""
+    return BuildError(
+        f"expected a[m, k] += x of the array, or v += x of a view, found an update of a part of one: {tile!r}"
+    )

@@ -55,6 +55,11 @@ _STATEMENTS = [
     "for v in [f[0], f[1]]: f[1] = 5.0; o[0] = v",
     "k = 0\nwhile f[k] < 0.0: f[k] = f[k] * -1.0; k = k + 1",
     "v = f[0] if n > 3 else f[1]; f[0] = 5.0; o[0] = v",
+    "t = tx.shared(f[:].reshape(4, 4)); u = t.T[0:2, :]; t[:] = t * 2.0; o[0:8] = u.reshape(8)",
+    "t = tx.shared(f[:].reshape(2, 2, 4)); u = t.transpose(1, 0, 2); t[:] = t * 2.0; o[:] = u.reshape(16)",
+    "v = f[0:8]; p = v[0:8]\nfor k in tx.range(3): f[k] *= 2.0; o[0:8] = p",
+    "v = f[0:4]; v += f[8]; f[1:5] = f[0:4]; f[0:4] = f[2:6]; o[0:4] = v",
+    "if n < 3: v = f[x[8]]\nelse: f[0] = 9.0\no[0] = f[0]",
     "for j in range(3):\n match j:\n  case z: import math as m\no[1] = m.floor(1.0 * z)",
 ]
 

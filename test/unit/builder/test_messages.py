@@ -166,14 +166,40 @@ _SAID = [
     ),
     ("tx.full(f32, 1.0, 0)", "expected positive extents of a tile, found 0"),
     ("tx.indices(2, 4, 4)", "expected a dimension of 2, found 2"),
+    *(
+        (
+            text,
+            "expected a[m, k] += x of the array, or v += x of a view, found an update of a part of one: "
+            f"a {what} f32[64, {n}]",
+        )
+        for text, what, n in (
+            ("v = a[:, :]\nw = v[:, 0:8]\nw -= 1.0", "part", 8),
+            ("v = a[:, :].reshape(64, 64).T\nv += 1.0", "part", 64),
+            ("v = tx.shared(a[:, :]).T\nv *= 2.0", "transposed", 64),
+        )
+    ),
+    *(
+        (text, "expected a[m, k] += x of the array, found an update of a name that has one of several views")
+        for text in (
+            "v = a[0:2, :]\nif n > 3:\n    v = a[2:4, :]\nv -= 1.0",
+            "v, w = a[0:2, :], a[2:4, :]\nfor _ in tx.range(n):\n    v, w = w, v\nv += 1.0",
+        )
+    ),
+    (
+        "v = a[:, :]\nif n > 3:\n    v = v + 1.0\na[:, :] = 0.0\nb[:, :] = v",
+        "expected what tiles of indices name, or one of several views, to be read before the array is written, "
+        "found it read behind that; .load() reads it where it gets its name",
+    ),
     (
         "v = a[b[:, 0].to(i32), :]\na[:, :] = 0.0\nb[:, :] = v",
-        "expected what tiles of indices name to be read before the array is written, found it read behind that; "
+        "expected what tiles of indices name, or one of several views, to be read before the array is written, "
+        "found it read behind that; "
         ".load() reads it where it gets its name",
     ),
     (
         "v = a[b[:, 0].to(i32), :].T\nfor _ in tx.range(n):\n    b[:, :] = v + 1.0\n    a[:, :] = 0.0",
-        "expected what tiles of indices name to be read before the array is written, found it read behind that; "
+        "expected what tiles of indices name, or one of several views, to be read before the array is written, "
+        "found it read behind that; "
         ".load() reads it where it gets its name",
     ),
     (
