@@ -67,18 +67,23 @@ class Source:
 
 @dataclass(frozen=True)
 class Checked:
-    """Launches of a kernel that agree: how many, of how many sizes, how many bit for bit, and seconds of CPU time."""
+    """Launches of a kernel that agree: how many, of how many sizes, how many bit for bit, and seconds of CPU time.
+
+    `conflict` says what blocks do to each other in launches that are left out for it, of which there may be none.
+    """
 
     kernel: str
     launches: int
     sizes: int
     exact: int
     seconds: float
+    conflict: str = ""
 
     def __str__(self) -> str:
         within = self.launches - self.exact
         how = f"{self.exact} bit for bit" + (f", {within} within bounds" if within else "")
-        return f"@{self.kernel}: {self.launches} launches of {self.sizes} sizes agree, {how}, in {self.seconds:.1f} s"
+        agree = f"@{self.kernel}: {self.launches} launches of {self.sizes} sizes agree, {how}, in {self.seconds:.1f} s"
+        return agree + (f"; others have no result: {self.conflict}" if self.conflict else "")
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,7 @@ def check_kernel(
     plain = _Compiled(ptx, launch, source, tile, origin)
     of_residues = plain.of_residues() if "modular" in numbers else plain
     exact: list[bool] = []
-    refused = ""
+    refused = conflict = ""
     sizes: set[Sizes] = set()
     telling, idle = set[Sizes](), set[Sizes]()  # those of launches that change an array, and of others
     for size, each in product(sizes_of(tile, seed), numbers):
@@ -185,6 +190,8 @@ def check_kernel(
             problem = compiled.problem(case)
         except _NO_RESULT as error:
             refused = str(error)
+            if isinstance(error, RunError) and error.kind == "conflict":
+                conflict = refused
             continue
         if problem is not None:
             smaller = [one for one in sizes_of(tile, seed) if one.elements < size.elements]
@@ -196,7 +203,7 @@ def check_kernel(
     if refused and not telling & sizes:
         wanted = "sizes that the kernel can be launched with, and does something"
         raise CheckError(f"@{launch.entry}: expected {wanted}, found none: {refused}")
-    return Checked(launch.entry, len(exact), len(sizes), sum(exact), time.process_time() - pace.start)
+    return Checked(launch.entry, len(exact), len(sizes), sum(exact), time.process_time() - pace.start, conflict)
 
 
 def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[Any], **options: Any) -> Checked:

@@ -211,6 +211,20 @@ def test_launches_that_do_nothing_are_not_enough() -> None:
         tirx.build(text).check(numbers=["integers"])
 
 
+def test_blocks_in_conflict_are_told() -> None:
+    """One block alone agrees, more of them read what others write."""
+    text = """
+    tirx.kernel @k(%d: memref<?xf32>) target("sm_80") grid(%i = ceildiv(size(0, 0), 64)) threads(64) {
+      %x = tirx.load %d[%i * 64 + AHEAD] clipped : memref<?xf32> -> !tirx.tile<64xf32, register>
+      %y = tirx.map ins(%x : !tirx.tile<64xf32, register>) (%e) { %e + %e } -> !tirx.tile<64xf32, register>
+      tirx.store %y, %d[%i * 64] clipped : !tirx.tile<64xf32, register>, memref<?xf32>
+    }"""
+    said = "; others have no result: <string>:5:7: expected elements of global memory that one block changes to be "
+    for ahead, ends in ((0, " s"), (1, f"{said}used by no other, found some")):
+        (checked,) = tirx.build(text.replace("AHEAD", str(ahead))).check()
+        assert checked.launches and str(checked).endswith(ends), str(checked)
+
+
 def test_one_launch() -> None:
     program = _built(_PART, "", "right")
     a, d = np.ones((20, 64), np.float32), np.zeros((20, 32), np.float32)
