@@ -93,8 +93,8 @@ class Device:
     """Bytes of shared memory that a block may have."""
     modules: dict[str, Any] = field(default_factory=dict[str, Any])
     """Modules that are loaded, by their PTX."""
-    workspaces: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
-    """Addresses and bytes of the workspaces of streams."""
+    workspaces: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict[tuple[int, int], tuple[int, int]])
+    """Addresses and bytes of the workspaces of streams, and of what each capture of one records."""
     _zeros: int | None = None
 
     @staticmethod
@@ -123,6 +123,29 @@ class Device:
         finally:
             self.driver.cuCtxPopCurrent()
 
+    @contextmanager
+    def uncaptured(self) -> Generator[None]:
+        """Makes the context current, for calls that the capture of a CUDA graph forbids elsewhere, and does not record.
+
+        They may not use the default stream, nor wait for the context (CUDA driver API,
+        `cuThreadExchangeStreamCaptureMode`).
+        """
+        relaxed = self.driver.api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        with self.current():
+            before = self.driver.cuThreadExchangeStreamCaptureMode(relaxed)
+            try:
+                yield
+            finally:
+                self.driver.cuThreadExchangeStreamCaptureMode(before)
+
+    def capture(self, stream: int) -> int:
+        """The number of the capture that records what is launched on a stream, 0 for none."""
+        with self.current():
+            if not self.driver.cuStreamIsCapturing(stream):
+                return 0
+            _, number, *_ = self.driver.cuStreamGetCaptureInfo(stream)
+        return int(number)
+
     def check_target(self, target: str) -> None:
         """Raises GpuError unless code for `target` runs here (PTX ISA, ".target": suffixes `a` and `f`)."""
         found = re.fullmatch(r"sm_(\d+)(\d)([af]?)", target)
@@ -144,7 +167,7 @@ class Device:
     def function(self, ptx: str, entry: str, dynamic_shared: int, cluster: int) -> Any:
         """The kernel `entry` of a module, loaded once into this context and ready to launch."""
         driver = self.driver
-        with self.current():
+        with self.uncaptured():
             module = self.modules.get(ptx)
             if module is None:
                 module = self.modules[ptx] = self._load(ptx)
@@ -163,8 +186,10 @@ class Device:
                 driver.cuFuncSetAttribute(function, allowed, 1)
         return function
 
-    def workspace(self, stream: int, size: int) -> int:
+    def workspace(self, stream: tuple[int, int], size: int) -> int:
         """The address of `size` bytes for launches on a stream, one after the other.
+
+        `stream` is its handle, and the number of its `capture`: graphs have their own, whatever stream they run on.
 
         They find `ZEROS` zeros at its start, and leave them so; the others may be anything. A larger one is a new one:
         launches that have begun go on with the other, which is kept.
@@ -182,10 +207,13 @@ class Device:
         return self._zeros
 
     def _new_zeros(self, size: int) -> int:
-        with self.current():
-            address = int(self.driver.cuMemAlloc(size))
-            self.driver.cuMemsetD8(address, 0, ZEROS)
-            self.driver.cuCtxSynchronize()  # before a kernel on any stream
+        driver = self.driver
+        with self.uncaptured():
+            address = int(driver.cuMemAlloc(size))
+            stream = driver.cuStreamCreate(driver.api.CUstream_flags.CU_STREAM_NON_BLOCKING)
+            driver.cuMemsetD8Async(address, 0, ZEROS, stream)
+            driver.cuStreamSynchronize(stream)  # before a kernel on any stream
+            driver.cuStreamDestroy(stream)
         return address
 
     def _load(self, ptx: str) -> Any:

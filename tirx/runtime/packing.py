@@ -64,12 +64,13 @@ class Plan:
         size = max((each.bytes for each in launch.arguments if isinstance(each, WorkspaceArgument)), default=0)
         if not size:
             return self._packed(passed, 0)
-        by_stream: dict[int, Ready] = {}
+        by_stream: dict[tuple[int, int], Ready] = {}
 
         def ready(stream: int) -> None:
-            if stream not in by_stream:
-                by_stream[stream] = self._packed(passed, self.device.workspace(stream, size))
-            by_stream[stream](stream)
+            key = stream, self.device.capture(stream)
+            if key not in by_stream:
+                by_stream[key] = self._packed(passed, self.device.workspace(key, size))
+            by_stream[key](stream)
 
         return ready
 

@@ -22,6 +22,7 @@ class CUresult(IntEnum):
     CUDA_ERROR_INVALID_CONTEXT = 201
     CUDA_ERROR_INVALID_PTX = 218
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
 
 
 _MEMBERS = {
@@ -29,6 +30,7 @@ _MEMBERS = {
     "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
     "FUNC_ATTRIBUTE": "MAX_DYNAMIC_SHARED_SIZE_BYTES NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
     "JIT": "ERROR_LOG_BUFFER ERROR_LOG_BUFFER_SIZE_BYTES",
+    "STREAM": "NON_BLOCKING CAPTURE_MODE_RELAXED CAPTURE_MODE_GLOBAL",
     "LAUNCH_ATTRIBUTE": "CLUSTER_DIMENSION COOPERATIVE",
     "POINTER_ATTRIBUTE": "DEVICE_ORDINAL",
     "TENSOR_MAP_DATA_TYPE": "UINT8 UINT16 UINT32 INT32 UINT64 INT64 FLOAT16 FLOAT32 FLOAT64 BFLOAT16 TFLOAT32",
@@ -69,6 +71,7 @@ class FakeCuda:
     CUdevice_attribute = CUfunction_attribute = CUjit_option = CUlaunchAttributeID = CUpointer_attribute = _Names()
     CUtensorMapDataType = CUtensorMapInterleave = CUtensorMapSwizzle = _Names()
     CUtensorMapL2promotion = CUtensorMapFloatOOBfill = _Names()
+    CUstream_flags = CUstreamCaptureMode = _Names()
     cuuint32_t = cuuint64_t = int
 
     def __init__(self, sizes: Sequence[int] = (), execute: Callable[[list[bytes]], None] | None = None):
@@ -86,6 +89,9 @@ class FakeCuda:
         """Milliseconds between the next events; 2 when none are left."""
         self.pointers: dict[int, int] = {}
         """Address -> its GPU; others are on GPU 0."""
+        self.captures: dict[int, int] = {}
+        """Stream -> the number of the capture that records it."""
+        self.capture_mode = "CU_STREAM_CAPTURE_MODE_GLOBAL"
         self.log: list[tuple[Any, ...]] = []
         """Changes of the context, copies, events and synchronisations, with what they are given."""
 
@@ -142,17 +148,36 @@ class FakeCuda:
     def cuTensorMapEncodeTiled(self, *fields: Any) -> Any:
         return self._call("cuTensorMapEncodeTiled", TensorMap(fields))
 
+    def cuThreadExchangeStreamCaptureMode(self, mode: str) -> Any:
+        before, self.capture_mode = self.capture_mode, mode
+        return self._call("cuThreadExchangeStreamCaptureMode", before)
+
+    def cuStreamIsCapturing(self, stream: int) -> Any:
+        return self._call("cuStreamIsCapturing", int(stream in self.captures))
+
+    def cuStreamGetCaptureInfo(self, stream: int) -> Any:
+        return self._call("cuStreamGetCaptureInfo", 1, self.captures[stream], "a graph", [], 0)
+
+    def cuStreamCreate(self, flags: str) -> Any:
+        assert flags == "CU_STREAM_NON_BLOCKING"
+        return self._call("cuStreamCreate", "a stream")
+
+    def cuStreamDestroy(self, stream: str) -> Any:
+        return self._call("cuStreamDestroy")
+
+    def cuMemsetD8Async(self, to: int, value: int, size: int, stream: str) -> Any:
+        ctypes.memset(to, value, size)
+        self.log.append(("cuMemsetD8Async", to, value, size, stream))
+        return self._call("cuMemsetD8Async")
+
     def cuMemAlloc(self, size: int) -> Any:
+        if self.captures and self.capture_mode != "CU_STREAM_CAPTURE_MODE_RELAXED":
+            return (CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,)
         # As much as the driver aligns.
         data = ctypes.create_string_buffer(size + 256)
         address = -(-ctypes.addressof(data) // 256) * 256
         self.allocated[address] = data
         return self._call("cuMemAlloc", address)
-
-    def cuMemsetD8(self, to: int, value: int, size: int) -> Any:
-        ctypes.memset(to, value, size)
-        self.log.append(("cuMemsetD8", to, value, size))
-        return self._call("cuMemsetD8")
 
     def cuMemFree(self, address: int) -> Any:
         del self.allocated[address]
@@ -187,6 +212,7 @@ class FakeCuda:
         return self._call("cuEventDestroy")
 
     def cuCtxSynchronize(self) -> Any:
+        assert not self.captures
         self.log.append(("cuCtxSynchronize",))
         return self._call("cuCtxSynchronize")
 

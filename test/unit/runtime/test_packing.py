@@ -29,6 +29,7 @@ from tirx.runtime.launch import (
     Precondition,
     ScalarArgument,
     TensorMapArgument,
+    WorkspaceArgument,
 )
 from tirx.runtime.launcher import Launcher
 from tirx.runtime.overlap import check_overlap
@@ -147,10 +148,33 @@ def test_tensor_maps_of_nothing():
     # Zeros are there before a kernel on any stream is, in the context that has the memory.
     assert cuda.log == [
         ("cuCtxPushCurrent", "primary 0"),
-        ("cuMemsetD8", address, 0, ZEROS),
-        ("cuCtxSynchronize",),
+        ("cuMemsetD8Async", address, 0, ZEROS, "a stream"),
+        ("cuStreamSynchronize", "a stream"),
         ("cuCtxPopCurrent",),
     ]
+
+
+def test_workspaces_of_streams_and_captures():
+    """One of each stream, and of what each capture of it records; capture allows and does not record their zeros."""
+    cuda = FakeCuda((8,))
+    plan = _plan(cuda, _launch(WorkspaceArgument("workspace", 8192)))
+    ready = plan.ready([])
+    for stream, captures in (
+        (1, {}),
+        (1, {}),
+        (2, {}),
+        (1, {1: 5}),
+        (1, {1: 5}),
+        (1, {1: 6, 2: 6}),
+        (2, {2: 6}),
+        (1, {}),
+    ):
+        cuda.captures = captures
+        ready(stream)
+    one, two, five, six, other = (int(address) for address in cuda.allocated)
+    found = [int.from_bytes(each.parameters[0], "little") for each in cuda.launches]
+    assert found == [one, one, two, five, five, six, other, one]
+    assert cuda.capture_mode == "CU_STREAM_CAPTURE_MODE_GLOBAL" and len(cuda.context) == 1
 
 
 @pytest.mark.parametrize(
