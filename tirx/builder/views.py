@@ -461,7 +461,7 @@ class Part(Tile):
 
 
 def part_read_later(view: Tile, key: Any) -> Any:
-    """What stands in brackets behind a view: a tile that is read where it is used, or an element."""
+    """A part of a view by what stands in brackets behind it: a tile that is read where it is used, or an element."""
     found = Part(view, lambda tile: tile[key])
     return found if isinstance(found.read(), Tile) else found.read()
 
