@@ -221,7 +221,7 @@ def test_blocks_in_conflict_are_told() -> None:
     }"""
     said = "; others have no result: <string>:5:7: expected elements of global memory that one block changes to be "
     for ahead, ends in ((0, " s"), (1, f"{said}used by no other, found some")):
-        (checked,) = tirx.build(text.replace("AHEAD", str(ahead))).check()
+        (checked,) = tirx.build(text.replace("AHEAD", str(ahead))).check(seconds=0.3)
         assert checked.launches and str(checked).endswith(ends), str(checked)
 
 
