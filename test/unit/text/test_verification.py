@@ -184,13 +184,18 @@ class _Nothing(ModulePass):
 
 
 @pytest.mark.parametrize(
-    ("each", "culprit", "who"),
+    ("each", "package", "culprit", "who"),
     [
-        (True, "'breaking'", "pass 'breaking'"),
-        (False, "one of the passes; --verify-each names it", "passes 'nothing,breaking'"),
+        (True, "tirx", "'breaking'", "pass 'breaking'"),
+        (False, "tirx", "one of the passes; --verify-each names it", "passes 'nothing,breaking'"),
+        (False, "other", "'breaking'", "pass 'breaking'"),
     ],
 )
-def test_passes_whose_output_does_not_verify(each: bool, culprit: str, who: str):
+def test_passes_whose_output_does_not_verify(
+    each: bool, package: str, culprit: str, who: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Passes of other packages are always verified."""
+    monkeypatch.setattr(_Nothing, "__module__", f"{package}.passes")
     seen: list[str] = []
     with pytest.raises(InvalidPassOutputError) as caught:
         run_passes(
