@@ -26,7 +26,8 @@ from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.index_analysis import index_range, never_runs, trip_count_is_positive
 from tirx.passes.ir.register_values import REGISTER_BITS, register_format
 from tirx.passes.ir.views import argument_number, clipped_view
-from tirx.passes.layouts.register_layouts import check_registers, mismatch, warn_of_spills
+from tirx.passes.layouts.live_tiles import warn_of_spills
+from tirx.passes.layouts.register_layouts import check_registers, mismatch
 from tirx.passes.match.aliasing import Overlap, overlap
 from tirx.passes.match.computed_parts import located
 from tirx.passes.match.copy_engines import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies
@@ -70,7 +71,6 @@ class _Checker:
         self.target = kernel.require_target()
         self.ops = list(kernel.walk())
         self.position = {op: i for i, op in enumerate(self.ops)}
-        self.register_tiles: list[tuple[Operation, int, int]] = []
 
     def run(self) -> None:
         if self.kernel.of_pairs:
@@ -94,7 +94,7 @@ class _Checker:
         errors.raise_all()
         if self.kernel.is_whole_pair:
             return  # the rest is checked once `tirx-split-pairs` has distributed the tiles
-        warn_of_spills(self.register_tiles)
+        warn_of_spills(self.ops)
         allocs = [op for op in self.ops if isinstance(op, tirx.AllocOp)]
         for op in allocs:
             if op.result.type.memory is tirx.MemorySpace.TENSOR:
@@ -212,7 +212,6 @@ class _Checker:
         format_ = register_format(type_)
         bits = format_.count * max(REGISTER_BITS, type_.dtype.storage_bits)
         check_registers(op, bits * threads, threads)
-        self.register_tiles.append((op, bits, threads))
 
     def view(self, op: tirx.ViewOp) -> None:
         if _is_conditional(op):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
@@ -12,9 +12,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
 from tirx.copy.access import plan_accesses
-from tirx.diagnostics import warn
 from tirx.dialects import tirx
-from tirx.dialects.ptx.core import REGISTER_LIMIT
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
@@ -290,22 +288,6 @@ MOST_REGISTERS = 1024
 tile of 128x256 f32 on a single warp is still compiled. Every register is an instruction or more, so time and memory of
 compiling and of `ptxas` grow with them.
 """
-
-
-def warn_of_spills(tiles: Iterable[tuple[Operation, int, int]]) -> None:
-    """Warns of the largest register tile if a thread has too few registers for it alone.
-
-    Tiles are operations, bits of their results in each thread, and threads.
-    """
-    op, bits, threads = max(tiles, key=lambda each: each[1], default=(None, 0, 0))
-    if op is not None and (registers := -(-bits // REGISTER_BITS)) > REGISTER_LIMIT:
-        spilled = (registers - REGISTER_LIMIT) * REGISTER_BITS // 8
-        warn(
-            op,
-            f"expected a register tile of at most {REGISTER_LIMIT} registers in each of {threads} threads, found "
-            f"{registers}: ptxas spills {spilled} bytes of each thread or more; take smaller tiles or more threads",
-            "register-spills",
-        )
 
 
 def check_registers(op: Operation, bits: int, threads: int) -> None:
