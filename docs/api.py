@@ -116,7 +116,8 @@ def _written(name: str, signature: inspect.Signature) -> str:
     """Returns a call as it is written, without the packages of types; a parameter a line where it is long."""
 
     def plain(text: object) -> str:
-        return re.sub(r"\b(?:\w+\.)+(?=[A-Za-z_])", "", re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(text)))
+        unquoted = re.sub(r"(: |-> )(?:ForwardRef\()?'([^']*)'\)?", r"\1\2", str(text))
+        return re.sub(r"\b(?:\w+\.)+(?=[A-Za-z_])", "", unquoted)
 
     if len(text := plain(f"{name}{signature}")) <= _LINE:
         return text

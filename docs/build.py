@@ -251,7 +251,8 @@ def _instructions(programs: Sequence[str]) -> list[str]:
         special = sorted(each.removeprefix("ptx.") for each in own - _PLAIN)
         return ", ".join(f"`{each}`" for each in special) or "arithmetic"
 
-    names = [op.name for key, make in get_all_dialects().items() if key != "ptx" for op in make().operations]
+    tiles = [make() for key, make in get_all_dialects().items() if key not in ("ptx", "tcgen05")]
+    names = [op.name for dialect in tiles for op in dialect.operations]
     return [
         "## PTX", "",
         "What the operations become in the examples of the repository, as operations of the dialects",

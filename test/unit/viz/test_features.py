@@ -89,6 +89,14 @@ def test_errors(shown: Page) -> None:
     assert shown.run("document.getElementById('error').hidden")
     shown.change(l="S[(2, 2) : (1@laneid, 1)] + R[70000 : 1@warpid]", s="2,2")
     assert "expected at most 65536 copies of an element" in shown.text("#error")
+    shown.change(l="S[64]", s="8,8")
+    for tab, wrong, right in (
+        ("algebra", {"op": "group", "os": "3,5"}, {"op": "canonicalize"}),
+        ("cute", {"co": "complement", "ca": "(2,2):(1,1)"}, {"ca": "4:1"}),
+    ):
+        for state, stale in ((wrong, True), (right, False)):
+            shown.change(tab=tab, **state)
+            assert shown.run("document.querySelector('.tab').classList.contains('stale')") == stale
 
 
 def test_validity(shown: Page) -> None:

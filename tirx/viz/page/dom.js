@@ -70,3 +70,4 @@ export function table(head, rows, attributes = {}) {
 }
 
 export const number = (value) => value.toLocaleString("en-US");
+export const elements = (count) => `${number(count)} element${count === 1 ? "" : "s"}`;

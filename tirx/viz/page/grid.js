@@ -280,7 +280,7 @@ export class Grid {
       if (!this.model.joint) for (let k = most - 1; k > 0; k--) choices.push([size, texts.map((list) => list.slice(0, k))]);
     }
     const found = choices.find(([size, lists]) =>
-      longest(lists) * size * 0.605 <= w - 2 && Math.max(0, ...lists.map((list) => list.length)) * (size + 1) <= hh - 1);
+      longest(lists) * size * 0.605 <= w - 4 && Math.max(0, ...lists.map((list) => list.length)) * (size + 1) <= hh - 1);
     if (found === undefined) return;
     const [size, lists] = found;
     g.font = FONT.replace("10px", `${size}px`);

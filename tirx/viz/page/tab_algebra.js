@@ -2,7 +2,7 @@
 
 import { canonicalize, compose, differences, directSum, group, permute, sizeOf, slice, tile as tileOf } from "./algebra.js";
 import { CUTE_OPERATIONS, cuteAt, cuteSize, cuteText, parseCute, toTile } from "./cute.js";
-import { field, h, replace, select, showError, number } from "./dom.js";
+import { elements, field, h, replace, select, showError, number } from "./dom.js";
 import { Grid } from "./grid.js";
 import { layoutText, parseIntegers, parseRegion } from "./notation.js";
 import { state } from "./state.js";
@@ -111,12 +111,14 @@ export function algebraTab(app) {
       for (const [name, each] of [["a", a], ["b", b], ["r", result]]) {
         if (each === null) continue;
         panels[name].code.textContent = layoutText(each.layout);
-        panels[name].note.textContent = `${number(sizeOf(each.layout))} elements, shape ${each.shape.join(" × ")}${each.note ? `; ${each.note}` : ""}`;
+        panels[name].note.textContent = `${elements(sizeOf(each.layout))}, shape ${each.shape.join(" × ")}${each.note ? `; ${each.note}` : ""}`;
         panels[name].grid.show(logicalView(each, defaultColour(each)), true);
       }
       showError(error, null);
+      element.classList.remove("stale");
     } catch (failure) {
       if (failure.position === undefined) throw failure;
+      element.classList.add("stale");
       result = null;
       panels.r.code.textContent = "";
       showError(error, failure, failure.where === "layout" ? state.l : "");
@@ -150,7 +152,7 @@ export function compareTab(app) {
       const b = readTile(state.lb || state.l, state.sb || state.s, state.d, app.tables);
       const differing = differences(a.layout, b.layout);
       const text = differing === null
-        ? sizeOf(a.layout) === sizeOf(b.layout) ? "too large to compare element by element" : `${sizeOf(a.layout)} and ${sizeOf(b.layout)} elements`
+        ? sizeOf(a.layout) === sizeOf(b.layout) ? "too large to compare element by element" : `${number(sizeOf(a.layout))} and ${elements(sizeOf(b.layout))}`
         : differing.length ? `${number(differing.length)} of ${number(sizeOf(a.layout))} elements lie elsewhere; the first is (${elementText(differing[0], a.shape)})` : "equivalent: every element has the same places";
       replace(verdict, h("span", { class: differing !== null && !differing.length ? "ok" : "warn" }, text));
       const flat = state.e === "" ? null : Number(state.e);
@@ -226,8 +228,10 @@ export function cuteTab(app) {
       last = operation.run(a, b);
       for (const [name, each] of [["ca", a], ["cb", b], ["r", last]]) if (each !== null) draw(panels[name], each);
       showError(error, null);
+      element.classList.remove("stale");
     } catch (failure) {
       if (failure.position === undefined) throw failure;
+      element.classList.add("stale");
       panels.r.code.textContent = "";
       showError(error, failure, failure.input === undefined ? "" : state[failure.input]);
     }
@@ -236,7 +240,7 @@ export function cuteTab(app) {
   // Mode 0 goes down and all others across, as CuTe prints a layout; every cell is the index.
   function draw(target, layout) {
     target.code.textContent = cuteText(layout);
-    target.note.textContent = `${number(cuteSize(layout))} elements`;
+    target.note.textContent = elements(cuteSize(layout));
     const found = toTile(layout);
     const shape = found.shape.length > 1 ? [found.shape[0], found.shape.slice(1).reduce((x, y) => x * y, 1)] : found.shape;
     const rows = shape[0], cols = shape.length > 1 ? shape[1] : 1;

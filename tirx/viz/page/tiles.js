@@ -6,7 +6,7 @@ import {
 } from "./algebra.js";
 import { bankOf } from "./banks.js";
 import { parseCute, toTile } from "./cute.js";
-import { number } from "./dom.js";
+import { elements, number } from "./dom.js";
 import { isLinear, linearTile } from "./linear.js";
 import { checkSwizzle, layoutText, parseIntegers, parseLayout, scaledText, swizzleText } from "./notation.js";
 import { coordinateOf, onBanks } from "./views.js";
@@ -86,7 +86,7 @@ export function readTile(text, shapeText, dtype, tables) {
 export function facts(tile) {
   const { layout } = tile;
   const copies = product(layout.replica.map((it) => it.extent));
-  const found = [`${number(sizeOf(layout))} elements`];
+  const found = [elements(sizeOf(layout))];
   if (copies > 1) found.push(`${number(copies)} copies of each`);
   for (const [name, [low, high]] of Object.entries(footprint(layout))) found.push(`${name} ${number(low)}–${number(high)}`);
   const canonical = layoutText(canonicalize(layout));
