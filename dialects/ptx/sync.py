@@ -37,6 +37,10 @@ _REGISTER_COUNTS = range(24, 257, 8)
 """Registers that a thread can ask for (PTX ISA, "setmaxnreg")."""
 
 
+BLOCK_BARRIERS = 16
+"""The barriers of a block. See PTX ISA, "bar"."""
+
+
 class MaskedOp(PTXInstruction, abc.ABC):
     """The lanes of `mask` execute it together."""
 
@@ -65,8 +69,8 @@ class BarSyncOp(PTXInstruction):
     assembly_format = "$barrier (`threads` $threads^)? attr-dict"
 
     def verify_(self) -> None:
-        if not 0 <= (barrier := self.barrier.value.data) < 16:
-            raise InstructionFormError(f"expected a barrier from 0 to 15, found {barrier}")
+        if not 0 <= (barrier := self.barrier.value.data) < BLOCK_BARRIERS:
+            raise InstructionFormError(f"expected a barrier from 0 to {BLOCK_BARRIERS - 1}, found {barrier}")
         if self.threads is not None and ((n := self.threads.value.data) % WARP_SIZE or n < WARP_SIZE):
             raise InstructionFormError(f"expected a positive multiple of 32 threads, found {n}")
 

@@ -14,6 +14,7 @@ from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.ptx.sync import (
+    BLOCK_BARRIERS,
     BarrierClusterArriveOp,
     BarrierClusterWaitOp,
     BarSyncOp,
@@ -27,7 +28,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.kernels.register_pressure import registers_alive
 from tirx.passes.rings.start_values import entry_bound
-from tirx.rules import RegisterSumError, RingLoweringError
+from tirx.rules import RegisterSumError, RingLoweringError, RoleBarrierError
 
 _MMA = (MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op)
 
@@ -39,6 +40,12 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
     """Lets all of some threads of a kernel wait for each other. LocatedError at `op` where they cannot meet."""
     if threads.barrier is None:
         raise RingLoweringError(op, "expected no barrier where a part of the threads that could meet runs the region")
+    if threads.barrier >= BLOCK_BARRIERS:
+        raise RoleBarrierError(
+            op,
+            f"expected a barrier in one of the first {BLOCK_BARRIERS - 1} roles, as a block has {BLOCK_BARRIERS} and "
+            f"all threads meet at one, found it in role {threads.barrier}",
+        )
     if threads.barrier:
         emit(BarSyncOp(threads.barrier, threads.count))
     elif kernel.of_pairs and not _by_rank(op):

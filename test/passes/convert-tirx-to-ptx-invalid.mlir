@@ -162,3 +162,47 @@ tirx.kernel @narrow_to_narrow(%e: f32) target("sm_100a") threads(32) {
   } -> !tirx.tile<64xf32, register, #x>
   tirx.return
 }
+
+// -----
+
+// Roles without a barrier need none of the sixteen.
+
+tirx.kernel @barriers() target("sm_90a") grid(1) threads(512) {
+  tirx.roles lowered {
+    tirx.role @r1 warps(1) {
+    }
+    tirx.role @r2 warps(1) {
+    }
+    tirx.role @r3 warps(1) {
+    }
+    tirx.role @r4 warps(1) {
+    }
+    tirx.role @r5 warps(1) {
+    }
+    tirx.role @r6 warps(1) {
+    }
+    tirx.role @r7 warps(1) {
+    }
+    tirx.role @r8 warps(1) {
+    }
+    tirx.role @r9 warps(1) {
+    }
+    tirx.role @r10 warps(1) {
+    }
+    tirx.role @r11 warps(1) {
+    }
+    tirx.role @r12 warps(1) {
+    }
+    tirx.role @r13 warps(1) {
+    }
+    tirx.role @r14 warps(1) {
+    }
+    tirx.role @r15 warps(1) {
+    }
+    tirx.role @r16 warps(1) {
+      // expected-error@+1 {{expected a barrier in one of the first 15 roles, as a block has 16 and all threads meet at one, found it in role 16}}
+      tirx.barrier
+    }
+  }
+  tirx.return
+}

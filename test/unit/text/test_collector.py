@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -22,4 +23,17 @@ def test_a_collector_that_is_off_stays_off():
         with paused_collector():
             assert not gc.isenabled()
         assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def _is_on_inside() -> bool:
+    with paused_collector():
+        return gc.isenabled()
+
+
+def test_it_stays_on_while_another_thread_is_alive():
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(_is_on_inside).result()
+        assert _is_on_inside()
+    assert not _is_on_inside()
     assert gc.isenabled()
