@@ -31,7 +31,7 @@ _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules", "dialects")
 _PASSES = (*_DIALECTS, "predict", *(f"passes.{room}" for room in PASS_ROOMS), "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
-_TOP = (*_TEXT, "compiler", "interp", "sim", "explain", "runtime", "viz", "version")
+_TOP = (*_TEXT, "compiler", "interp", "sim", "explain", "runtime", "viz", "version", "frames")
 ROOMS: dict[str, tuple[str, ...]] = {
     "values": (),
     "layout": _BASE,
@@ -45,6 +45,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "remarks": _BASE,
     "diagnostics": (*_BASE, "remarks"),
     "version": (),
+    "frames": (),
     "predict": (*_LAYOUT, "hw"),
     "rules": (*_BASE, "diagnostics"),
     "dialects": _DIALECTS,
@@ -122,7 +123,7 @@ def folder(module: str) -> str:
 # The picture
 
 _LEVELS = (
-    ("version", "values", "layout", "symbolic", "hw"),
+    ("version", "frames", "values", "layout", "symbolic", "hw"),
     ("smem", "copy", "mma", "wgmma", "tcgen05", "predict", "remarks", "diagnostics", "rules"),
     ("dialects",),
     ("passes.ir", "passes.match"),

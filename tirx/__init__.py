@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tirx.frames import hiding_frames
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -60,6 +62,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+@hiding_frames
 def compile(
     module_or_text: ModuleOp | str,
     target: str | None = None,
@@ -90,6 +93,7 @@ def compile(
     return compiler.compile(module_or_text, target, options)
 
 
+@hiding_frames
 def build(
     module_or_text: ModuleOp | str,
     target: str | None = None,

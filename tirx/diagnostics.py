@@ -72,7 +72,8 @@ class Facts:
                 value = getattr(error, fact.name, None)
                 if value is not None:
                     known.setdefault(fact.name, value)
-            error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+            cause = error.__cause__ or getattr(error, "hidden_cause", None)
+            error = cause or (None if error.__suppress_context__ else error.__context__)
         return Facts(**known)
 
 

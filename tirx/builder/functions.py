@@ -19,6 +19,7 @@ from tirx.builder.dtypes import DTYPES, LATE, DType, f32, i1, index
 from tirx.builder.scalars import Elements, Number, Scalar
 from tirx.builder.trace import BuildError, current
 from tirx.dialects.formula import Call
+from tirx.frames import hiding_frames
 from tirx.values import dataclass
 
 ElementsT = TypeVar("ElementsT", bound=Elements)
@@ -346,6 +347,7 @@ class Unary:
 
     name: str
 
+    @hiding_frames
     def __call__(self, x: ElementsT, *, fastmath: str | None = None) -> ElementsT:
         """The function of `x`; `fastmath="afn"` asks for the approximation of the hardware alone."""
         return apply(self.name, x, **({} if fastmath is None else {"fastmath": fastmath}))
@@ -363,6 +365,7 @@ class Binary:
     def __call__(self, x: Number, y: ElementsT) -> ElementsT: ...
     @overload
     def __call__(self, x: int, y: int) -> int: ...
+    @hiding_frames
     def __call__(self, x: Any, y: Any) -> Any:
         return apply(self.name, x, y)
 
@@ -394,6 +397,7 @@ copysign = Binary("copysign")
 """The first one with the sign of the second one."""
 
 
+@hiding_frames
 def fma(x: ElementsT, y: ElementsT | Scalar | Number, z: ElementsT | Scalar | Number) -> ElementsT:
     """
     `x * y + z`, rounded once.
@@ -408,6 +412,7 @@ def fma(x: ElementsT, y: ElementsT | Scalar | Number, z: ElementsT | Scalar | Nu
     return apply("fma", x, y, z)
 
 
+@hiding_frames
 def where(condition: Elements, x: Any, y: Any) -> Any:
     """
     `x` where the condition holds and `y` elsewhere, element by element.

@@ -24,6 +24,7 @@ from tirx.compiler import compile as compile_module
 from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, ReturnOp, kernels
+from tirx.frames import hide_frames, hiding_frames
 
 if TYPE_CHECKING:
     from tirx.runtime.tune import Trial, Tuned
@@ -38,6 +39,7 @@ class Param:
         self.candidates = candidates
 
 
+@hiding_frames
 def param(*candidates: int) -> int:
     """
     The default of an argument that is a number while the function is traced: candidates, the first of which it is.
@@ -64,6 +66,7 @@ def _axis(name: str) -> GridAxis:
     return GridAxis(name)
 
 
+@hiding_frames
 def block_id(axis: str) -> Scalar:
     """
     The position of the block in the grid along x, y or z.
@@ -79,6 +82,7 @@ def block_id(axis: str) -> Scalar:
     return Scalar(trace, trace(BlockIdOp(_axis(axis))).result, index, natural=True)
 
 
+@hiding_frames
 def grid_dim(axis: str) -> Scalar:
     """
     The number of blocks of the grid along x, y or z.
@@ -102,6 +106,7 @@ def _formula(count: Any) -> Formula:
     raise BuildError(f"expected blocks that the launch can count, by shapes of arrays and numbers, found {count!r}")
 
 
+@hiding_frames
 def launch_value(formula: Formula) -> Scalar:
     """
     The value of a formula of the launch: a number, or a `Call` such as `tx.sm_count()`.
@@ -133,6 +138,7 @@ def sm_count() -> Scalar:
     return launch_value(Call("sm_count"))
 
 
+@hiding_frames
 def grid(*extents: Any) -> Any:
     """
     The block's place in the grid, of these extents, the last of which is x: `m, n = tx.grid((M, 128), (N, 64))`.
@@ -246,8 +252,13 @@ class Kernel:
         that the variable TIRX_CACHE of the environment names. Extents that a slice `:` or Python needs are constants,
         others are those of each launch. The target is that of `tx.jit`, or of the GPU.
         """
-        return self._calls(arguments, constants, stream)
+        try:
+            return self._calls(arguments, constants, stream)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
+    @hiding_frames
     def debug(
         self, *arguments: Any, see: Callable[[int, dict[str, Any]], None], at: Sequence[int] | None = None, **given: Any
     ) -> None:
@@ -265,6 +276,7 @@ class Kernel:
         (kernel,) = kernels(module)
         run_kernel(kernel, arguments, watch=Watch(kernel, self.function.__code__.co_filename, at, see))
 
+    @hiding_frames
     def simulate(
         self,
         *arguments: Any,
@@ -284,6 +296,7 @@ class Kernel:
             self.debug(*copies, see=trace, at=at, **constants)
         self._calls.compiled(arguments, constants).simulate(*arguments, **options)
 
+    @hiding_frames
     def tune(
         self,
         *arguments: Any,
@@ -302,10 +315,12 @@ class Kernel:
         others = {} if knobs is None else {"knobs": knobs}
         return self._calls.tune(arguments, constants, report=report, rounds=rounds, **others)
 
+    @hiding_frames
     def ptx(self, *types: Any, target: str | None = None, **constants: Any) -> str:
         """The PTX for the arguments of `ir`."""
         return compile_module(self.ir(*types, **constants), target, self.options)
 
+    @hiding_frames
     def explain(self, *types: Any, target: str | None = None, **constants: Any) -> str:
         """The decisions that the compiler takes, one a line with its place."""
         found: list[Diagnostic] = []
@@ -314,10 +329,12 @@ class Kernel:
         return "\n".join(map(str, found))
 
     @property
+    @hiding_frames
     def module(self) -> ModuleOp:
         """The kernel, for the types that `tx.jit` was given."""
         return self.ir()
 
+    @hiding_frames
     def ir(self, *types: Any, **constants: Any) -> ModuleOp:
         """
         The module with the kernel for arguments of these types, for these arrays, or for the types of `tx.jit`.
@@ -443,6 +460,7 @@ def jit(
     return make
 
 
+@hiding_frames
 def fn(function: FunctionT) -> FunctionT:
     """
     Makes control flow of a helper that kernels call that of the kernel, as in the kernel's own function.

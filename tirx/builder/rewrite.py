@@ -333,7 +333,7 @@ def rewritten(function: FunctionType, control: Any) -> FunctionType:
     module = ast.Module([ast.fix_missing_locations(ast.copy_location(factory, found))], [])
     ast.increment_lineno(module, first - 1)
     code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
-    inner = _code(_code(code, factory.name), made.name)
+    inner = _named_as(_code(_code(code, factory.name), made.name), made.name)
     cells = {
         **dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)),
         HELPER: CellType(control),
@@ -346,3 +346,14 @@ def rewritten(function: FunctionType, control: Any) -> FunctionType:
 
 def _code(code: CodeType, name: str) -> CodeType:
     return next(each for each in code.co_consts if isinstance(each, CodeType) and each.co_name == name)
+
+
+def _named_as(code: CodeType, name: str) -> CodeType:
+    """The code, with its bodies of loops and branches named as the function around them in tracebacks."""
+    constants = [
+        _named_as(each, name if each.co_name.startswith(HELPER) else each.co_name)
+        if isinstance(each, CodeType)
+        else each
+        for each in code.co_consts
+    ]
+    return code.replace(co_name=name, co_consts=tuple(constants))

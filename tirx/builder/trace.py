@@ -34,6 +34,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.exceptions import VerifyException
 
+from tirx import frames
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import Formula
 from tirx.dialects.tirx import AllocOp, KernelOp, ReshapeOp, SubviewOp, TransposeOp, ViewOp
@@ -44,7 +45,7 @@ from tirx.layout import LayoutError
 OpT = TypeVar("OpT", bound=Operation)
 
 _HERE = str(Path(__file__).parent)
-_OWN = (_HERE, contextlib.__file__)
+_OWN = (_HERE, contextlib.__file__, frames.__file__)
 _LIBRARIES = (str(Path(__file__).parents[1]), xdsl.__path__[0], contextlib.__file__)
 
 _Place = tuple[str, int, int, int]

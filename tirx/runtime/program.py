@@ -10,6 +10,7 @@ from io import StringIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
+from tirx.frames import hide_frames, hiding_frames
 from tirx.runtime import stored
 from tirx.text.collector import paused_collector
 
@@ -170,7 +171,11 @@ class Kernel:
         zeros. `grid` is for a kernel without one. Raises ArgumentError for arguments that do not fit and GpuError
         without a GPU that runs the kernel.
         """
-        return self.launcher(arguments, stream, grid)
+        try:
+            return self.launcher(arguments, stream, grid)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def torch_operator(self, name: str) -> Any:
         """The kernel as the operator `name` ("library::name") of torch; see `tirx.runtime.torch_op`."""
@@ -208,6 +213,7 @@ class Kernel:
         arguments = ", ".join(argument.name for argument in self.launch.passed)
         return f"<tirx kernel {self.launch.entry}({arguments}) for {self.launch.target}>"
 
+    @hiding_frames
     def simulate(self, *arguments: Any, **options: Any) -> None:
         """Runs the kernel in the simulator, with numpy arrays that are updated in place and numbers.
 
@@ -225,6 +231,7 @@ class Kernel:
                 raise
             other.simulate(*arguments, **options)
 
+    @hiding_frames
     def check(self, *arguments: Any, **options: Any) -> Checked:
         """Compares the kernel in the simulator with its tile program, run by `tirx.interp`.
 

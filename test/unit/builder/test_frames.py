@@ -1,0 +1,112 @@
+"""Tracebacks that Python prints: lines of the user's files, the innermost of which is at fault, and none of tirx."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+_KERNELS = """
+import numpy as np
+import tirx, tirx as tx
+
+@tx.fn
+def product(t):
+    return t @ t
+
+def kernel(*types, target="sm_90a"):
+    @tx.jit(*types, threads=128, target=target)
+    def at_fault(a: tx.Array) -> None:
+        for i in tx.range(4):
+            if i > 2:
+                a[:, :] = product(a[:, :])
+
+    return at_fault
+
+@tx.jit(tx.f32[64, 64], threads=128, target="sm_90a")
+def fine(a: tx.Array) -> None:
+    a[:, :] = a[:, :] + 1.0
+
+@tx.jit(tx.f32[64, 64], threads=128, target="sm_80")
+def unread(a: tx.Array) -> None:
+    t = tx.allocate(tx.f32[64, 64].shared)
+    a[:, :] = t
+
+x = np.zeros((64, 32), np.float32)
+typed, called = kernel(tx.f32[64, 32]), kernel()
+"""
+
+_TRACED = [
+    "typed.module",
+    "typed.ir()",
+    "called.ir(tx.f32[64, 32])",
+    "called.ir(x)",
+    "tirx.build(typed.module)",
+    "typed.ptx()",
+    "typed.explain()",
+    "typed.simulate(x)",
+    "typed.debug(x, see=print)",
+    "called(x)",
+    "called.simulate(x, trace=print)",
+]
+_OTHERS = [
+    ("fine(x)", "ArgumentError: argument 'a': expected shape (64, 64), found (64, 32)"),
+    ("tirx.build(fine.module).kernels['fine'].simulate()", "ArgumentError: 'fine': expected 1 arguments (a), found 0"),
+    ("fine.ptx(target='sm_1')", "TargetError: unknown target 'sm_1'"),
+    ("fine.ir(BM=64)", "BuildError: script.py:{line}:13: error: expected a constant of none, found BM"),
+    ("tx.exp(1.0)", "BuildError: script.py:{line}:13: error: expected a tile or a scalar for exp"),
+    ("tx.zeros(tx.f32, 4)", "BuildError: script.py:{line}:13: error: expected a function that @tx.jit traces around"),
+    ("tirx.compile('tirx.kernel @k(')", "TextError: "),
+    ("tirx.compile(unread.module)", "UnwrittenError: script.py:25:5:"),
+]
+
+
+_WHOLE = [
+    ("(setattr(tirx.builder.kernels, 'drop_unused', None), fine.module)", "kernels.py"),
+    ("(os.environ.setdefault('TIRX_FULL_TRACEBACK', 'yes'), typed.module)", "control.py"),
+]
+"""A fault of the library, and the switch of its developers."""
+
+_EACH = """
+import os, sys, traceback, tirx.builder.kernels
+for way in ways:
+    try:
+        way()
+    except Exception:
+        traceback.print_exc()
+    print("=" * 8, file=sys.stderr)
+"""
+
+
+def _frames(printed: str) -> list[tuple[str, str]]:
+    assert "direct cause" not in printed and "During handling" not in printed
+    return re.findall(r'^  File "(.+)", line \d+, in (\w+|<\w+>)$', printed, re.MULTILINE)
+
+
+def test_printed_tracebacks_have_frames_of_users_only(tmp_path: Path) -> None:
+    ways = [*_TRACED, *(way for way, _ in [*_OTHERS, *_WHOLE])]
+    lines = "\n".join(f"    lambda: {way}," for way in ways)
+    (tmp_path / "script.py").write_text(f"{_KERNELS}ways = [\n{lines}\n]{_EACH}")
+    environment = {name: each for name, each in os.environ.items() if name != "TIRX_FULL_TRACEBACK"}
+    done = subprocess.run(
+        [sys.executable, "script.py"], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
+    )
+    parts = iter(done.stderr.replace(f"{tmp_path}{os.sep}", "").split(f"{'=' * 8}\n"))
+    first = _KERNELS.count("\n") + 2
+    for way in _TRACED:
+        printed = next(parts)
+        names = ["<module>", "<lambda>", "at_fault", "at_fault", "at_fault", "product"]
+        assert _frames(printed) == [("script.py", name) for name in names], (way, printed)
+        assert printed.endswith(
+            "BuildError: script.py:7:12: error: expected x @ y.T of two tiles with one K, their last dimension, found "
+            "64x32 and 32x64\n    return t @ t\n           ^^^^^\n"
+        ), (way, printed)
+    for line, (way, error) in enumerate(_OTHERS, first + len(_TRACED)):
+        printed = next(parts)
+        assert _frames(printed) == [("script.py", "<module>"), ("script.py", "<lambda>")], (way, printed)
+        assert error.format(line=line) in printed, (way, printed)
+    for way, file in _WHOLE:
+        printed = next(parts)
+        assert f'{file}", line' in printed, (way, printed)

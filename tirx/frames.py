@@ -1,0 +1,71 @@
+"""Tracebacks of errors for users, without the frames of the library."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FULL = "TIRX_FULL_TRACEBACK"
+"""The variable of the environment with which tracebacks keep the frames of the library: any text but an empty one."""
+
+_HERE = str(Path(__file__).parent) + os.sep
+_spec = find_spec("xdsl")
+_HIDDEN = (_HERE, *(() if _spec is None else _spec.submodule_search_locations or ()), "<frozen ")
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+
+
+def is_hidden(file: str) -> bool:
+    """Returns True for a file of the library, of xDSL, or of contextlib, which the library enters."""
+    return file.startswith(_HIDDEN) or file.endswith(f"{os.sep}contextlib.py")
+
+
+def hide_frames(error: BaseException) -> None:
+    """
+    Cuts the frames of the library, and the causes, out of the traceback of an error that is for users.
+
+    Errors for users are those that the library defines, and others that the user's code raises, such as a kernel in
+    Python. Any other one may be a fault of the library, and stays as it is. A bare `raise` behind it adds no frame.
+    """
+    if os.environ.get(FULL):
+        return
+    frames = list[TracebackType]()
+    each = error.__traceback__
+    while each is not None:
+        frames.append(each)
+        each = each.tb_next
+    innermost = frames[-1].tb_frame.f_code.co_filename
+    is_of_users = not is_hidden(innermost) and not innermost.startswith(_STANDARD) and "site-packages" not in innermost
+    is_defined = type(error).__module__.startswith("tirx.")
+    if not is_defined and not is_of_users:
+        return
+    found: TracebackType | None = None
+    for each in reversed(frames):
+        if not is_hidden(each.tb_frame.f_code.co_filename):
+            found = TracebackType(found, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    error.__traceback__ = found
+    if is_defined:
+        error.hidden_cause = error.__cause__  # pyright: ignore[reportAttributeAccessIssue]
+        error.__suppress_context__ = True
+        error.__cause__ = None
+
+
+def hiding_frames(function: Callable[P, R]) -> Callable[P, R]:
+    """Calls the function; tracebacks of its errors for users have frames of users only."""
+
+    @wraps(function)
+    def call(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*arguments, **named)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return call
