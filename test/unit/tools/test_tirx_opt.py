@@ -198,6 +198,7 @@ def test_invalid_output_is_found_at_the_end_without_verification_of_each_pass(
     monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
     monkeypatch.chdir(tmp_path)
     Path("f.mlir").write_text('%x = "test.op"() : () -> i32\n"test.op"(%x) : (i32) -> ()')
+    monkeypatch.setattr(_CallPass, "__module__", "tirx.passes")
     passes = (_CallPass(detach_operands), _CallPass(nothing))
     assert "one of the passes; --verify-each names it" in run("f.mlir")
     assert "pass 'call' produced IR that does not verify: f.mlir:2:1: error: use of %x" in run(
