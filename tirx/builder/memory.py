@@ -12,7 +12,7 @@ from tirx.builder import functions
 from tirx.builder.dtypes import DTYPES, LATE, ArrayType, DType, dtype_of, f32, f64, index
 from tirx.builder.scalars import Number, Scalar
 from tirx.builder.spans import Span, as_index
-from tirx.builder.tiles import Tile, extents_of, full, parts_of, slice_of
+from tirx.builder.tiles import Tile, extents_of, full, read_parts, slice_of
 from tirx.builder.trace import BuildError, Trace, current, root
 from tirx.builder.views import Part, View, is_updated, part_read_later, refused_update, view_of
 from tirx.dialects.tirx import (
@@ -157,7 +157,7 @@ class Memory(Tile):
         return super().transpose(*order)
 
     def _at(self, key: Any) -> Tile:
-        parts = parts_of(key)
+        parts = read_parts(key)
         if not _is_register(self.op_value) and any(isinstance(part, Tile | Span) for part in parts):
             return view_of(self.trace, self.op_value, ArrayType(self.dtype, self.shape), key, None)
         return super().__getitem__(key)
@@ -171,7 +171,7 @@ class Memory(Tile):
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        parts = parts_of(key)
+        parts = read_parts(key)
         if len(parts) == len(self.shape) and all(isinstance(each, int | Scalar) for each in parts):
             starts = [slice_of(each, extent)[0] for each, extent in zip(parts, self.shape, strict=True)]
             value = value.read() if isinstance(value, View) else value

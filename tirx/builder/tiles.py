@@ -269,7 +269,7 @@ class Tile(Elements):
         return self.reshape(*shape)
 
     def __getitem__(self, key: Any) -> Any:
-        parts = parts_of(key)
+        parts = read_parts(key)
         missing = len(self.shape) - sum(part is not None and part is not Ellipsis for part in parts)
         if missing < 0:
             raise BuildError(f"expected at most {len(self.shape)} slices of {self!r}, found {len(parts)}")
@@ -394,6 +394,11 @@ def parts_of(key: Any) -> list[Any]:
     """The parts of what stands in brackets; integers of numpy are Python's."""
     parts = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
     return [int(cast(Any, each)) if isinstance(each, np.integer) else each for each in parts]
+
+
+def read_parts(key: Any) -> list[Any]:
+    """The parts of what stands in brackets; those that are elements of memory are read."""
+    return [each.read() if isinstance(each, Tile) and not each.shape else each for each in parts_of(key)]
 
 
 def extents_of(shape: Sequence[Any]) -> tuple[int, ...]:

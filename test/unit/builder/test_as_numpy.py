@@ -59,6 +59,9 @@ _STATEMENTS = [
     "t = tx.shared(f[:].reshape(2, 2, 4)); u = t.transpose(1, 0, 2); t[:] = t * 2.0; o[:] = u.reshape(16)",
     "v = f[0:8]; p = v[0:8]\nfor k in tx.range(3): f[k] *= 2.0; o[0:8] = p",
     "v = f[0:4]; v += f[8]; f[1:5] = f[0:4]; f[0:4] = f[2:6]; o[0:4] = v",
+    "t = tx.shared(f[:].reshape(4, 4)); o[0] = t[x[10], 1]; t[x[9], x[11]] = 4.0;t[x[9]] += 3.0; o[:] = t.reshape(16)",
+    "t = tx.shared(f[:]); o[0] = t[x[10]]; t[x[11]] += 1.0; v = t[x[10]]; t[2] = 3.0; o[1] = v; o[2] = t[x[11]]",
+    "v = f[0:8] * 1.0; w = f[0:8]; u = w[x[10]]; f[2] = 8.0; o[0] = v[x[10]]; o[1] = u; o[4:8] = w.reshape(2, 4)[x[9]]",
     "if n < 3: v = f[x[8]]\nelse: f[0] = 9.0\no[0] = f[0]",
     "for j in range(3):\n match j:\n  case z: import math as m\no[1] = m.floor(1.0 * z)",
 ]
