@@ -152,11 +152,15 @@ class Analysis(Text):
                         found.append((each.line - 1, _short(name, text)))
         return sorted(dict.fromkeys(found))
 
-    def fixes(self, diagnostic: Diagnostic) -> list[tuple[str, Place, str]]:
-        """(title, place, text to write there) for each word that a diagnostic proposes."""
+    def fixes(self, diagnostic: Diagnostic) -> list[tuple[str, list[Place], str]]:
+        """(title, places, text to write there) for each word or layout that a diagnostic proposes."""
         if diagnostic.position is None:
             return []
         line, column = diagnostic.position[1] - 1, diagnostic.position[2] - 1
+        if (layout := re.search(r"; write (#.*)", diagnostic.message)) is not None:
+            better = _layout_in(layout[1])
+            written = _layout_in(self.source.lines[line]) if "tirx.alloc" in self.source.lines[line] else None
+            return [(f"write {better}", self._written(written, line), better)] if better and written else []
         rows = self.source.lines[line : line + _HEAD]
         wrong = _WRONG.search(diagnostic.message)
         proposed: list[str] = re.findall(r"did you mean '([^']+)'", diagnostic.message)
@@ -173,7 +177,14 @@ class Analysis(Text):
             starts = [column if row == 0 and wrong[1] in rows[0][column:] else 0 for row in range(len(rows))]
             ends = [text.find(wrong[1], start) for text, start in zip(rows, starts, strict=True)]
             places = [Place(line + row, at, len(wrong[1])) for row, at in enumerate(ends) if at >= 0]
-        return [(f"write '{better}'", places[0], better) for better in proposed if places]
+        return [(f"write '{better}'", places[:1], better) for better in proposed if places]
+
+    def _written(self, layout: str, line: int) -> list[Place]:
+        """Every place in the function of a line where a layout is written as it is there, outside of comments."""
+        rows = ((row, self.source.lines[row].partition("//")[0]) for row in self.function(line))
+        return [
+            Place(row, at.start(), len(layout)) for row, text in rows for at in re.finditer(re.escape(layout), text)
+        ]
 
     # Completion
 
@@ -254,11 +265,11 @@ def _tile_parts(text: str) -> list[str]:
     elements = prod(extents)
     size = elements * dtype.storage_bits // 8
     lines = [f"{elements:,} elements of {dtype.name} in {found[3]} memory, {size:,} bytes"]
-    layout = _LAYOUT.search(text)
+    layout = _layout_in(text)
     if layout is not None:
         try:
-            parsed = parse_layout(text[layout.start() : closing_bracket(text, layout.end())])
-        except (LayoutError, IndexError):
+            parsed = parse_layout(layout)
+        except LayoutError:
             return lines
         tile = parsed.tile if isinstance(parsed, ComposeLayout) else parsed
         if isinstance(tile, TileLayout):
@@ -268,14 +279,23 @@ def _tile_parts(text: str) -> list[str]:
 
 def _layout_parts(text: str, shape: tuple[int, ...] | None = None) -> list[str]:
     """A table of the corner of the layout in a text, if there is one."""
-    found = _LAYOUT.search(text)
+    found = _layout_in(text)
     if found is None:
         return []
     try:
-        layout = parse_layout(text[found.start() : closing_bracket(text, found.end())])
+        layout = parse_layout(found)
         return [layout_table(layout, shape)] if isinstance(layout, TileLayout | ComposeLayout) else []
-    except (LayoutError, IndexError):  # of a line that is still being written, or of more elements than a table has
+    except LayoutError:  # of more elements than a table has
         return []
+
+
+def _layout_in(text: str) -> str | None:
+    """The first layout in a text; None if there is none that ends."""
+    found = _LAYOUT.search(text)
+    try:
+        return None if found is None else text[found.start() : closing_bracket(text, found.end())]
+    except IndexError:  # of a line that is still being written
+        return None
 
 
 def layout_table(layout: TileLayout | ComposeLayout, shape: tuple[int, ...] | None = None) -> str:

@@ -209,8 +209,8 @@ def _add_decisions(server: _Server) -> None:
             shown = _sent(each, analysis)
             if not params.range.start.line <= shown.range.start.line <= params.range.end.line:
                 continue
-            for title, at, text in analysis.fixes(each):
-                edit = lsp.WorkspaceEdit({uri: [lsp.TextEdit(_range(at), text)]})
+            for title, places, text in analysis.fixes(each):
+                edit = lsp.WorkspaceEdit({uri: [lsp.TextEdit(_range(at), text) for at in places]})
                 found.append(lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, [shown], edit=edit, is_preferred=True))
         return found
 

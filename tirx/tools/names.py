@@ -109,12 +109,13 @@ class Text:
 
     def _scope(self, name: str, line: int) -> range:
         """The lines in which a name means one thing: of values and blocks those of the function that a line is in."""
-        chunk = self._chunk(line)
-        if name[0] not in "%^":
-            return chunk
+        return self.function(line) if name[0] in "%^" else self._chunk(line)
+
+    def function(self, line: int) -> range:
+        """The lines of the innermost function around a line; of its part of the text where there is none."""
         around = [(start, end) for start, end in self._ends().items() if start <= line <= end]
         homes = [range(start, end + 1) for start, end in around if _FUNCTION.match(self.source.lines[start])]
-        return max(homes, key=lambda each: each.start, default=chunk)
+        return max(homes, key=lambda each: each.start, default=self._chunk(line))
 
     # What there is, and where it is used
 

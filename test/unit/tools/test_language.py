@@ -113,11 +113,23 @@ def test_fixes_write_the_word_that_is_wrong(right: str, wrong: str, better: str)
     text = _PROGRAM.replace(" target(", "\n    target(").replace(right, wrong)
     found = Analysis.of(text, "k.mlir")
     (fix,) = [fix for each in found.diagnostics for fix in found.fixes(each)][:1]
-    title, at, written = fix
+    title, (at,), written = fix
     assert (title, written) == (f"write '{better}'", better)
     lines = text.split("\n")
     lines[at.line] = lines[at.line][: at.column] + written + lines[at.line][at.column + at.length :]
     assert "\n".join(lines) == text.replace(wrong, wrong.replace(_wrong_word(wrong, right), better))
+
+
+def test_fixes_write_the_layout_that_a_rule_suggests() -> None:
+    text = Path("examples/tcgen05_gemm.mlir").read_text()
+    rows = "#tirx.tile_layout<S[(128, 64) : (64, 1)]>"
+    wrong = text.replace("!tirx.tile<128x64xf16, shared>", f"!tirx.tile<128x64xf16, shared, {rows}>")
+    found = Analysis.of(wrong, "k.mlir")
+    ((title, places, better),) = [fix for each in found.diagnostics for fix in found.fixes(each)]
+    assert title == f"write {better}" and [at.line for at in places] == [18, 26, 28]
+    assert all(found.source.lines[at.line][at.column :].startswith(rows) for at in places)
+    assert {at.length for at in places} == {len(rows)}
+    assert not Analysis.of(wrong.replace(rows, better), "k.mlir").diagnostics
 
 
 def test_what_passes_report(monkeypatch: pytest.MonkeyPatch) -> None:
