@@ -211,6 +211,23 @@ def test_launches_that_do_nothing_are_not_enough() -> None:
         tirx.build(text).check(numbers=["integers"])
 
 
+def test_sums_whose_order_nobody_knows_are_compared() -> None:
+    """The simulator says that it does not know how sm_107a adds, which is no fault of the PTX."""
+    text = """
+    tirx.kernel @k(%a: memref<128x32xf16>, %b: memref<8x32xf16>, %d: memref<128x8xf32>) grid(1) threads(128) {
+      %zero = arith.constant 0.0 : f32
+      %x = tirx.alloc copy(%a[0, 0]) : memref<128x32xf16>, !tirx.tile<128x32xf16, shared>
+      %y = tirx.alloc copy(%b[0, 0]) : memref<8x32xf16>, !tirx.tile<8x32xf16, shared>
+      %s = tirx.alloc : !tirx.tile<128x8xf32, accumulator>
+      tirx.fill %s, %zero : f32, !tirx.tile<128x8xf32, accumulator>
+      tirx.mma %x, %y, %s : !tirx.tile<128x32xf16, shared>, !tirx.tile<8x32xf16, shared>,
+        !tirx.tile<128x8xf32, accumulator>
+      tirx.copy %s, %d[0, 0] : !tirx.tile<128x8xf32, accumulator>, memref<128x8xf32>
+    }"""
+    (checked,) = tirx.build(text, "sm_107a").check(seconds=0.5)
+    assert checked.exact
+
+
 def test_blocks_in_conflict_are_told() -> None:
     """One block alone agrees, more of them read what others write."""
     text = """
