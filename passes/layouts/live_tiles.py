@@ -164,7 +164,7 @@ class _Together:
                 yield self._place(op, held)
 
     def _place(self, op: Operation, alive: Sequence[SSAValue]) -> _Place:
-        """What is kept of tiles: these, or those that they are made of, whichever is less."""
+        """The tiles that are kept: these, or those that they are made of, whichever is less."""
         sources = list(dict.fromkeys(source for tile in alive for source in self._sources[tile]))
         kept = min((alive, sources), key=lambda tiles: sum(self._registers[each] for each in tiles))
         return _Place(
