@@ -28,7 +28,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.ir.core import SSAValues, Use
 from xdsl.irdl import AttrSizedOperandSegments, VerificationContext, irdl_attr_definition
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import (
@@ -55,6 +54,8 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.constructor import UNIT, Constructor, Value, constraint_of_each, i32_attr, value_of
 from tirx.dialects.constructor import i64_attr as i64_attr
+from tirx.dialects.xdsl_private import fill as fill
+from tirx.dialects.xdsl_private import input_of, operands_of, successors_of, type_of
 from tirx.rules import UnboundParameterError
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
@@ -99,7 +100,7 @@ class _Values:
             first, behind = constraints[: self.variadic], constraints[self.variadic + 1 :]
             constraints = [*first, *(1 + surplus) * [constraints[self.variadic]], *behind]
         for constraint, value in zip(constraints, values, strict=True):
-            constraint.verify(value._type, context)  # pyright: ignore[reportPrivateUsage]
+            constraint.verify(type_of(value), context)
         return True
 
     def check_segments(self, values: tuple[SSAValue, ...], sizes: Sequence[int], context: VerificationContext) -> bool:
@@ -111,7 +112,7 @@ class _Values:
             if size < fewest or (most is not None and size > most):
                 return False
             for i in range(start, start + size):
-                constraint.verify(item(values, i)._type, context)
+                constraint.verify(type_of(item(values, i)), context)
             start += size
         return True
 
@@ -165,7 +166,7 @@ class _Definition(OpDef):
 
     def _check(self, op: Operation) -> bool:
         context = VerificationContext()
-        values = op._operands  # pyright: ignore[reportPrivateUsage]
+        values = operands_of(op)
         found = op.properties
         if self._has_segments:
             sizes = found.get(AttrSizedOperandSegments.attribute_name)
@@ -177,7 +178,7 @@ class _Definition(OpDef):
             return False
         if not self._results.check(op.results, context):
             return False
-        if len(op._successors) != len(self.successors):  # pyright: ignore[reportPrivateUsage]
+        if len(successors_of(op)) != len(self.successors):
             return False
         for name, constraint, is_needed in self._checked_properties:
             value = found.get(name)
@@ -260,25 +261,6 @@ constructor_of = cache(Constructor)
 """The constructor of a class of operations."""
 
 
-def fill(
-    op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute], properties: dict[str, Attribute]
-) -> None:
-    """Does what `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors."""
-    op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage]
-    uses: list[Use] = []
-    for i, value in enumerate(operands):
-        first = value.first_use
-        uses.append(use := Use(op, i, None, first))
-        if first is not None:
-            first._prev_use = use  # pyright: ignore[reportPrivateUsage]
-        value.first_use = use
-    op._operand_uses = tuple(uses)  # pyright: ignore[reportPrivateUsage]
-    op.results = SSAValues([OpResult(type_, op, i) for i, type_ in enumerate(types)])
-    op.properties = properties
-    op.attributes = {}
-    op.location = UNKNOWN_LOC
-
-
 def built(
     kind: type[_OperationT],
     operands: Sequence[SSAValue] = (),
@@ -353,7 +335,7 @@ def _locate(cls: type[IRDLOperation]) -> None:
         start = parser.pos
         op: OpT = parse(cls, parser)
         if not getattr(parser, "locates", False) and op.location == UNKNOWN_LOC:
-            source = parser._parser_state.lexer.input  # pyright: ignore[reportPrivateUsage]
+            source = input_of(parser)
             name = source.content.rfind(cls.name, 0, start)
             at = start if name < 0 else name
             ends = _line_ends(source.content)

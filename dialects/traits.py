@@ -8,6 +8,7 @@ from xdsl.ir import Operation, OpResult
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, OpTrait, Pure, SymbolTable
 
 from tirx.dialects.nesting import walk
+from tirx.dialects.xdsl_private import operands_of
 from tirx.rules import DefinitionError, SymbolTableError
 
 
@@ -25,7 +26,7 @@ class Isolated(IsolatedFromAbove):
         inside = [inner for inner in walk(op) if inner is not op]
         blocks = {inner.parent for inner in inside}
         for inner in inside:
-            for operand in inner._operands:  # pyright: ignore[reportPrivateUsage]
+            for operand in operands_of(inner):
                 block = operand.op.parent if type(operand) is OpResult else operand.owner
                 if block is not inner.parent and block not in blocks:
                     super().verify(op)  # which says what is wrong

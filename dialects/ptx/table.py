@@ -18,6 +18,7 @@ from xdsl.traits import HasFolder
 from tirx.dialects.definition import fill, irdl_op_definition, item, unit, value_of
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, bits_type, source, typed
 from tirx.dialects.ptx.folding import fold_integers
+from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.rules import InstructionFormError
 from tirx.values import dataclass
 
@@ -111,7 +112,7 @@ class TableInstruction(PureInstruction, abc.ABC):
 
     @property
     def _type(self) -> Attribute:
-        return item(self._operands, 0)._type
+        return type_of(item(operands_of(self), 0))
 
     @property
     def _words(self) -> tuple[str, ...]:
@@ -147,7 +148,7 @@ class TableInstruction(PureInstruction, abc.ABC):
     def emit(self, reg: Names) -> str:
         found = self._legal()
         text = _texts(type(self), self._words, self._type)[0] if found is None else found[0]
-        operands = [source(reg, value) if self.LITERALS else reg(value) for value in self._operands]
+        operands = [source(reg, value) if self.LITERALS else reg(value) for value in operands_of(self)]
         return f"{text} {reg(self.result)}, {', '.join(operands)}"
 
 

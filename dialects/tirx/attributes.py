@@ -19,6 +19,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.text_data import TextData, errors_from
 from tirx.dialects.tirx.sizes import Size, SizeAttr, parse_size
+from tirx.dialects.xdsl_private import resume_from
 from tirx.hw.errors import ZeroColumnsError
 from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, axis
 from tirx.layout.arrays import np
@@ -73,7 +74,7 @@ def _parse_notation(parser: AttrParser, name: str, layout_class: type[LayoutT]) 
         position = len(head) if e.position is None else max(e.position, len(head))
         at = start + position - len(head)
         parser.raise_error(str(e), at, at + 1)
-    parser._resume_from(end)  # pyright: ignore[reportPrivateUsage]
+    resume_from(parser, end)
     return layout
 
 

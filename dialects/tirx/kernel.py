@@ -35,6 +35,7 @@ from tirx.dialects.tirx.sizes import NAME, ParametersAttr, Size, SizeAttr, formu
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text, write
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet
 from tirx.dialects.traits import InSymbolTable, Isolated
+from tirx.dialects.xdsl_private import define
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import (
     InvalidOperation,
@@ -442,7 +443,7 @@ def _parse_body(
     """Parses the body of a kernel, in which positions of the block have names, and adds its end if there is none."""
     ids = [BlockIdOp(axis) for _, axis in blocks]
     for (name, _), op in zip(blocks, ids, strict=True):
-        parser._register_ssa_definition(name.operand_name, [op.result], name.span)  # pyright: ignore[reportPrivateUsage]
+        define(parser, name.operand_name, [op.result], name.span)
     body = parser.parse_region(arguments)
     for name, _ in blocks:
         del parser.ssa_values[name.operand_name]

@@ -38,6 +38,7 @@ from tirx.dialects.tirx.syntax import (
     write,
 )
 from tirx.dialects.traits import UsableBeforeDefinition
+from tirx.dialects.xdsl_private import resume_from
 from tirx.rules import LoopError, LoopPartError
 
 
@@ -62,7 +63,7 @@ class YieldOp(DirectOperation):
     def parse(cls, parser: Parser) -> YieldOp:
         values: list[SSAValue] = []
         if (operand := parser.parse_optional_unresolved_operand()) is not None:
-            parser._resume_from(operand.span.start)  # pyright: ignore[reportPrivateUsage]
+            resume_from(parser, operand.span.start)
             values = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: parse_defined(parser))
         op = cls(*values)
         op.attributes.update(parse_attributes(parser, cls))

@@ -3,8 +3,6 @@
 Parsed in two steps, as results say the types of numbers: first the text, then its operations.
 """
 
-# pyright: reportPrivateUsage=false
-
 from __future__ import annotations
 
 import re
@@ -35,6 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx.attributes import TileType
+from tirx.dialects.xdsl_private import current_token, operation_named, resume_from
 from tirx.values import dataclass, field
 
 _TOKEN = re.compile(
@@ -121,13 +120,13 @@ class ScalarText:
         names = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
         if names is None:
             return None
-        token = parser._current_token
+        token = current_token(parser)
         content, start = token.span.input.content, token.span.start
         if token.text != "{":
             parser.raise_error("expected the expressions of a body in braces", token.span)
         expressions = _Expressions(parser, content, start + 1)
         found = expressions.body()
-        parser._resume_from(expressions.end + 1)
+        resume_from(parser, expressions.end + 1)
         return ScalarText([(each.operand_name, each.span.start) for each in names], *found)
 
     def region(self, parser: Parser, arguments: Sequence[Attribute], results: Sequence[Attribute], end: str) -> Region:
@@ -148,7 +147,7 @@ class ScalarText:
             made.define(name, at, made.value(node, None))
         wanted = [scalar_type(_element(type_)) for type_ in results]
         values = [made.value(node, type_) for node, type_ in zip(self.results, wanted, strict=True)]
-        block.add_op(parser._get_op_by_name(end).create(operands=values))
+        block.add_op(operation_named(parser, end).create(operands=values))
         return Region(block)
 
 
@@ -301,7 +300,7 @@ class _Made:
         if name == "index":
             if len(node.operands) != 1 or not node.operands[0].word.isdigit():
                 self._refuse(node.at, "expected index(DIMENSION)")
-            op = self.parser._get_op_by_name("tirx.index")
+            op = operation_named(self.parser, "tirx.index")
             dimension = {"dim": i32_attr(int(node.operands[0].word))}
             return self._op(op.create(properties=dimension, result_types=[IndexType()]))
         if name == "select":
@@ -394,7 +393,7 @@ class _Made:
 
     def _elementwise(self, name: str, at: int, operands: Sequence[SSAValue]) -> SSAValue:
         """An operation whose operands and result have one type."""
-        kind = cast("type[IRDLOperation]", self.parser._get_op_by_name(name))
+        kind = cast("type[IRDLOperation]", operation_named(self.parser, name))
         definition = kind.get_irdl_definition()
         if len(definition.operands) != len(operands) or len(definition.results) != 1:
             expected = f"{len(definition.operands)} operands and {len(definition.results)} results"

@@ -1,8 +1,5 @@
 """Building IR at one place with the location of the operation that is being lowered."""
 
-# pyright: reportPrivateUsage=false
-# The lists of uses are changed here, without the calls that xDSL makes for each use.
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,12 +9,14 @@ from typing import Literal, TypeVar
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, LocationAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.definition import built
 from tirx.dialects.nesting import operations
 from tirx.dialects.traits import is_pure
+from tirx.dialects.xdsl_private import erase as erase
+from tirx.dialects.xdsl_private import insert_before
+from tirx.dialects.xdsl_private import replace_uses as replace_uses
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -40,50 +39,11 @@ def keep_attributes(old: Operation, new: Operation) -> None:
     new.attributes.update({name: each for name, each in old.attributes.items() if not name.startswith("tirx.")})
 
 
-def erase(op: Operation) -> None:
-    """Takes an operation, whose results nothing uses any more, out of its block."""
-    op.detach()
-    if op.regions or op._successors:
-        op.drop_all_references()
-    else:
-        for operand, use in zip(op._operands, op._operand_uses, strict=True):
-            before, behind = use._prev_use, use._next_use
-            if before is None:
-                operand.first_use = behind
-            else:
-                before._next_use = behind
-            if behind is not None:
-                behind._prev_use = before
-        op._operand_uses = ()
-    for result in op.results:
-        if result.first_use is not None:
-            op.erase(drop_references=False)  # which says whose results are used
-
-
 def erase_dead(block: Block) -> None:
     """Erases pure operations whose results nothing uses."""
     for op in reversed(tuple(operations(block))):
         if is_pure(op) and not any(result.uses for result in op.results):
             erase(op)
-
-
-def replace_uses(value: SSAValue, by: SSAValue) -> None:
-    """As `value.replace_all_uses_with(by)`, which looks at all operands of each user several times."""
-    if by is value:
-        return
-    use, first = value.first_use, by.first_use
-    while use is not None:
-        op, following = use._operation, use._next_use
-        operands = [*op._operands]
-        operands[use._index] = by
-        op._operands = SSAValues(operands)
-        use._prev_use, use._next_use = None, first
-        if first is not None:
-            first._prev_use = use
-        use, first = following, use
-    value.first_use, by.first_use = None, first
-    if by._name is None:
-        by._name = value._name
 
 
 def bit_pattern(value: int, width: int) -> IntegerAttr[IntegerType]:
@@ -150,7 +110,7 @@ class Emitter:
             block.insert_op_before(op, behind)
         else:
             op.parent = block
-            behind._insert_prev_op(op)
+            insert_before(behind, op)
         return op
 
     def either(

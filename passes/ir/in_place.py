@@ -12,6 +12,7 @@ from tirx.dialects.definition import item
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
+from tirx.dialects.xdsl_private import next_use, operands_of, user_of
 from tirx.passes.ir.control_flow import ControlFlow
 
 
@@ -35,7 +36,7 @@ def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
     for op in entry.walk():
         if not _may_overwrite(type(op)) or not isinstance(op, PTXInstruction):
             continue
-        block, operands = op.parent, op._operands  # pyright: ignore[reportPrivateUsage]
+        block, operands = op.parent, operands_of(op)
         for result, index in op.in_place():
             operand = item(operands, index)
             origin = owner if isinstance(owner := operand.owner, Block) else owner.parent
@@ -192,8 +193,8 @@ class _Registers:
         key = [id(value.owner)]
         use = value.first_use
         while use is not None:
-            key.append(id(use._operation))  # pyright: ignore[reportPrivateUsage]
-            use = use._next_use  # pyright: ignore[reportPrivateUsage]
+            key.append(id(user_of(use)))
+            use = next_use(use)
         if (found := self._kept.get(whole := tuple(key))) is None:
             found = self._kept[whole] = self._live_ranges(value)
         return found

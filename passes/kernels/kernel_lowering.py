@@ -17,6 +17,7 @@ from tirx.dialects import tirx
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.passes.copies.clipping import Clip
 from tirx.passes.copies.index_tiles import IndexTiles
@@ -304,7 +305,7 @@ class Place(tirx.ThreadLowering):
 
 
 def _require_no_tiles(op: Operation) -> None:
-    for value in (*op._operands, *op.results):  # pyright: ignore[reportPrivateUsage]
+    for value in (*operands_of(op), *op.results):
         if type(value.type) is tirx.TileType:
             name = operation_name(op)
             hint = "; lower it before convert-tirx-to-ptx, or give it a TileOpInterface" if tirx.is_foreign(op) else ""

@@ -32,6 +32,7 @@ from tirx.dialects import tirx
 from tirx.dialects.formula import Call
 from tirx.dialects.nesting import operations
 from tirx.dialects.tirx.interface import is_register_tile
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout import TileLayout
 from tirx.layout.arrangement import Arrangement, row_major_strides
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, keep_attributes
@@ -70,7 +71,7 @@ def _check_tiles(op: Operation) -> None:
         _check_foreign(op)
     if not op.name.startswith(("scf.", "arith.")) or type(op) in (scf.YieldOp, scf.ConditionOp):
         return
-    values = (*op._operands, *op.results)  # pyright: ignore[reportPrivateUsage]
+    values = (*operands_of(op), *op.results)
     tiles = [type_ for value in values if type(type_ := value.type) is tirx.TileType]
     if not tiles:
         return
@@ -184,7 +185,7 @@ class _Promoter:
                 _check_tiles(op)
                 written = _written(op)
                 known = op if isinstance(op, tirx.TileOpInterface) and not tirx.is_foreign(op) else None
-                read = op._operands if known is None else known.tile_reads()  # pyright: ignore[reportPrivateUsage]
+                read = operands_of(op) if known is None else known.tile_reads()
                 for operand in read:
                     if self._is_variable(operand) and (known is not None or operand not in written):
                         found.read(operand, op)
@@ -279,7 +280,7 @@ class _Promoter:
         return type(value.type) in _CELLS and value in self.variables
 
     def _read_operands(self, op: Operation, values: _Values) -> None:
-        for i, operand in enumerate(op._operands):  # pyright: ignore[reportPrivateUsage]
+        for i, operand in enumerate(operands_of(op)):
             if self._is_variable(operand):
                 op.operands[i] = self._current(values, operand, op)
 

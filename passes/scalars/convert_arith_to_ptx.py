@@ -29,6 +29,7 @@ from tirx.dialects import ptx
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.base import PTXInstruction, register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries, integer_of
+from tirx.dialects.xdsl_private import operands_of, set_type
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
@@ -68,7 +69,7 @@ def convert_entry(entry: EntryOp) -> None:
         ops = list(entry.walk())
     for value in defined_values(ops):
         if type(value.type) is IndexType:
-            value._type = i64  # pyright: ignore[reportPrivateUsage]
+            set_type(value, i64)
     for op in ops:
         if op.name.startswith("arith."):
             _lower(op)
@@ -100,7 +101,7 @@ def _lower(op: Operation) -> None:
     if rule is None:
         supported = ", ".join(sorted(t.name for t in RULES))
         raise NoFormError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
-    for value in (*op._operands, *op.results):  # pyright: ignore[reportPrivateUsage]
+    for value in (*operands_of(op), *op.results):
         if register_class(value.type) is None:
             raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results

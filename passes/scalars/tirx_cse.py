@@ -14,6 +14,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryRea
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import entries
 from tirx.dialects.tirx import kernels
+from tirx.dialects.xdsl_private import operands_of
 from tirx.passes.ir.emitter import erase, replace_uses
 
 
@@ -77,7 +78,7 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numb
             continue
         properties = number.of_all(op.properties), number.of_all(op.attributes)
         # By identity: values are hashed in Python.
-        operands = tuple(map(id, op._operands))  # pyright: ignore[reportPrivateUsage]
+        operands = tuple(map(id, operands_of(op)))
         types = tuple([number(result.type) for result in op.results])
         key = type(op), operands, types, properties, written if reads else None
         earlier = known.setdefault(key, op)

@@ -20,12 +20,13 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, AttributeInvT, Block, BlockArgument, Operation, SSAValue, TypeAttribute
-from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.parser import UnresolvedOperand
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
-from xdsl.utils.lexer import Input, Span, Token
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from tirx.diagnostics import Facts, LocatedError, Note, in_stage
+from tirx.dialects.xdsl_private import OpenLexer, OpenParser, input_of, resume_from
 from tirx.rules import TextError
 from tirx.text.source import file_location
 from tirx.text.suggestions import did_you_mean
@@ -46,21 +47,20 @@ _MAX_INTEGER_BITS = 2**24 - 1
 """MLIR's limit. Without one, checking that a constant fits into a mistyped width can take forever."""
 
 
-class _LinearTimeLexer(MLIRLexer):
+class _LinearTimeLexer(OpenLexer):
     """xDSL's lexer takes time exponential in the rest of the line to reject a string that is not closed."""
 
     _string_literal = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
-    def _lex_string_literal(self, start_pos: int) -> Token[MLIRTokenKind, str]:
-        if self._string_literal.match(self.input.content, start_pos) is None:
+    def check_string(self, start: int) -> None:
+        if self._string_literal.match(self.input.content, start) is None:
             raise ParseError(
-                Span(start_pos, start_pos, self.input),
+                Span(start, start, self.input),
                 r"expected a string literal that is closed on its line, with \n, \t, \", \\ and \XX as escapes",
             )
-        return super()._lex_string_literal(start_pos)
 
 
-class LocatingParser(Parser):
+class LocatingParser(OpenParser):
     """xDSL's parser, with locations.
 
     Operations get the location of their name and block arguments that of theirs, unless the text says `loc(...)`. A
@@ -84,8 +84,7 @@ class LocatingParser(Parser):
         """Operations that the block has in front of the one that is parsed, which its text implies."""
         self.behind: list[Operation] = []
         """Those that it has behind that one."""
-        super().__init__(ctx, "", name)
-        self._parser_state = ParserState(_LinearTimeLexer(Input(text, name)))
+        super().__init__(ctx, _LinearTimeLexer(Input(text, name)), name)
 
     def _location(self, position: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, position)
@@ -101,12 +100,12 @@ class LocatingParser(Parser):
     def parse_input(self) -> ModuleOp:
         """The module that the text is, or one of its operations."""
         ops: list[Operation] = []
-        while self._current_token.kind is not MLIRTokenKind.EOF:
-            match self._current_token.kind:
+        while self.token.kind is not MLIRTokenKind.EOF:
+            match self.token.kind:
                 case MLIRTokenKind.HASH_IDENT | MLIRTokenKind.EXCLAMATION_IDENT:
-                    self._parse_alias_def()
+                    self.parse_alias()
                 case MLIRTokenKind.FILE_METADATA_BEGIN:
-                    self._parse_file_metadata_dictionary()
+                    self.parse_file_metadata()
                 case _:
                     ops.append(self.expect(self.parse_optional_operation, "expected an operation"))
         for name in self.forward_ssa_references:
@@ -117,7 +116,7 @@ class LocatingParser(Parser):
         module.location = self._location(0)
         return module
 
-    def _parse_block_body(self, block: Block) -> None:
+    def parse_operations(self, block: Block) -> None:
         around, self.ahead, self.behind = (self.ahead, self.behind), [], []
         while (op := self.parse_optional_operation()) is not None:
             for each in (*self.ahead, *self.behind):
@@ -128,14 +127,14 @@ class LocatingParser(Parser):
         self.ahead, self.behind = around
 
     def parse_operation(self) -> Operation:
-        start = self._current_token.span
+        start = self.token.span
         self._name_positions.append(start.start)
         with self._bad_values_at(start):
             try:
                 op = super().parse_operation()
             except (AttributeError, IndexError, KeyError, TypeError):
                 # xDSL may build an operation from fewer operands or attributes than it has.
-                name = _OP_NAME.match(self._parser_state.lexer.input.content, self._name_positions[-1])
+                name = _OP_NAME.match(input_of(self).content, self._name_positions[-1])
                 if name is None or name["dialect"] in _OWN_DIALECTS:
                     raise
                 self.raise_error(f"expected the operands and attributes of '{name['op']}'", self._name_positions[-1])
@@ -147,34 +146,31 @@ class LocatingParser(Parser):
                 implied.location = op.location
         return op
 
-    def _parse_op_result_list(self) -> list[tuple[Span[str], int]]:
-        results = super()._parse_op_result_list()
+    def behind_results(self) -> None:
         self._name_positions[-1] = self.pos
-        return results
 
-    def _parse_block(self) -> Block:
-        label = self._current_token
+    def before_block(self) -> None:
+        label = self.token
         if label.kind is not MLIRTokenKind.CARET_IDENT:
             found = "the end of the input" if label.kind is MLIRTokenKind.EOF else f"'{label.text}'"
             self.raise_error(f"expected an operation or '}}', found {found}", label.span)
         name = label.text[1:]
         if name in self.blocks and name not in self.forward_block_references:
             self.raise_error(f"re-declaration of block '^{name}'", label.span)
-        return super()._parse_block()
 
-    def _get_op_by_name(self, name: str) -> type[Operation]:
-        op = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+    def find_operation(self, name: str, dialects: list[str]) -> type[Operation]:
+        op = self.ctx.get_optional_op(name, dialect_stack=dialects)
         if op is None:
             hint = did_you_mean(name, (known.name for known in self.ctx.loaded_ops))
             self.raise_error(f"operation '{name}' is not registered{hint}", self._name_positions[-1])
         return op
 
     def parse_optional_type(self) -> TypeAttribute | None:
-        first, start = self._current_token.text, self._current_token.span
+        first, start = self.token.text, self.token.span
         known = self._types.get(first, {})
         for text, type_ in known.items():
             if start.input.content.startswith(text, start.start):
-                self._resume_from(start.start + len(text))
+                resume_from(self, start.start + len(text))
                 return type_
         with self._bad_values_at(start):
             parsed = super().parse_optional_type()
@@ -182,7 +178,7 @@ class LocatingParser(Parser):
             case IntegerType(width=IntAttr(data=bits)) if bits > _MAX_INTEGER_BITS:
                 self.raise_error(f"expected an integer type of at most {_MAX_INTEGER_BITS} bits, found {bits}", start)
             case TypeAttribute() if start.input.at(start.end) == "<":
-                text = start.input.content[start.start : self._current_token.span.start].rstrip()
+                text = start.input.content[start.start : self.token.span.start].rstrip()
                 if _WHOLE_TYPE.fullmatch(text) and text.count("<") == text.count(">"):
                     self._types.setdefault(first, {})[text] = parsed
             case _:
@@ -193,9 +189,9 @@ class LocatingParser(Parser):
         return self.parse_optional_location() or super().parse_attribute()
 
     def parse_optional_attribute(self) -> Attribute | None:
-        if self._current_token.text == "loc":
+        if self.token.text == "loc":
             return None  # it is the location of the operation, whose attribute is left out
-        start = self._current_token.span
+        start = self.token.span
         with self._bad_values_at(start):
             parsed = super().parse_optional_attribute()
         match parsed:
@@ -209,12 +205,11 @@ class LocatingParser(Parser):
             self._first_uses.setdefault(operand.operand_name, operand.span)
         return super().resolve_operand(operand, type)
 
-    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span[str]) -> None:
+    def before_definition(self, name: str, values: Sequence[SSAValue], span: Span[str]) -> None:
         self._first_uses.pop(name, None)
         for value in values:
             if isinstance(value, BlockArgument) and value.location == UNKNOWN_LOC:
                 value.location = self._location(span.start)
-        super()._register_ssa_definition(name, values, span)
 
 
 def _located(error: ParseError, name: str) -> LocatedError:

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, each_warning_once, in_stage, position, written_at
 from tirx.dialects.definition import quicken
 from tirx.dialects.nesting import ancestors, walk
+from tirx.dialects.xdsl_private import operands_of, successors_of
 from tirx.passes import PASS_SUMMARIES
 from tirx.passes.deferred import DeferredPass
 from tirx.rules import DefinitionError, DominanceError, invalid
@@ -74,7 +75,7 @@ def _verify_structure(op: Operation) -> None:
     region = None if block is None else block.parent
     if block is None or region is None:
         op.verify(verify_nested_ops=False)
-    elif block.last_op is not op and not op._successors:  # pyright: ignore[reportPrivateUsage]
+    elif block.last_op is not op and not successors_of(op):
         op.verify_()  # its place is not one of those that `Operation.verify` looks at
     elif region.first_block is region.last_block:
         op.verify(verify_nested_ops=False)
@@ -102,7 +103,7 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
 
 
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
-    for index, operand in enumerate(op._operands):  # pyright: ignore[reportPrivateUsage]
+    for index, operand in enumerate(operands_of(op)):
         if type(operand) is ForwardDeclaredValue or type(operand) is ErasedSSAValue:
             raise DominanceError(op, f"use of operand #{index}, which no definition reaches")
         if dominance.is_defined_at(operand, op):

@@ -1,0 +1,230 @@
+"""The private names of xDSL that tirx uses: no other file does, so that another version of xDSL is looked at here."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
+from xdsl.ir.core import SSAValues
+from xdsl.parser import AttrParser, Parser, ParserState
+from xdsl.utils.lexer import Input, Span, Token
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+
+operands_of: Callable[[Operation], SSAValues] = attrgetter("_operands")
+"""The operands of an operation as a tuple: `op.operands` makes an object each time."""
+
+successors_of: Callable[[Operation], Sequence[Block]] = attrgetter("_successors")
+"""The successors of an operation, in the same way."""
+
+type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
+"""The type of a value."""
+
+user_of: Callable[[Use], Operation] = attrgetter("_operation")
+"""The operation that uses a value."""
+
+next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
+"""The use of a value behind another."""
+
+insert_before = Operation._insert_prev_op
+"""Puts the second operation in front of the first, which is not the first of its block."""
+
+
+def set_type(value: SSAValue, type_: Attribute) -> None:
+    """Gives a value another type, without another value."""
+    value._type = type_
+
+
+def operations(block: Block) -> Iterator[Operation]:
+    """As `block.ops`, whose iterator makes several calls for each operation."""
+    following = block.first_op
+    while following is not None:
+        one, following = following, following._next_op
+        yield one
+
+
+def _blocks(op: Operation) -> Iterator[Block]:
+    return (block for region in op.regions for block in region.blocks)
+
+
+def walk(op: Operation, *, region_first: bool = False) -> Iterator[Operation]:
+    """As `op.walk()`, in one generator: that of xDSL has three for each level of nesting, which all operations pass."""
+    if not region_first:
+        yield op
+    nests: list[tuple[Operation, Iterator[Block], Operation | None]] = []
+    """What to go on with behind each nest: an operation, the rest of its blocks, and that of a block."""
+    around, blocks, following = op, _blocks(op), None
+    while True:
+        while following is not None:
+            one, following = following, following._next_op
+            if not one.regions:
+                yield one
+                continue
+            if not region_first:
+                yield one
+            nests.append((around, blocks, following))
+            around, blocks, following = one, _blocks(one), None
+        block = next(blocks, None)
+        if block is not None:
+            following = block.first_op
+            continue
+        if region_first:
+            yield around
+        if not nests:
+            return
+        around, blocks, following = nests.pop()
+
+
+def fill(
+    op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute], properties: dict[str, Attribute]
+) -> None:
+    """Does what `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors."""
+    op._operands = SSAValues(operands)
+    uses: list[Use] = []
+    for i, value in enumerate(operands):
+        first = value.first_use
+        uses.append(use := Use(op, i, None, first))
+        if first is not None:
+            first._prev_use = use
+        value.first_use = use
+    op._operand_uses = tuple(uses)
+    op.results = SSAValues([OpResult(type_, op, i) for i, type_ in enumerate(types)])
+    op.properties = properties
+    op.attributes = {}
+    op.location = UNKNOWN_LOC
+
+
+def erase(op: Operation) -> None:
+    """Takes an operation, whose results nothing uses any more, out of its block."""
+    op.detach()
+    if op.regions or op._successors:
+        op.drop_all_references()
+    else:
+        for operand, use in zip(op._operands, op._operand_uses, strict=True):
+            before, behind = use._prev_use, use._next_use
+            if before is None:
+                operand.first_use = behind
+            else:
+                before._next_use = behind
+            if behind is not None:
+                behind._prev_use = before
+        op._operand_uses = ()
+    for result in op.results:
+        if result.first_use is not None:
+            op.erase(drop_references=False)  # which says whose results are used
+
+
+def replace_uses(value: SSAValue, by: SSAValue) -> None:
+    """As `value.replace_all_uses_with(by)`, which looks at all operands of each user several times."""
+    if by is value:
+        return
+    use, first = value.first_use, by.first_use
+    while use is not None:
+        op, following = use._operation, use._next_use
+        operands = [*op._operands]
+        operands[use._index] = by
+        op._operands = SSAValues(operands)
+        use._prev_use, use._next_use = None, first
+        if first is not None:
+            first._prev_use = use
+        use, first = following, use
+    value.first_use, by.first_use = None, first
+    if by._name is None:
+        by._name = value._name
+
+
+def input_of(parser: Parser) -> Input:
+    """The text that a parser reads."""
+    return parser._parser_state.lexer.input
+
+
+def current_token(parser: Parser) -> Token[MLIRTokenKind]:
+    """The token that a parser is at."""
+    return parser._current_token
+
+
+def resume_from(parser: AttrParser, position: int) -> None:
+    """Lets a parser go on at a position of its text."""
+    parser._resume_from(position)
+
+
+def operation_named(parser: Parser, name: str) -> type[Operation]:
+    """The class of operations of a name, as the parser finds it."""
+    return parser._get_op_by_name(name)
+
+
+def define(parser: Parser, name: str, values: Sequence[SSAValue], span: Span[str]) -> None:
+    """Gives values a name in the text that a parser reads."""
+    parser._register_ssa_definition(name, values, span)
+
+
+class OpenLexer(MLIRLexer):
+    """xDSL's lexer, which looks at strings before it reads them."""
+
+    def check_string(self, start: int) -> None:
+        """Raises ParseError for a string that is not to be read."""
+
+    def _lex_string_literal(self, start_pos: int) -> Token[MLIRTokenKind, str]:
+        self.check_string(start_pos)
+        return super()._lex_string_literal(start_pos)
+
+
+class OpenParser(Parser):
+    """xDSL's parser, with methods for the steps that a parser with locations changes."""
+
+    def __init__(self, ctx: Context, lexer: MLIRLexer, name: str):
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(lexer)
+
+    @property
+    def token(self) -> Token[MLIRTokenKind]:
+        """The token that the parser is at."""
+        return self._current_token
+
+    def parse_alias(self) -> None:
+        """Parses the definition of an alias."""
+        self._parse_alias_def()
+
+    def parse_file_metadata(self) -> None:
+        """Parses the metadata of a file."""
+        self._parse_file_metadata_dictionary()
+
+    def parse_operations(self, block: Block) -> None:
+        """Parses the operations of a block."""
+        super()._parse_block_body(block)
+
+    def behind_results(self) -> None:
+        """Runs behind the results of an operation, at its name."""
+
+    def before_block(self) -> None:
+        """Runs at the label of a block."""
+
+    def before_definition(self, name: str, values: Sequence[SSAValue], span: Span[str]) -> None:
+        """Runs before values get a name."""
+
+    def find_operation(self, name: str, dialects: list[str]) -> type[Operation]:
+        """The class of operations of a name, which may leave out one of `dialects`, those around it."""
+        raise NotImplementedError
+
+    def _parse_block_body(self, block: Block) -> None:
+        self.parse_operations(block)
+
+    def _parse_op_result_list(self) -> list[tuple[Span[str], int]]:
+        results = super()._parse_op_result_list()
+        self.behind_results()
+        return results
+
+    def _parse_block(self) -> Block:
+        self.before_block()
+        return super()._parse_block()
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        return self.find_operation(name, self._parser_state.dialect_stack)
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span[str]) -> None:
+        self.before_definition(name, values, span)
+        super()._register_ssa_definition(name, values, span)
