@@ -377,24 +377,70 @@ sinh, cosh, tanh, asinh, acosh, atanh = map(Unary, ("sinh", "cosh", "tanh", "asi
 floor, ceil, trunc, round, roundeven, popcount = map(
     Unary, ("floor", "ceil", "trunc", "round", "roundeven", "popcount")
 )
-maximum = Binary("maximum")
-"""The larger one of every two elements; NaN if one is NaN."""
-minimum = Binary("minimum")
-"""The smaller one of every two elements; NaN if one is NaN."""
-maxnum = Binary("maxnum")
-"""The larger one of every two elements; the other one if one is NaN."""
-minnum = Binary("minnum")
-"""The smaller one of every two elements; the other one if one is NaN."""
-ceildiv = Binary("ceildiv")
-"""The quotient of integers, rounded up."""
-mulhi = Binary("mulhi")
-"""The upper half of the product of integers."""
-pow = Binary("pow")
-"""The first one to the power of the second one."""
-atan2 = Binary("atan2")
-"""The angle of the point (y, x)."""
-copysign = Binary("copysign")
-"""The first one with the sign of the second one."""
+maximum, minimum, maxnum, minnum = map(Binary, ("maximum", "minimum", "maxnum", "minnum"))
+ceildiv, mulhi, pow, atan2, copysign = map(Binary, ("ceildiv", "mulhi", "pow", "atan2", "copysign"))
+
+_SAYS = {
+    "exp": "e to the power of `x`",
+    "exp2": "2 to the power of `x`",
+    "expm1": "e to the power of `x`, minus 1, exact near 0",
+    "log": "The natural logarithm of `x`",
+    "log2": "The logarithm of `x` to base 2",
+    "log10": "The logarithm of `x` to base 10",
+    "log1p": "The natural logarithm of 1 + `x`, exact near 0",
+    "sqrt": "The square root of `x`",
+    "rsqrt": "1 divided by the square root of `x`",
+    "cbrt": "The cube root of `x`",
+    "erf": "The error function of `x`",
+    "abs": "The absolute value of `x`",
+    "neg": "`-x`",
+    "sin": "The sine of `x` in radians",
+    "cos": "The cosine of `x` in radians",
+    "tan": "The tangent of `x` in radians",
+    "asin": "The angle in radians whose sine is `x`",
+    "acos": "The angle in radians whose cosine is `x`",
+    "atan": "The angle in radians whose tangent is `x`",
+    "sinh": "The hyperbolic sine of `x`",
+    "cosh": "The hyperbolic cosine of `x`",
+    "tanh": "The hyperbolic tangent of `x`",
+    "asinh": "The number whose hyperbolic sine is `x`",
+    "acosh": "The number whose hyperbolic cosine is `x`",
+    "atanh": "The number whose hyperbolic tangent is `x`",
+    "floor": "The largest integer that is at most `x`, in the type of `x`",
+    "ceil": "The smallest integer that is at least `x`, in the type of `x`",
+    "trunc": "`x` without its fraction",
+    "round": "The nearest integer, halves away from zero, in the type of `x`",
+    "roundeven": "The nearest integer, halves to the even one, in the type of `x`",
+    "popcount": "The number of bits of `x` that are 1",
+    "maximum": "The larger one of `x` and `y`; NaN if one is NaN",
+    "minimum": "The smaller one of `x` and `y`; NaN if one is NaN",
+    "maxnum": "The larger one of `x` and `y`; the other one if one is NaN",
+    "minnum": "The smaller one of `x` and `y`; the other one if one is NaN",
+    "ceildiv": "The quotient of the integers `x` and `y`, rounded up",
+    "mulhi": "The upper half of the product of the integers `x` and `y`",
+    "pow": "`x` to the power of `y`",
+    "atan2": "The angle in radians of the point (`y`, `x`), the first argument over the second one",
+    "copysign": "`x` with the sign of `y`",
+}
+"""What `help` says of each function."""
+
+
+def _say(name: str, function: Unary | Binary) -> None:
+    one = isinstance(function, Unary)
+    rest = "" if one else ", or of both; extents of 1 repeat, and one of the two may be a number"
+    text = f"""
+    {_SAYS[name]}: of every element of a tile or view, or of a scalar{rest}.
+
+    The result has the shape and the element type of the arguments{"" if one else ", which have one type"}. Raises
+    BuildError for types that do not have the function{"" if one else ", two types, or shapes that do not fit"}.
+
+    Example: `b[m, :] = tx.{name}({"a[m, :]" if one else "a[m, :], b[m, :]"})`
+    """
+    object.__setattr__(function, "__doc__", text)
+
+
+for _name in _SAYS:
+    _say(_name, globals()[_name])
 
 
 @hiding_frames

@@ -35,6 +35,7 @@ from tirx.frames import hiding_frames
 from tirx.layout import LayoutError
 
 _numbers = count()
+_NAMES = tuple("T argmax bitcast broadcast dtype load map max min prod reshape shape sum to transpose".split())
 
 
 class _Node:
@@ -382,6 +383,10 @@ class Tile(Elements):
             f"expected a tile in memory to store to, found the value {self!r}; tx.where gives another value, and "
             "tx.shared(t) is written in place"
         )
+
+    def __dir__(self) -> list[str]:
+        """The names for kernels, which completion shows."""
+        return [*_NAMES]
 
     def __iter__(self) -> NoReturn:
         raise BuildError("expected slices of a tile, found a Python loop over it; .map works on its elements")

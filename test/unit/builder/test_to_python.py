@@ -71,6 +71,25 @@ def test_the_language(number: int) -> None:
     assert canonical(_again(to_python(module))) == canonical(module)
 
 
+def test_short_forms_subviews_and_attributes() -> None:
+    """Forms of the language that no program of `docs/language.md` has."""
+    module = embed.parse("""
+!part = memref<16x32xf32, strided<[64, 1], offset: ?>>
+!t = !tirx.tile<16x32xf32, shared>
+tirx.kernel @part(%a: memref<?x64xf32>, %n: index) target("sm_80") grid(1) threads(32)
+    attributes {tirx.split = "stream"} {
+  %s = memref.subview %a[%n, 0] [16, 32] [1, 1] : memref<?x64xf32> to !part
+  %t = tirx.alloc fill(1.0) : !t
+  %u = tirx.alloc copy(%s[0, 0]) : !part, !t
+  tirx.copy %t, %u : !t, !t
+  tirx.return
+}
+""")
+    text = to_python(module)
+    assert "op.memref.subview(" in text and "'stream'" in text.replace('"', "'")
+    assert canonical(_again(text)) == canonical(module)
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--to-python", str(_ROOT / "examples" / "softmax.mlir")]) == 0
     found = capsys.readouterr().out
