@@ -81,12 +81,12 @@ class _Picker:
 
     def __init__(self, kernel: tirx.KernelOp):
         self.kernel = kernel
+        self._refuse_tiles_as_arguments()
         self.registers = register_classes(kernel)
         self.flow = LayoutFlow(kernel, self.registers)
         self.fragments: set[RegisterClass] = set()  # those that got the fragments of a product
 
     def run(self) -> None:
-        self._refuse_tiles_as_arguments()
         ops = list(self.kernel.walk())
         for op in ops:
             if isinstance(op, tirx.ViewOp):
