@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
 from functools import cache
@@ -17,18 +18,34 @@ def place(directory: str, key: str) -> str:
 
 
 def read(path: str) -> str | None:
-    """Returns the text that `write` has kept, None for no file or one that is not whole."""
+    """Returns the text that `write` has kept. None for no file, one that is not whole, or other modules by now."""
     try:
         with open(path, "rb") as file:
             digest, _, kept = file.read().partition(b"\n")
     except FileNotFoundError:
         return None
-    return kept.decode() if digest == sha256(kept).hexdigest().encode() else None
+    if digest != sha256(kept).hexdigest().encode():
+        return None
+    stamps, _, text = kept.partition(b"\n")
+    if stamps != b"[]":
+        from tirx.runtime.imports import are_unchanged
+
+        if not are_unchanged(json.loads(stamps)):
+            return None
+    return text.decode()
 
 
 def write(path: str, text: str) -> None:
-    """Keeps a text, behind a line that is its digest. Processes and threads each replace the whole file."""
-    data, part = text.encode(), f"{path}.{os.getpid()}-{get_ident()}.tmp"
+    """Keeps a text, behind a digest and the modules that extensions import, a line each.
+
+    Processes and threads each replace the whole file.
+    """
+    stamps = []
+    if extensions():
+        from tirx.runtime.imports import imported
+
+        stamps = imported(extensions())
+    data, part = f"{json.dumps(stamps)}\n{text}".encode(), f"{path}.{os.getpid()}-{get_ident()}.tmp"
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
         with open(part, "wb") as file:  # for others, too, as the umask says

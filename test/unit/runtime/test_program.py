@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from hashlib import sha256
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
@@ -156,9 +157,10 @@ def test_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert tirx.build(KERNEL, cache_directory=tmp_path) is first
     (kept,) = tmp_path.iterdir()
     assert kept == path
-    digest, _, text = path.read_text().partition("\n")
-    assert Program.from_json(text).ptx == first.ptx and digest == sha256(text.encode()).hexdigest()
-    path.write_text(f"{digest}\n{text.replace('.entry', '.extry')}")
+    digest, _, rest = path.read_text().partition("\n")
+    assert Program.from_json(rest.partition("\n")[2]).ptx == first.ptx
+    assert digest == sha256(rest.encode()).hexdigest()
+    path.write_text(f"{digest}\n{rest.replace('.entry', '.extry')}")
     monkeypatch.setattr(program, "_cache", {})
     assert tirx.build(KERNEL, cache_directory=tmp_path) is first
 
@@ -229,6 +231,40 @@ def test_sources_of_extensions_are_part_of_the_key(tmp_path: Path, monkeypatch: 
         tirx.build(KERNEL, cache_directory=tmp_path / "kept")
     stored.version.cache_clear()
     assert len(list((tmp_path / "kept").iterdir())) == 3
+
+
+def test_modules_that_an_extension_imports_are_those_of_a_hit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules and packages, relative and within functions, in one step and more; others are not."""
+    sources = {
+        "own_extension/__init__.py": "from . import part\nfrom own_helper import f",
+        "own_extension/part.py": "def g():\n    import own_package.inner as i\n    return i",
+        "own_helper.py": "import json, numpy, own_further\ndef f(): ...",
+        "own_further.py": "FACTOR = 2",
+        "own_package/__init__.py": "",
+        "own_package/inner.py": "from .other import FACTOR",
+        "own_package/other.py": "FACTOR = 3",
+        "own_unused.py": "",
+    }
+    for name, text in sources.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
+    monkeypatch.setattr("sys.modules", sys.modules.copy())
+    monkeypatch.setattr(stored, "extensions", lambda: ("own_extension",))
+    for name in ("own_extension", "own_package.inner", "own_unused"):
+        import_module(name)
+    path = str(tmp_path / "kept")
+    stored.write(path, "text")
+    assert stored.read(path) == "text"
+    for name, text in sources.items():
+        (tmp_path / name).write_text(f"{text}\n")
+        is_outside = not name.startswith(("own_extension", "own_unused"))
+        assert stored.read(path) == (None if is_outside else "text"), name
+        (tmp_path / name).write_text(text)
+    (tmp_path / "own_helper.py").unlink()
+    assert stored.read(path) is None
+    stored.write(path, "text")
+    assert stored.read(path) is None  # nobody knows what is loaded
 
 
 def test_locations_are_part_of_the_key_of_ptx_with_lines() -> None:

@@ -161,6 +161,22 @@ def test_bugs_are_not_errors_of_the_input(
     ]
 
 
+def test_bugs_of_installed_packages_are_not_those_of_tirx(
+    run: _Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    package = __name__.partition(".")[0]
+    monkeypatch.setattr(tirx_opt, "extensions", lambda: (package,))
+    report = "Please report it with the input and the command line."
+    for bug, culprit, end in ((_key_error, "", ""), (_invalid_module, "tirx or ", f" {report}")):
+        assert run(_OP, bug) == 2
+        line = f"{__file__}:{bug.__code__.co_firstlineno + 1}"
+        assert capsys.readouterr().err.splitlines()[-1] == f"This is a bug in {culprit}'{package}', at {line}.{end}"
+
+
+def _invalid_module(op: Operation) -> None:
+    ModuleOp([op])
+
+
 def test_invalid_output_of_a_pass_is_its_bug(run: _Run, capsys: pytest.CaptureFixture[str]):
     def move_to_front(op: Operation) -> None:
         if op.operands and (block := op.parent) is not None and block.first_op is not None:
