@@ -19,17 +19,14 @@ from tirx.dialects.tirx import KernelOp
 from tirx.hw.targets import TARGETS
 from tirx.layout import LayoutError, element_type
 from tirx.runtime.driver import GpuError, device
-from tirx.runtime.frameworks import framework_of
+from tirx.runtime.frameworks import READY_LIMIT, framework_of
 from tirx.runtime.program import Kernel, Program, build
 
 if TYPE_CHECKING:
-    from tirx.runtime.launcher import Launcher
+    from tirx.runtime.packing import Ready
     from tirx.runtime.tune import Tuned
 
 Shapes = Mapping[int, tuple[int, ...]]
-
-READY_LIMIT = 4096
-"""Launches that are known again; beyond, all are forgotten."""
 
 MOST = 64
 """Combinations of candidates that the timing model ranks."""
@@ -134,13 +131,14 @@ class Calls:
         """Kind of a call -> the extents that are constants."""
         self._programs: dict[object, tuple[Program, Sequence[tuple[tuple[int, int], tuple[int, int]]]]] = {}
 
-        self._keys: dict[type, Callable[[Any], Hashable]] = {}
-        self._launchers: dict[Hashable, Launcher] = {}
-        """Key of a launch -> its launcher."""
+        self.keys: dict[type, Callable[[Any], Hashable]] = {}
+        """The function that makes the key of an argument of each type that was seen before."""
+        self.ready: dict[Hashable, Ready] = {}
+        """The launch of each key that was seen before: the keys of the arguments, and the constants."""
 
     def _kind(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[object, set[tuple[int, int]]]:
         types = tuple(self._types or map(type_of_array, arguments))
-        kind = (types, tuple((name, _identity(constants[name])) for name in sorted(constants)))
+        kind = (types, tuple((name, identity(constants[name])) for name in sorted(constants)))
         try:
             return kind, self._needs.setdefault(kind, set())
         except TypeError:
@@ -217,7 +215,7 @@ class Calls:
         kind, requires = self._program_key(arguments, best, key[-1]), list(self.trace(arguments, best)[1].requires)
         program = build(tuned.text, key[-1], self._options, cache_directory=_directory(), salt=self._salt)
         self._programs[kind] = program, requires
-        self._launchers.clear()
+        self.ready.clear()
         return tuned
 
     def _program_key(self, arguments: Sequence[Any], constants: Mapping[str, Any], target: str | None) -> object:
@@ -247,42 +245,31 @@ class Calls:
         target = self._target or device_target() or SIMULATED
         return next(iter(self.program(arguments, constants, target).kernels.values()))
 
-    def _key(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> tuple[Hashable, ...] | None:
-        """The launcher's key of arguments whose types were all seen before, and constants; None for others."""
-        keys = self._keys
-        try:
-            given = [(name, _identity(each)) for name, each in constants.items()]
-            return (None, *[keys[type(each)](each) for each in arguments]), *given
-        except KeyError:
-            return None
-
     def __call__(self, arguments: Sequence[Any], constants: Mapping[str, Any], stream: Any) -> Any:
-        """Launches on the GPU, or simulates where there is none. Arguments that were seen before cost one look."""
-        key = self._key(arguments, constants)
-        try:
-            launcher = self._launchers.get(key)
-        except TypeError:  # constants that are not hashable, which has its error below
-            launcher = None
-        if key is not None and launcher is not None and launcher.again(key[0], stream):
-            return None
-        here = device_target()
+        """Launches on the GPU, or simulates where there is none. What is launched again is kept in `ready`."""
         compiled = self.compiled(arguments, constants)
-        if here is not None:
-            result = compiled(*arguments, stream=stream)
-            self._keys |= compiled.launcher.keys
-            if (key := self._key(arguments, constants)) is not None:
-                if len(self._launchers) >= READY_LIMIT:
-                    self._launchers.clear()
-                self._launchers[key] = compiled.launcher
-            return result
-        return compiled.simulate(*map(_of_numpy, arguments))
+        if device_target() is None:
+            return compiled.simulate(*map(_of_numpy, arguments))
+        result = compiled(*arguments, stream=stream)
+        launcher = compiled.launcher
+        self.keys |= launcher.keys
+        if all(type(each) in self.keys for each in arguments):
+            if len(self.ready) >= READY_LIMIT:
+                self.ready.clear()
+            key = [self.keys[type(each)](each) for each in arguments]
+            given = [part for name in constants for part in (name, identity(constants[name]))]
+            if (ready := launcher.ready.get((None, *key))) is not None:
+                self.ready[(*key, *given)] = ready
+        return result
 
 
-def _identity(constant: Any) -> Hashable:
+def identity(constant: Any) -> Hashable:
     """A key of a constant, which differs for 2, 2.0 and True, and for 0.0 and -0.0: they are equal in Python."""
     if isinstance(constant, tuple):
-        return tuple(map(_identity, cast("tuple[Any, ...]", constant)))
+        return tuple(map(identity, cast("tuple[Any, ...]", constant)))
     kind = cast("type[object]", type(constant))
+    if kind is int:
+        return constant
     return kind, constant, copysign(1, constant) if isinstance(constant, float) else None
 
 

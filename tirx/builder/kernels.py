@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute
 
 from tirx.builder import control, functions
-from tirx.builder.calls import Calls
+from tirx.builder.calls import Calls, identity
 from tirx.builder.dtypes import ArrayType, DType, dtype_of, index
 from tirx.builder.operations import array_type, attribute, property_of
 from tirx.builder.rewrite import rewritten
@@ -233,16 +233,13 @@ class Kernel:
             p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL
         ]
         self.takes_more = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        candidates = {name: each.candidates for name, each in self.constants.items() if isinstance(each, Param)}
+        target = clauses.get("target")
+        self._calls = Calls(self.write, self.arguments, cast(Any, self.types), target, options, salt, candidates)
 
     @cached_property
     def _rewritten(self) -> FunctionType:
         return rewritten(self.function, control)
-
-    @cached_property
-    def _calls(self) -> Calls:
-        candidates = {name: each.candidates for name, each in self.constants.items() if isinstance(each, Param)}
-        target = self.clauses.get("target")
-        return Calls(self.write, self.arguments, cast(Any, self.types), target, self.options, self.salt, candidates)
 
     def __call__(self, *arguments: Any, stream: Any = None, **constants: Any) -> Any:
         """
@@ -253,7 +250,17 @@ class Kernel:
         others are those of each launch. The target is that of `tx.jit`, or of the GPU.
         """
         try:
-            return self._calls(arguments, constants, stream)
+            calls, ready = self._calls, None
+            try:
+                keys = calls.keys
+                key = [keys[type(each)](each) for each in arguments]
+                if constants:
+                    for name, each in constants.items():
+                        key += name, each if type(each) is int else identity(each)
+                ready = calls.ready.get(tuple(key))
+            except (KeyError, TypeError):  # a type that was not seen before, or a constant that is not hashable
+                pass
+            return calls(arguments, constants, stream) if ready is None else ready(stream)
         except Exception as error:
             hide_frames(error)
             raise

@@ -6,6 +6,7 @@ import importlib
 import math
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,6 @@ from tirx.runtime.arrays import ArgumentError, ArrayView, dtype_name, element_st
 from tirx.runtime.driver import Device
 
 CurrentStream = Callable[[], int]
-
-_LEGACY_STREAM = 0
-"""The default stream of CUDA, which waits for others (CUDA driver API, "Stream synchronization behavior")."""
 
 
 def framework_of(value: Any) -> str:
@@ -120,6 +118,9 @@ VIEWS: dict[str, Callable[[Any], ArrayView]] = {
 
 # Launches of arrays that were seen before look up their parameters by these keys: what a view is made of, cheaply.
 
+READY_LIMIT = 4096
+"""Launches that a kernel keeps prepared; all go when there are more."""
+
 
 def _torch_key(tensor: Any) -> Hashable:
     return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device()
@@ -140,6 +141,11 @@ SCALAR_KEYS: dict[type, Callable[[Any], Hashable]] = {int: lambda value: (value,
 """The same for numbers."""
 
 
+def default_stream() -> int:
+    """The default stream of CUDA, which waits for others (CUDA driver API, "Stream synchronization behavior")."""
+    return 0
+
+
 def current_stream(frameworks: set[str], device: int) -> CurrentStream:
     """Returns what gives the stream that the framework of the arrays works on at the moment."""
     if "torch" in frameworks:
@@ -147,12 +153,12 @@ def current_stream(frameworks: set[str], device: int) -> CurrentStream:
         # What Triton and torch's own compiler call: a tenth of the time of torch.cuda.current_stream.
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         if raw is not None:
-            return lambda: raw(device)
+            return partial(raw, device)
         return lambda: torch.cuda.current_stream(device).cuda_stream
     if "cupy" in frameworks:
         cupy = sys.modules["cupy"]
         return lambda: cupy.cuda.get_current_stream(device).ptr
-    return lambda: _LEGACY_STREAM
+    return default_stream
 
 
 def stream_handle(stream: Any) -> int:

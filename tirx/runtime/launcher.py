@@ -15,10 +15,12 @@ from tirx.runtime.binding import BoundLaunch, Value, bind, check_count, check_pr
 from tirx.runtime.driver import Device
 from tirx.runtime.frameworks import (
     KEYS,
+    READY_LIMIT,
     SCALAR_KEYS,
     VIEWS,
     CurrentStream,
     current_stream,
+    default_stream,
     framework_of,
     stream_handle,
     view_of_interface,
@@ -27,9 +29,6 @@ from tirx.runtime.launch import Launch, PointerArgument
 from tirx.runtime.overlap import check_overlap
 from tirx.runtime.packing import Plan, Ready
 from tirx.values import dataclass
-
-_READY_LIMIT = 4096
-"""Launches that a kernel keeps prepared; all go when there are more."""
 
 
 class Launcher:
@@ -46,30 +45,13 @@ class Launcher:
         self._other = other
         self.keys: dict[type, Callable[[Any], Hashable]] = dict(SCALAR_KEYS)
         """The function that makes the key of an argument of each type that was seen before."""
-        self._ready: dict[Hashable, tuple[Ready, CurrentStream]] = {}
+        self.ready: dict[Hashable, Ready] = {}
+        """The launch of each key that was seen before: a grid, and the keys of the arguments."""
         self._plans: dict[Hashable, Plan] = {}
 
     def __call__(self, arguments: Sequence[Any], stream: Any, grid: Sequence[int] | None) -> Any:
-        keys = self.keys
-        try:
-            key = (grid, *[keys[type(argument)](argument) for argument in arguments])
-            if self.again(key, stream):
-                return None
-        except (KeyError, TypeError):  # a type that was not seen before, or a grid that is a list
-            pass
-        return self._first(arguments, stream, None if grid is None else tuple(grid))
-
-    def again(self, key: Hashable, stream: Any) -> bool:
-        """Launches with arguments of this key, a grid and the key of each. Returns False if none have had it before."""
-        found = self._ready.get(key)
-        if found is None:
-            return False
-        ready, current = found
-        ready(current() if stream is None else stream_handle(stream))
-        return True
-
-    def _first(self, arguments: Sequence[Any], stream: Any, grid: tuple[int, ...] | None) -> Any:
-        """Launches with arguments that were not seen before, or that are moved at each launch."""
+        """Launches with arguments that are not in `ready`: not seen before, or moved at each launch."""
+        grid = None if grid is None else tuple(grid)
         names = [argument.name for argument in self.launch.passed]
         frameworks: list[str] = []
         for i, argument in enumerate(arguments):
@@ -85,15 +67,12 @@ class Launcher:
             with _argument(names, i):
                 values.append(_number(argument) if framework == "number" else VIEWS[framework](argument))
         device = self.device_of(values)
-        ready = self.prepare(values, device, grid)
-        current = current_stream({*frameworks}, device.index)
+        ready = self.prepare(values, device, grid, current_stream({*frameworks}, device.index))
         if all(type(argument) in self.keys for argument in arguments):
-            if len(self._ready) >= _READY_LIMIT:
-                self._ready.clear()
-            key = (grid, *[self.keys[type(argument)](argument) for argument in arguments])
-            self._ready[key] = ready, current
-        ready(current() if stream is None else stream_handle(stream))
-        return None
+            if len(self.ready) >= READY_LIMIT:
+                self.ready.clear()
+            self.ready[(grid, *[self.keys[type(argument)](argument) for argument in arguments])] = ready
+        return ready(stream)
 
     def device_of(self, values: Sequence[Value]) -> Device:
         """The GPU that all arrays are on; the first one if there is no array on a GPU."""
@@ -102,7 +81,13 @@ class Launcher:
             raise ArgumentError(f"expected arrays on one GPU, found some on GPUs {sorted(indices)}")
         return drivers.device(next(iter(indices), 0))
 
-    def prepare(self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None) -> Ready:
+    def prepare(
+        self,
+        values: Sequence[Value],
+        device: Device,
+        grid: tuple[int, ...] | None,
+        current: CurrentStream = default_stream,
+    ) -> Ready:
         """Checks a launch, or finds the plan of one that was checked, and packs its parameters."""
         key = (device.index, grid, *[_without_address(value) for value in values])
         plan = self._plans.get(key)
@@ -111,10 +96,10 @@ class Launcher:
             launch = bound.launch
             device.check_target(launch.target)
             function = device.function(of._ptx, launch.entry, launch.dynamic_shared, prod(launch.cluster))
-            if len(self._plans) >= _READY_LIMIT:
+            if len(self._plans) >= READY_LIMIT:
                 self._plans.clear()
             plan = self._plans[key] = Plan(device, function, bound)
-        return plan.ready(values)
+        return plan.ready(values, current)
 
     def bound(
         self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None

@@ -11,6 +11,7 @@ from tirx.copy.tma import ROW_UNIT
 from tirx.runtime.arrays import ArrayView, check_address
 from tirx.runtime.binding import BoundLaunch, Value, scalar_bytes
 from tirx.runtime.driver import Device
+from tirx.runtime.frameworks import CurrentStream, default_stream, stream_handle
 from tirx.runtime.launch import ComputedArgument, PointerArgument, ScalarArgument, TensorMapArgument, WorkspaceArgument
 from tirx.runtime.overlap import check_overlap
 
@@ -32,8 +33,8 @@ _TENSOR_MAP_TYPES = {
 _L2_PROMOTIONS = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILLS = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 
-Ready = Callable[[int], None]
-"""Launches on a stream, given by its handle."""
+Ready = Callable[[Any], None]
+"""Launches on a stream, or on the current one for None."""
 
 
 class Plan:
@@ -47,10 +48,11 @@ class Plan:
         self.function = function
         self.bound = bound
 
-    def ready(self, values: Sequence[Value]) -> Ready:
+    def ready(self, values: Sequence[Value], current: CurrentStream = default_stream) -> Ready:
         """Packs the parameters of one launch. What is returned may be called any number of times, from any thread.
 
-        Raises ArgumentError for addresses and numbers that do not fit.
+        `current` gives the stream of launches that name none. Raises ArgumentError for addresses and numbers that do
+        not fit.
         """
         launch = self.bound.launch
         waiting = iter(values)
@@ -63,18 +65,19 @@ class Plan:
             return lambda stream: None
         size = max((each.bytes for each in launch.arguments if isinstance(each, WorkspaceArgument)), default=0)
         if not size:
-            return self._packed(passed, 0)
+            return self._packed(passed, 0, current)
         by_stream: dict[tuple[int, int], Ready] = {}
 
-        def ready(stream: int) -> None:
-            key = stream, self.device.capture(stream)
+        def ready(stream: Any) -> None:
+            handle = current() if stream is None else stream_handle(stream)
+            key = handle, self.device.capture(handle)
             if key not in by_stream:
-                by_stream[key] = self._packed(passed, self.device.workspace(key, size))
-            by_stream[key](stream)
+                by_stream[key] = self._packed(passed, self.device.workspace(key, size), current)
+            by_stream[key](handle)
 
         return ready
 
-    def _packed(self, passed: Sequence[Value | None], workspace: int) -> Ready:
+    def _packed(self, passed: Sequence[Value | None], workspace: int, current: CurrentStream) -> Ready:
         """Packs the parameters of one launch; `workspace` is the address of that of its stream."""
         parts: list[Any] = []
         for argument, value in zip(self.bound.launch.arguments, passed, strict=True):
@@ -94,7 +97,7 @@ class Plan:
                     raise AssertionError(f"{argument.name}: {value!r}")  # values are of the kinds that were bound
         addresses = [part.getPtr() if hasattr(part, "getPtr") else ctypes.addressof(part) for part in parts]
         parameters = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
-        return self._call(parameters, parts)
+        return self._call(parameters, parts, current)
 
     def _tensor_map(self, argument: TensorMapArgument, address: int) -> Any:
         api, rank = self.device.driver.api, len(argument.shape)
@@ -123,49 +126,46 @@ class Plan:
         except RuntimeError as error:
             raise type(error)(f"tensor map '{argument.name}': {error}") from error
 
-    def _call(self, parameters: Any, parts: Sequence[Any]) -> Ready:
-        launch, device, function = self.bound.launch, self.device, self.function
-        (x, y, z), (threads_x, threads_y, threads_z) = self.bound.grid, self.bound.block
-        address, shared = ctypes.addressof(parameters), launch.dynamic_shared
-        api = device.driver.api
-        if prod(launch.cluster) == 1:
-            start = api.cuLaunchKernel
-
-            def call(stream: int) -> Any:
-                (error,) = start(function, x, y, z, threads_x, threads_y, threads_z, shared, stream, address, 0)
-                return error
-        else:
-            start = api.cuLaunchKernelEx
-            attribute = api.CUlaunchAttribute()
-            attribute.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-            dim = attribute.value.clusterDim
-            dim.x, dim.y, dim.z = launch.cluster
-            configurations: dict[int, Any] = {}
-
-            def call(stream: int) -> Any:
-                config = configurations.get(stream)
-                if config is None:
-                    config = configurations[stream] = api.CUlaunchConfig()
-                    config.gridDimX, config.gridDimY, config.gridDimZ = x, y, z
-                    config.blockDimX, config.blockDimY, config.blockDimZ = threads_x, threads_y, threads_z
-                    config.sharedMemBytes, config.hStream = shared, stream
-                    config.attrs, config.numAttrs = [attribute], 1
-                (error,) = start(config, function, address, 0)
-                return error
-
+    def _call(self, parameters: Any, parts: Sequence[Any], current: CurrentStream) -> Ready:
+        launch, device, api = self.bound.launch, self.device, self.device.driver.api
+        is_cluster = prod(launch.cluster) > 1
+        start = api.cuLaunchKernelEx if is_cluster else api.cuLaunchKernel
+        address = ctypes.addressof(parameters)
         kept = (parameters, parts)  # the driver reads them at each launch
+        given: dict[int, tuple[Any, ...]] = {}
 
-        def ready(stream: int) -> None:
-            error = call(stream)
+        def ready(stream: Any) -> None:
+            handle = current() if stream is None else stream_handle(stream)
+            arguments = given.get(handle)
+            if arguments is None:
+                arguments = given[handle] = self._arguments(address, handle, is_cluster)
+            (error,) = start(*arguments)
             if error:
                 # Another context may be current in this thread, or none.
                 with device.current():
-                    error = call(stream)
+                    (error,) = start(*arguments)
                 if error:
                     raise device.driver.error(f"launch of '{launch.entry}'", error)
             _ = kept
 
         return ready
+
+    def _arguments(self, parameters: int, stream: int, is_cluster: bool) -> tuple[Any, ...]:
+        """The arguments of `cuLaunchKernel`, or of `cuLaunchKernelEx` for clusters."""
+        launch, grid, block = self.bound.launch, self.bound.grid, self.bound.block
+        if not is_cluster:
+            return self.function, *grid, *block, launch.dynamic_shared, stream, parameters, 0
+        api = self.device.driver.api
+        attribute = api.CUlaunchAttribute()
+        attribute.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        dim = attribute.value.clusterDim
+        dim.x, dim.y, dim.z = launch.cluster
+        config = api.CUlaunchConfig()
+        config.gridDimX, config.gridDimY, config.gridDimZ = grid
+        config.blockDimX, config.blockDimY, config.blockDimZ = block
+        config.sharedMemBytes, config.hStream = launch.dynamic_shared, stream
+        config.attrs, config.numAttrs = [attribute], 1
+        return config, self.function, parameters, 0
 
 
 def _buffer(data: bytes) -> Any:

@@ -315,3 +315,25 @@ def test_calls_with_arguments_that_were_seen(fake: FakeCuda, torch: Any, monkeyp
         assert (traced.call_count, len(fake.launches)) == (programs, launches)
     with pytest.raises(tirx.BuildError, match=r"x.shape\[0\] and y.shape\[0\] to be equal"):
         kernel(x, z, 2.0)
+
+
+def test_a_call_from_python_runs_no_more_functions_than_a_launch(
+    fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.sizes = (8, 8, 4, 4, 4, 4)
+    monkeypatch.setattr(calls, "device_target", lambda: "sm_90a")
+    monkeypatch.setenv("TIRX_CACHE", "")
+    kernel = tirx.jit(threads=32)(_scaled)
+    given = aligned((4, 32)), aligned((4, 32)), 2.0
+    (launched,) = kernel._calls.program(given, {}, "sm_90a").kernels.values()  # pyright: ignore[reportPrivateUsage]
+    counts: list[int] = []
+    for each in (kernel, launched):
+        each(*given)
+        events: list[str] = []
+        sys.setprofile(lambda frame, event, argument, events=events: events.append(event))
+        try:
+            each(*given)
+        finally:
+            sys.setprofile(None)
+        counts.append(sum(event in ("call", "c_call") for event in events))
+    assert 0 < counts[0] <= counts[1] < 100, counts

@@ -286,16 +286,16 @@ def test_answers_of_the_driver():
 
 
 def test_plans_and_launches_are_limited(fake: FakeCuda, torch: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(launcher, "_READY_LIMIT", 2)
+    monkeypatch.setattr(launcher, "READY_LIMIT", 2)
     fake.sizes = (8, 4)
     kernel = Launcher(_PTX, _launch(_pointer("x"), ScalarArgument("n", "s32")))
-    plans, ready = kernel._plans, kernel._ready  # pyright: ignore[reportPrivateUsage]
+    plans, ready = kernel._plans, kernel.ready  # pyright: ignore[reportPrivateUsage]
     arrays = [aligned((rows, 3)) for rows in (2, 3, 4)]
     sizes: list[tuple[int, int]] = []
-    for index, number in ((0, 1), (0, 1), (0, 2), (0, 3), (1, 3), (1, 3), (2, 3), (1, 3), (0, 3)):
+    for index, number in ((0, 1), (0, 2), (0, 3), (1, 3), (2, 3), (1, 3), (0, 3)):
         kernel((arrays[index], number), None, None)
         sizes.append((len(plans), len(ready)))
-    assert sizes == [(1, 1), (1, 1), (1, 2), (1, 1), (2, 2), (2, 2), (1, 1), (2, 2), (1, 1)]
+    assert sizes == [(1, 1), (1, 2), (1, 1), (2, 2), (1, 1), (2, 2), (1, 1)]
     assert fake.calls["cuModuleGetFunction"] == 5
 
 
