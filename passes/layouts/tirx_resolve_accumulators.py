@@ -175,7 +175,7 @@ def _is_constrained(op: tirx.TileOpInterface, tile: SSAValue) -> bool:
     return isinstance(op, tirx.ConvertOp) or any(tile in group for group in (*op.same_layout(), parts))
 
 
-def _in_registers(op: Operation, tile: SSAValue) -> None:
+def in_registers(op: Operation, tile: SSAValue) -> None:
     """Replaces loads and stores of a tile that is itself in registers."""
     match op:
         case tirx.LoadOp():
@@ -218,7 +218,7 @@ def _resolve(alloc: tirx.AllocOp) -> None:
             mma.verify_()  # clauses that accumulators in registers do not have
         except InvalidOperation as e:
             raise LocatedError(mma, f"{e} (not in tensor memory: {why})") from e
-    move = _in_tensor_memory if why is None else _in_registers
+    move = _in_tensor_memory if why is None else in_registers
     for op, tile in dict.fromkeys(tirx.views_in_use(alloc.result)):
         move(op, tile)
     remark(alloc, AccumulatorPlaced(alloc.result.type.memory.place, tuple(families), why))
@@ -254,8 +254,8 @@ def _family(mma: tirx.MmaOp, why_not_tensor_memory: str | None) -> str:
     product = _with_moved_operand(Product.of(mma)) if why_not_tensor_memory is None else Product.of(mma)
     if why_not_tensor_memory is None:
         return f"tcgen05.mma of kind {product_shape(_on_tensor_memory(product)).kind}"
-    in_registers = replace(product, accumulator=product.accumulator.in_memory(tirx.MemorySpace.REGISTER))
-    return "wgmma" if family_of(in_registers) is WGMMA else "mma.sync"
+    kept = replace(product, accumulator=product.accumulator.in_memory(tirx.MemorySpace.REGISTER))
+    return "wgmma" if family_of(kept) is WGMMA else "mma.sync"
 
 
 class TirxResolveAccumulatorsPass(ModulePass):

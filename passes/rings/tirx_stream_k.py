@@ -27,6 +27,7 @@ from tirx.dialects.ptx.atomics import Scope, ScopeAttr
 from tirx.dialects.tirx.kernel import ProgressAttr, grid_attr
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.launch_values import launched, product_of
+from tirx.passes.layouts.tirx_resolve_accumulators import in_registers
 from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.workspaces import FLAGS, LARGEST_FLAG, SCRATCH, WORKSPACES
 from tirx.passes.rings.start_values import chosen_word
@@ -155,6 +156,7 @@ class _StreamK:
         for use in list(self.sums.uses):
             if any(op.is_ancestor(use.operation) for op in behind):
                 use.operation.operands[use.index] = held
+                in_registers(use.operation, held)
         for op in [op for op in turn.walk() if isinstance(op, tirx.BlockIdOp)]:
             op.result.replace_all_uses_with(places[op.axis.data])
             erase(op)

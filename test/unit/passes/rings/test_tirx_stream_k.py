@@ -48,6 +48,41 @@ def test_equals_numpy(target: str, size: tuple[int, int, int], columns: int, blo
     assert len(left) == 3 and not any(each[:ZEROS].any() for each in left)
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
+def test_sums_that_a_map_reads(target: str) -> None:
+    """Sums that are loaded, changed and stored: the block that has them all does it."""
+    text = f"""
+      !sums = !tirx.tile<64x64xf32, register>
+      tirx.kernel @k(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %d: memref<?x?xf32>) target("{target}")
+          grid(%j = ceildiv(size(1, 0), 64), %i = ceildiv(size(0, 0), 64)) threads(128) {{
+        %zero = arith.constant 0.0 : f32
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c64 = arith.constant 64 : index
+        %k = memref.dim %a, %c1 : memref<?x?xf16>
+        %sa = tirx.alloc : !tirx.tile<64x64xf16, shared>
+        %sb = tirx.alloc : !tirx.tile<64x64xf16, shared>
+        %acc = tirx.alloc : !tirx.tile<64x64xf32, accumulator>
+        tirx.fill %acc, %zero : f32, !tirx.tile<64x64xf32, accumulator>
+        scf.for %at = %c0 to %k step %c64 {{
+          tirx.copy %a[%i * 64, %at] clipped, %sa : memref<?x?xf16>, !tirx.tile<64x64xf16, shared>
+          tirx.copy %b[%j * 64, %at] clipped, %sb : memref<?x?xf16>, !tirx.tile<64x64xf16, shared>
+          tirx.mma %sa, %sb, %acc
+              : !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<64x64xf32, accumulator>
+        }}
+        %sums = tirx.load %acc : !tirx.tile<64x64xf32, accumulator> -> !sums
+        %r = tirx.map ins(%sums : !sums) (%e) {{ %e * %e }} -> !sums
+        tirx.store %r, %d[%i * 64, %j * 64] clipped : !sums, memref<?x?xf32>
+      }}
+    """
+    program = tirx.build(text, options="split=stream multiprocessors=3")
+    a, b = _operands(np.random.default_rng(0), (70, 72, 320), "float16")
+    d = np.full((70, 72), 7, np.float32)
+    left = _run(program.kernels["k"].launch, program.ptx, [a, b, d], max_resident=3)
+    np.testing.assert_array_equal(d, (a.astype(np.float32) @ b.astype(np.float32).T) ** 2)
+    assert not any(each[:ZEROS].any() for each in left)
+
+
 def test_same_bits_in_any_order() -> None:
     """Blocks that run beside each other, in any order, add the same sums in the same order."""
     size = (64, 64, 320)
