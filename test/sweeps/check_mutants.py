@@ -245,12 +245,15 @@ def _as_it_is(program: Program) -> Mapping[str, Any]:
     """What is known of a program without a fault: its PTX, CPU seconds, and who makes operations for which passes."""
     from xdsl.ir import Block
 
-    placed = Block._attach_op.__code__  # pyright: ignore[reportPrivateUsage]
+    from tirx.dialects.xdsl_private import insert_before
+
+    attach = Block._attach_op  # pyright: ignore[reportPrivateUsage]
+    placed = attach.__code__, insert_before.__code__  # an emitter in the middle of a block takes the second way
     executed: dict[str, set[str]] = defaultdict(set)
     running: list[str] = []
 
     def note(frame: Any, event: str, _: object) -> None:
-        if event != "call" or frame.f_code is not placed or not running:
+        if event != "call" or frame.f_code not in placed or not running:
             return
         while (frame := frame.f_back) is not None:
             own = frame.f_code.co_filename.rpartition("/passes/")[2]

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
-from xdsl.interpreter import Interpreter, PythonValues, impl_callable, register_impls
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType
+from xdsl.interpreter import Interpreter, PythonValues, impl_attr, impl_callable, register_impls
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.diagnostics import operation_name
@@ -282,3 +282,9 @@ class KernelFunctions(Functions):
     def call_kernel(self, interpreter: Interpreter, op: KernelOp, args: PythonValues) -> PythonValues:
         run_kernel(op, args)
         return ()
+
+    @impl_attr(MemRefType)
+    def array(self, interpreter: Interpreter, attr: Attribute, type_attr: MemRefType[Attribute]) -> Array:
+        """The array of an argument that is given as an attribute, as `--args` of `xdsl-run` are."""
+        assert isinstance(attr, DenseIntOrFPElementsAttr)
+        return np.array(attr.get_values()).reshape(attr.get_shape()).astype(dtype_of(type_attr.element_type))

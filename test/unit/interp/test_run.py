@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from runpy import run_path
 from typing import Any
 
@@ -18,6 +19,7 @@ from unit.examples import EXAMPLES, PROGRAMS
 from unit.sim.example_launches import LAUNCHES
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
+from xdsl.tools.xdsl_run import xDSLRunMain
 
 import tirx as tx
 from tirx import embed, f32, i32
@@ -440,6 +442,32 @@ def test_a_module_in_xdsl_s_interpreter() -> None:
     a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
     interpreter.call_op("k", (a, d))
     assert d.tolist() == a.tolist()
+
+
+class _Run(xDSLRunMain):
+    def register_implementations(self, interpreter: Interpreter) -> None:
+        super().register_implementations(interpreter)
+        interpreter.register_implementations(KernelFunctions(), override=True)
+
+
+def test_xdsl_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command that xDSL has runs a tile program, with arrays and numbers from its command line."""
+    shown = (
+        _OWN
+        + _LOAD
+        + """%y = tirx.map ins(%x : !tirx.tile<4xf32, register>) {
+    ^bb0(%e: f32):
+      %p = arith.mulf %e, %s : f32
+      tirx.yield %p : f32
+    } -> !tirx.tile<4xf32, register>
+    tirx.print "block", %i, %y : index, !tirx.tile<4xf32, register>"""
+    )
+    module = _kernel(shown, "%a: memref<8xf32>, %d: memref<8xf32>, %s: f32").parent_op()
+    path = tmp_path / "k.mlir"
+    path.write_text(str(module))
+    numbers = "dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : memref<8xf32>, dense<0.0> : memref<8xf32>, 3.0 : f32"
+    _Run(args=[str(path), "--symbol", "k", "--args", numbers]).run()
+    assert capsys.readouterr().out.splitlines() == ["block 0", " 0 3 6 9", "block 1", " 12 15 18 21"]
 
 
 @pytest.mark.sample(15)

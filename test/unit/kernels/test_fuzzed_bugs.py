@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ import pytest
 import tirx
 from tirx import embed
 from tirx.diagnostics import LocatedError, diagnostic_handler
+from tirx.dialects.formula import Call
 from tirx.passes import lower_to_ptx_passes
 from tirx.runtime import Kernel, Program
+from tirx.runtime.launch import ComputedArgument
 from tirx.sim import SimError
-from tirx.text.verification import run_passes
+from tirx.text.verification import CheckError, run_passes
 from tirx.universe import new_context
 
 _CONSTANTS = "".join(f"  %c{n} = arith.constant {n} : index\n" for n in (0, 1, 64, 128))
@@ -180,3 +183,84 @@ def test_a_slot_that_is_never_given_back() -> None:
     assert wrong != text
     with pytest.raises(LocatedError, match="ring|release"):
         run_passes(context, embed.parse(wrong, "k.mlir"), passes[names.index("tirx-check-rings") :][:1])
+
+
+_PERSISTENT = """
+!h = !tirx.tile<64x64xf16, shared>
+!p = !tirx.tile<64x64xf32, accumulator>
+tirx.kernel @k(%a: memref<64x?xf16>, %b: memref<?x?xf16>, %d: memref<64x?xf32>)
+    grid(%i = ceildiv(size(1, 0), 64)) threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %depth = memref.dim %a, %c1 : memref<64x?xf16>
+  %sa = tirx.alloc : !h
+  %sb = tirx.alloc : !h
+  %p = tirx.alloc : !p
+  tirx.fill %p, %zero : f32, !p
+  scf.for %k = %c0 to %depth step %c64 {
+    tirx.copy %a[0, %k] clipped, %sa : memref<64x?xf16>, !h
+    tirx.copy %b[%i * 64, %k] clipped, %sb : memref<?x?xf16>, !h
+    tirx.mma %sa, %sb, %p : !h, !h, !p
+  }
+  tirx.copy %p, %d[0, %i * 64] clipped : !p, memref<64x?xf32>
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
+def test_a_number_of_tiles_that_is_no_multiple_of_8(target: str) -> None:
+    """#2433: persistent blocks leave out the tiles behind the last group of 8."""
+    with diagnostic_handler(lambda _: None):
+        program = tirx.build(_PERSISTENT, target, options="multiprocessors=2")
+    launch = program.kernels["k"].launch
+    tiles = next(each for each in launch.arguments if isinstance(each, ComputedArgument) and each.name == "launch")
+    groups = Call("add", (Call("ceildiv", (Call("add", (tiles.value, 1)), 8)), -1))  # rounded down
+    dropped = replace(tiles, value=Call("mul", (8, groups)))
+    arguments = tuple(dropped if each is tiles else each for each in launch.arguments)
+    wrong = Program(program.ptx, [replace(launch, arguments=arguments)], program.source)
+    rng = np.random.default_rng(0)
+    given = [rng.integers(-2, 3, shape).astype(np.float16) for shape in ((64, 64), (640, 64))]
+    given.append(np.zeros((64, 640), np.float32))
+    assert program.kernels["k"].check(*given).exact == 1
+    with pytest.raises(CheckError, match=r"of 40960 elements of %d differ, first %d\[0, 512\]"):
+        wrong.kernels["k"].check(*given)
+
+
+def _looked_up(target: str, index: str) -> Program:
+    return tirx.build(
+        f"""
+!x = !tirx.tile<32x32xf32, register>
+tirx.kernel @k(%a: memref<32x32xf32>, %b: memref<24xf32>, %d: memref<32x32xf32>) grid(1) threads(128) {{
+  %c24 = arith.constant 24 : index
+  %c32 = arith.constant 32 : index
+  %x = tirx.load %a[0, 0] : memref<32x32xf32> -> !x
+  %at = tirx.map ins(%x : !x) {{
+  ^bb0(%e: f32):
+    %i = tirx.index 0
+    %j = tirx.index 1
+    %rows = arith.muli %i, %c32 : index
+    %fused = arith.addi %rows, %j : index
+    %rest = arith.remui {index}, %c24 : index
+    %n = arith.index_cast %rest : index to i32
+    tirx.yield %n : i32
+  }} -> !tirx.tile<32x32xi32, register>
+  %t = tirx.load %b[[%at]] : memref<24xf32> -> !x
+  tirx.store %t, %d[0, 0] : !x, memref<32x32xf32>
+  tirx.return
+}}
+""",
+        target,
+    )
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
+def test_a_table_whose_size_does_not_divide_the_rows(target: str) -> None:
+    """#2955: `B[j % 24]` in rows of 32, for which `B[(32 * i + j) % 24]` was read."""
+    program, fused = (_looked_up(target, index) for index in ("%j", "%fused"))
+    (checked,) = program.check()
+    assert checked.exact == checked.launches > 0
+    with pytest.raises(CheckError, match=r"of 1024 elements of %d differ, first %d\[1, 0\]"):
+        Program(fused.ptx, [fused.kernels["k"].launch], program.source).check()
