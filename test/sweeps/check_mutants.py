@@ -140,8 +140,39 @@ tirx.kernel @k(%a: memref<128x64xf16>, %b: memref<32x64xf16>, %s: memref<4xf32>,
   tirx.copy %acc, %gd : !tirx.tile<128x32xf32, tensor>, !tirx.tile<128x32xf32, global>
   tirx.return
 }
+!c = !tirx.tile<16x8xf32, register>
+tirx.kernel @fragments(%a: memref<16x16xf16>, %b: memref<8x16xf16>, %f: memref<2xi32>, %d: memref<16x8xf32>)
+    target("sm_100a") grid(1) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %seven = arith.constant 7 : i32
+  %zero = arith.constant 0.0 : f32
+  %x = tirx.load %a[0, 0] : memref<16x16xf16> -> !tirx.tile<16x16xf16, register>
+  %y = tirx.load %b[0, 0] : memref<8x16xf16> -> !tirx.tile<8x16xf16, register>
+  %z = tirx.splat %zero : f32 -> !c
+  memref.store %seven, %f[%c0] : memref<2xi32>
+  %p = tirx.mma %x, %y, %z : !tirx.tile<16x16xf16, register>, !tirx.tile<8x16xf16, register>, !c -> !c
+  tirx.signal %f[%c1], %seven : memref<2xi32>
+  %q = tirx.mma %x, %y, %p : !tirx.tile<16x16xf16, register>, !tirx.tile<8x16xf16, register>, !c -> !c
+  tirx.store %q, %d[0, 0] : !c, memref<16x8xf32>
+  tirx.return
+}
+tirx.kernel @alone(%d: memref<?xi32>, %f: memref<1xi32>) target("sm_100a") grid(1) threads(1) in_order {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %seven = arith.constant 7 : i32
+  %n = memref.dim %d, %c0 : memref<?xi32>
+  tirx.signal %f[%c0], %seven : memref<1xi32>
+  %seen = tirx.wait_until %f[%c0] sge, %seven : memref<1xi32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %seen, %d[%i] : memref<?xi32>
+  }
+  tirx.return
+}
 """
-"""Four threads store a tile in front of an instruction of whole warps."""
+"""Four threads store a tile in front of an instruction of whole warps, and one a number and a flag; and a block of one
+thread, which is the first one.
+"""
 
 _STORED_TWICE = """
 tirx.kernel @k(%a: memref<128x64xf16>, %d: memref<128x64xf16>) target("sm_90a") grid(1) threads(128) {
