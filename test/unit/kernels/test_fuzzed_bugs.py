@@ -222,8 +222,8 @@ def test_a_number_of_tiles_that_is_no_multiple_of_8(target: str) -> None:
     arguments = tuple(dropped if each is tiles else each for each in launch.arguments)
     wrong = Program(program.ptx, [replace(launch, arguments=arguments)], program.source)
     rng = np.random.default_rng(0)
-    given = [rng.integers(-2, 3, shape).astype(np.float16) for shape in ((64, 64), (640, 64))]
-    given.append(np.zeros((64, 640), np.float32))
+    a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((64, 64), (640, 64)))
+    given = a, b, np.zeros((64, 640), np.float32)
     assert program.kernels["k"].check(*given).exact == 1
     with pytest.raises(CheckError, match=r"of 40960 elements of %d differ, first %d\[0, 512\]"):
         wrong.kernels["k"].check(*given)
