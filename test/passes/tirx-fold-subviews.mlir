@@ -35,6 +35,9 @@ tirx.kernel @parts(%a: memref<4x64x64xf16>, %i: index, %n: index) threads(32) {
 // CHECK-NEXT: %v = tirx.view %a{{\[}}[[ROW]], [[COLUMN]]] clipped to {{\[}}[[LEFT]], *] : memref<?x64xf32> -> !tirx.tile<8x16xf32, global>
 // CHECK: [[BOTH:%.+]] = arith.minsi %m, %{{.*}} : index
 // CHECK: %w = tirx.view %a[{{.*}}] steps [3, 1] clipped to {{\[}}[[BOTH]], *] : memref<?x64xf32> -> !tirx.tile<8x16xf32, global>
+// CHECK: [[SIX:%.+]] = arith.constant 6 : index
+// CHECK: [[THIRD:%.+]] = arith.addi {{.*}}, [[SIX]] : index
+// CHECK: tirx.view %a{{\[}}[[THIRD]], {{.*}}] steps [3, 1] clipped to {{.*}} : memref<?x64xf32> -> !tirx.tile<4x16xf32, global>
 // CHECK: memref.load %a[{{.*}}] : memref<?x64xf32>
 // CHECK: %z = tirx.view %a[{{.*}}] : memref<?x64xf32> -> !tirx.tile<4x8xf32, global>
 // CHECK-NOT: memref.subview
@@ -43,6 +46,8 @@ tirx.kernel @windows(%a: !a, %n: index, %m: index) target("sm_80") grid(8) threa
   %s = memref.subview %a[%i, 8] [%n, 24] [1, 1] : !a to !p
   %v = tirx.view %s[%i, 4] clipped : !p -> !tirx.tile<8x16xf32, global>
   %w = tirx.view %s[%i, 4] steps [3, 1] clipped to [%m, *] : !p -> !tirx.tile<8x16xf32, global>
+  %c2 = arith.constant 2 : index
+  %third = tirx.subview %w[%c2, 0] : !tirx.tile<8x16xf32, global> -> !tirx.tile<4x16xf32, global>
   %e = memref.load %s[%i, %i] : !p
   %t = memref.subview %s[1, 2] [4, 8] [1, 1] : !p to !q
   %z = tirx.view %t[0, 0] : !q -> !tirx.tile<4x8xf32, global>

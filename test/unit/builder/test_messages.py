@@ -154,6 +154,7 @@ _SAID = [
         "expected one tile of indices of rank 1, found 2; give them the rank of the view by [:, None]",
     ),
     ("n + (1 << 40)", "expected a number that fits into i32, found 1099511627776"),
+    ("(tx.tile(0, 8) * 2) // 2", "expected a span whose extent 2 divides, found a span of 8 indices"),
     ("tx.tiles(n)", "expected tx.tiles(n, extent) or tx.tiles(start, stop, extent), found (a scalar i32,)"),
     ("f32[-1, 2]", "expected positive extents, or None, found f32[-1, 2]"),
     ('f32[None].tile("register")', "expected the extents of a tile as integers, found f32[None]"),

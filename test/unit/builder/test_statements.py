@@ -150,6 +150,8 @@ def _spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
         o[:, k] = a[:, k] + 1.0
     for k in tx.tiles(n, 2):
         o[:, k] = a[:, k] - 1.0
+    for k in tx.tiles(1, 5, 3):
+        o[0:1, k] = a[1:2, k]
 
 
 def _structures(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
@@ -227,7 +229,7 @@ _TOTAL = np.zeros((4, 8), np.float32)
 _STATEMENTS: list[tuple[Callable[..., None], Any]] = [
     (_unrolled, _TOTAL + (_X[:, 1] + _X[:, 4] + _X[:, 7])[:, None]),
     (_steps, _TOTAL + (_X[:, 1] + _X[:, 3])[:, None] + 3),
-    (_spans, np.concatenate([_X[:, :4] - 1, _X[:, 4:] + 1], 1)),
+    (_spans, np.concatenate([[[*_X[0, :1] - 1, *_X[1, 1:5], *_X[0, 5:] + 1]], np.c_[_X[1:, :4] - 1, _X[1:, 4:] + 1]])),
     (_structures, 4 * _X + 8 + 5),
     (_carried_numbers, (1.5 * _X if _I[0, 2] < 3 else _TOTAL) + _I[0, 2] + 6),
     (_known_conditions, (_X + 3) * 2 - 1),

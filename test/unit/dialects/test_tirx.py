@@ -297,6 +297,8 @@ def test_strided_layout() -> None:
     assert strided_layout(MemRefType(f16, (-1, 256)), (64,)) == TileLayout.parse("S[64 : 1]")
     transposed = MemRefType(f16, (8, 8), StridedLayoutAttr((1, 16)))
     assert strided_layout(transposed, (8, 4)) == TileLayout.parse("S[(8, 4) : (1, 16)]")
+    repeated = MemRefType(f16, (8, 4), StridedLayoutAttr((0, 1)))
+    assert strided_layout(repeated, (8, 4)) == TileLayout.parse("S[(8, 4) : (0, 1)]")
     for layout, message in (
         (StridedLayoutAttr((None, 1)), "expected static strides"),
         (StridedLayoutAttr((-8, 1)), "expected strides of 0 or more"),
