@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -149,12 +150,13 @@ class MmaM16N8Op(PTXInstruction):
     The variant, a row of `tirx.mma.VARIANTS`, says K, the types, and how many registers each operand has: 16-bit and
     8-bit elements are packed in i32, as are those of 4 bits, tf32 is an i32, f32 and f64 are themselves. `scales` are
     the registers of the scale factors of A and of B of a variant that has them, `byte_a` and `byte_b` where they start.
+    `metadata` are the codes of a sparse A, `selector` the lanes of four that hold them.
 
     ```mlir
     %d:4 = ptx.mma.m16n8 "m16n8k8.row.col.f32.f16" a(%a0, %a1 : i32, i32) b(%b0 : i32) c(%c... : f32...) -> f32...
     ```
-    See PTX ISA, "Matrix Fragments for mma.m16n8k4", m16n8k8, m16n8k16, m16n8k32 and m16n8k64, and "Block Scaling for
-    mma.sync".
+    See PTX ISA, "Matrix Fragments for mma.m16n8k4", m16n8k8, m16n8k16, m16n8k32 and m16n8k64, "Block Scaling for
+    mma.sync", and "Warp-level matrix multiply-accumulate operation using mma.sp instruction with sparse matrix A".
     """
 
     name = "ptx.mma.m16n8"
@@ -168,13 +170,16 @@ class MmaM16N8Op(PTXInstruction):
     scales = var_operand_def(i32)
     byte_a = opt_prop_def(IntegerAttr[I32])
     byte_b = opt_prop_def(IntegerAttr[I32])
+    metadata = opt_operand_def(i32)
+    selector = opt_prop_def(IntegerAttr[I32])
     d = var_result_def(Register)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(NoMemoryEffect())
     assembly_format = """
     $variant `a` `(` $a `:` type($a) `)` `b` `(` $b `:` type($b) `)` `c` `(` $c `:` type($c) `)`
-    (`scales` `(` $scales^ `)` `bytes` `(` $byte_a `,` $byte_b `)`)? attr-dict `->` type($d)
+    (`scales` `(` $scales^ `)` `bytes` `(` $byte_a `,` $byte_b `)`)?
+    (`metadata` `(` $metadata^ `)` `selector` $selector)? attr-dict `->` type($d)
     """
 
     def verify_(self) -> None:
@@ -185,6 +190,7 @@ class MmaM16N8Op(PTXInstruction):
         _expect_fragment("c", self.c.types, variant.c)
         _expect_fragment("d", self.d.types, variant.c)
         self._verify_scales(variant)
+        self._verify_metadata(variant)
 
     def _verify_scales(self, variant: MmaVariant) -> None:
         factors, first = variant.scales, self._bytes
@@ -199,6 +205,15 @@ class MmaM16N8Op(PTXInstruction):
                 f"bytes {first[0]} and {first[1]}"
             )
 
+    def _verify_metadata(self, variant: MmaVariant) -> None:
+        selectors = 0 if variant.codes is None else len(variant.codes.selector_lanes)
+        found = None if self.selector is None else self.selector.value.data
+        if (self.metadata is None) != (not selectors) or found not in (range(selectors) if selectors else (None,)):
+            has = f"metadata, and a selector below {selectors}," if selectors else "no metadata and no selector"
+            raise InstructionFormError(
+                f"expected {has} for '{variant.name}', found {'none' if self.metadata is None else 'some'} and {found}"
+            )
+
     @property
     def _bytes(self) -> tuple[int, ...]:
         return tuple(at.value.data for at in (self.byte_a, self.byte_b) if at is not None)
@@ -211,4 +226,6 @@ class MmaM16N8Op(PTXInstruction):
     def emit(self, reg: Names) -> str:
         registers = [vector(reg, group) for group in (self.d, self.a, self.b, self.c)]
         registers += [f"{reg(value)}, {{{at}, 0}}" for value, at in zip(self.scales, self._bytes, strict=True)]
+        if self.metadata is not None and self.selector is not None:
+            registers += [reg(self.metadata), str(self.selector.value.data)]
         return f"{VARIANTS[self.variant.data].mnemonic} {', '.join(registers)}"

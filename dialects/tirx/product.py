@@ -36,7 +36,7 @@ SCALE_ROWS = 128
 K96_INSTRUCTION = "k96"
 """What the clause `instruction` may ask for in tensor memory."""
 
-SHARED_CLAUSES = ("metadata", "negate_a", "negate_b", "saturate", "accumulate")
+SHARED_CLAUSES = ("negate_a", "negate_b", "saturate", "accumulate")
 """Clauses of products that read shared memory, tcgen05 and wgmma, which mma.sync does not have."""
 
 FLAGS = ("pair", "negate_a", "negate_b", "saturate")
@@ -81,8 +81,9 @@ class ProductOp(DirectOperation):
       where a larger K would serve,
     - `plan(...)`: the instructions that multiply, see `#tirx.plan`; `tirx-select-instructions` chooses them.
 
-    With the accumulator in registers, `mma.sync` has none of them but `scales` (sm_120a, sm_121a and their family) and
-    the last two, and wgmma those from `metadata` on that do not mention tensor memory or pairs.
+    With the accumulator in registers, `mma.sync` has none of them but `scales` (sm_120a, sm_121a and their family),
+    `metadata` (from sm_80 on) and the last two, and wgmma those from `metadata` on that do not mention tensor memory or
+    pairs.
 
     Types are those of A, B and the accumulator, then of scale factors and metadata.
 

@@ -138,7 +138,7 @@ class MmaSyncOp(DirectOperation):
     One `mma.sync` per warp on fragments of three register tiles: the numbers are the first slot (axis `m`) of
     each fragment. The result is `%c` with that one fragment replaced. `from %h[2]` behind `%c[2]` takes C from a tile
     of f16 instead, for instructions that have C in f16 and D in f32. `scales %sfa[0], %sfb[4]` are the scale factors of
-    A and B for instructions that have them.
+    A and B for instructions that have them, `metadata %e[0] selector 1` the codes of a sparse A.
     """
 
     T: ClassVar = VarConstraint("T", base(TileType))
@@ -158,6 +158,9 @@ class MmaSyncOp(DirectOperation):
     scale_a_slot = opt_prop_def(IntegerAttr[I32])
     scale_b = opt_operand_def(TileType)
     scale_b_slot = opt_prop_def(IntegerAttr[I32])
+    metadata = opt_operand_def(TileType)
+    metadata_slot = opt_prop_def(IntegerAttr[I32])
+    selector = opt_prop_def(IntegerAttr[I32])
     result = result_def(T)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
@@ -165,8 +168,9 @@ class MmaSyncOp(DirectOperation):
     assembly_format = (
         "$variant $a `[` $a_slot `]` `,` $b `[` $b_slot `]` `,` $accumulator `[` $accumulator_slot `]` "
         "(`from` $start^ `[` $start_slot `]`)? (`scales` $scale_a^ `[` $scale_a_slot `]` `,`)? "
-        "($scale_b^ `[` $scale_b_slot `]`)? attr-dict `:` type($a) `,` type($b) `,` type($accumulator) "
-        "(`,` type($start)^)? (`scales` type($scale_a)^ `,`)? (type($scale_b)^)?"
+        "($scale_b^ `[` $scale_b_slot `]`)? (`metadata` $metadata^ `[` $metadata_slot `]` `selector` $selector)? "
+        "attr-dict `:` type($a) `,` type($b) `,` type($accumulator) "
+        "(`,` type($start)^)? (`scales` type($scale_a)^ `,`)? (type($scale_b)^)? (`metadata` type($metadata)^)?"
     )
 
     traits = traits_def(Pure())
@@ -179,10 +183,14 @@ class MmaSyncOp(DirectOperation):
         accumulator: tuple[SSAValue, int],
         start: tuple[SSAValue, int] | None = None,
         scales: tuple[tuple[SSAValue, int], tuple[SSAValue, int]] | None = None,
+        metadata: tuple[SSAValue, int, int] | None = None,
     ):
-        """Operands are tiles with the first slots of their fragments; `scales` those of A and of B."""
+        """Operands are tiles with the first slots of their fragments; `scales` those of A and of B, `metadata` the
+        codes of a sparse A, with their selector.
+        """
         (tile_a, slot_a), (tile_b, slot_b), (tile_c, slot_c) = a, b, accumulator
-        optional = (*(start or (None, None)), *(value for each in scales or () for value in each))
+        of_scales = [value for each in scales or ((None, None),) * 2 for value in each]
+        optional = (*(start or (None, None)), *of_scales, *(metadata or (None,) * 3))
         super().__init__(variant, tile_a, tile_b, tile_c, slot_a, slot_b, slot_c, *optional)
 
     def verify_(self) -> None:
@@ -199,6 +207,7 @@ class MmaSyncOp(DirectOperation):
         ):
             _require_fragment(name, TileType.of(tile), slot.value.data, fragment)
         self._verify_scales(variant)
+        self._verify_metadata(variant)
         if (self.start is None) != (self.start_slot is None):
             raise OperandFormError("expected a start with its slot, or neither, found one of them")
         if self.start is not None:
@@ -229,6 +238,20 @@ class MmaSyncOp(DirectOperation):
                         f"expected {name} from a multiple of {fragment.elements} slots on, within one register, found "
                         f"{slot.value.data}"
                     )
+
+    def _verify_metadata(self, variant: MmaVariant) -> None:
+        given, codes = (self.metadata, self.metadata_slot, self.selector), variant.codes
+        if any((each is None) != (codes is None) for each in given):
+            has = "no metadata" if codes is None else "metadata with its slot and selector"
+            raise OperandFormError(f"expected {has} for '{variant.name}', found {'none' if codes else 'some'}")
+        if self.metadata is not None and self.metadata_slot is not None and self.selector is not None and codes:
+            slot, selector = self.metadata_slot.value.data, self.selector.value.data
+            _require_fragment("the metadata", TileType.of(self.metadata), slot, codes.fragment)
+            if slot % codes.fragment.elements_per_register or not 0 <= selector < len(codes.selector_lanes):
+                raise OperandFormError(
+                    f"expected metadata from a multiple of {codes.fragment.elements_per_register} slots on, and a "
+                    f"selector below {len(codes.selector_lanes)}, found {slot} and {selector}"
+                )
 
 
 def _require_fragment(name: str, type_: TileType, slot: int, fragment: Fragment) -> None:

@@ -23,7 +23,7 @@ from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
-from tirx.mma import ROW_ORDERS, WIDENING, choose_variant, pick_fragments, pick_scales
+from tirx.mma import ROW_ORDERS, WIDENING, choose_variant, pick_fragments, pick_metadata, pick_scales
 from tirx.passes.ir.placement import place
 from tirx.passes.ir.register_classes import RegisterClass, register_classes, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS
@@ -297,7 +297,7 @@ class _Picker:
         )
 
         *batch, m, n = mma.accumulator_type.dims
-        k = mma.a_type.dims[-1]
+        k = mma.k
         threads = tirx.thread_set(mma).count
         warps, rest = divmod(threads, WARP_SIZE)
         if rest:
@@ -316,10 +316,13 @@ class _Picker:
             layouts = fragments_as_placed(classes, pick) if placed else cheapest_fragments(classes, pick)
             rows_of_b = tirx.TileType.of(mma.scale_b).dims[0] if mma.scale_b is not None else None
             factors = () if rows_of_b is None else pick_scales(m, n, k, variant, warps, rows_of_b, whole_rows)
+            codes = None if mma.metadata is None else pick_metadata(m, n, k, variant, warps, whole_rows)
         mma.plan = tirx.PlanAttr(tirx.MmaSyncPlan((variant.name,)))
         for tile, layout in zip(mma.scales, factors, strict=True):
             if (scales := self.registers.of(tile)).type.layout is None:
                 self._pick_registers(scales, layout, f"scale factors of mma.sync over {warps} warps")
+        if codes is not None and mma.metadata is not None and tirx.TileType.of(mma.metadata).layout is None:
+            self._pick_registers(self.registers.of(mma.metadata), codes, f"metadata of mma.sync over {warps} warps")
         for index, (found, layout) in enumerate(zip(classes, layouts, strict=True)):
             if (picked := found.type.layout) is None:
                 self._pick_registers(

@@ -48,7 +48,8 @@ def product_variants(product: Product, target: Target | None) -> tuple[MmaVarian
     elif product.a.dtype != product.b.dtype:
         raise FragmentError(f"expected A and B of one type, found {types[0]} and {product.b.dtype.name}")
     else:
-        variants = variants_for(*types)
+        variants = variants_for(*types, sparse=product.is_sparse)
+        _check_metadata(product, variants)
     if product.instruction is not None:
         shapes = dict.fromkeys(v.instruction for v in variants)
         variants = tuple(v for v in variants if v.instruction == product.instruction)
@@ -68,6 +69,16 @@ def product_variants(product: Product, target: Target | None) -> tuple[MmaVarian
         return variants
     available = [v for v in variants if supports(target, v.feature)]
     return tuple(sorted(available, key=lambda v: is_emulated(v, target))) or variants
+
+
+def _check_metadata(product: Product, variants: Sequence[MmaVariant]) -> None:
+    if product.metadata is not None and (codes := variants[0].codes) is not None:
+        dims = product.a.dims[-2], product.k // codes.chunk
+        if product.metadata.dims != dims or product.metadata.dtype.name != codes.fragment.dtype:
+            raise FragmentError(
+                f"expected metadata of {dims[0]}x{dims[1]} i4, a code for every {codes.chunk} elements along K of a "
+                f"matrix A, found {product.metadata}"
+            )
 
 
 def fastest_variants(product: Product) -> tuple[MmaVariant, ...]:
@@ -168,6 +179,7 @@ def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep
         pairs = ("SFA", product.scale_a), ("SFB", product.scale_b)
         of_a, of_b = ((_layout(name, tile), tile.dims) for name, tile in pairs)
         scales = of_a, of_b
+    codes = product.metadata
     return _plan_mma(
         _layout("A", a),
         _layout("B", b),
@@ -180,6 +192,7 @@ def mma_steps(product: Product, variants: Sequence[MmaVariant]) -> tuple[MmaStep
         product.threads,
         tuple(variants),
         scales,
+        None if codes is None else (_layout("the metadata", codes), codes.dims),
     )
 
 

@@ -26,7 +26,7 @@ def is_done_by_wgmma(product: Product) -> bool:
         return False
     if isinstance(product.plan, WgmmaPlan):
         return True
-    clauses = product.metadata, product.negate_a, product.negate_b, product.saturate
+    clauses = product.negate_a, product.negate_b, product.saturate
     return _is_asked_for(product) and (any(clauses) or why_not_wgmma(product) is None)
 
 

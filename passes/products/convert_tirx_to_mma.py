@@ -56,7 +56,8 @@ class ConvertTirxToMmaPass(ModulePass):
                     start = None if slot is None else (mma.accumulator, slot)
                     factors = list(zip(mma.scales, step.scales or (), strict=True))
                     scales = (factors[0], factors[1]) if factors else None
-                    value = emit(MmaSyncOp(step.variant.name, *operands, start, scales)).result
+                    codes = None if step.metadata is None or mma.metadata is None else (mma.metadata, *step.metadata)
+                    value = emit(MmaSyncOp(step.variant.name, *operands, start, scales, codes)).result
                 if mma.result is not None:
                     mma.result.replace_all_uses_with(value)
                 erase(mma)

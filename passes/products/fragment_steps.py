@@ -21,7 +21,7 @@ from tirx.values import dataclass, replace
 class StagedProduct:
     """A product by mma.sync whose operands are loaded from shared memory for it alone, in the same block.
 
-    Scale factors are bytes of registers that several steps share: a product with them is none of these.
+    Scale factors and metadata are parts of registers that several steps share: a product with them is none of these.
     """
 
     mma: tirx.MmaOp
@@ -33,7 +33,7 @@ class StagedProduct:
         """The product and its loads; None for one of another kind."""
         if mma.plan is None or not isinstance(mma.plan.data, tirx.MmaSyncPlan) or mma.result is None:
             return None
-        if mma.scales:
+        if mma.scales or mma.is_sparse:
             return None
         a, b = mma.a.owner, mma.b.owner
         if not isinstance(a, tirx.LoadOp) or not isinstance(b, tirx.LoadOp) or a is b:

@@ -33,7 +33,11 @@ def emit_mma_sync(emit: Emitter, op: MmaSyncOp, registers: Mapping[SSAValue, Seq
             word, byte = divmod(slot, register_format(TileType.of(tile)).packed)
             scales.append(registers[tile][word])
             ids.append(byte)
-        product = emit(MmaM16N8Op(variant.name, a, b, c, scales, d=d, **dict(zip(BYTES, ids, strict=False)))).results
+        named: dict[str, object] = dict(zip(BYTES, ids, strict=False))
+        if op.metadata is not None and op.metadata_slot is not None:
+            word = op.metadata_slot.value.data // register_format(TileType.of(op.metadata)).packed
+            named |= {"metadata": registers[op.metadata][word], "selector": op.selector}
+        product = emit(MmaM16N8Op(variant.name, a, b, c, scales, d=d, **named)).results
     elif variant.operand_type == "f64":
         product = emit(MmaM8N8K4F64Op(a[0], b[0], *c)).results
     else:

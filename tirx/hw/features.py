@@ -189,6 +189,8 @@ FEATURES: Mapping[str, Requirement] = {
     "mma.block_scale": _DESKTOP,
     "mma.block_scale.4X.ue8m0": Specific((9, 1), ("sm_120f",), lacks=("sm_90a", *_TENSOR_MEMORY)),
     "mma.kind::f8f6f4": _DESKTOP,
+    "mma.sp": Since((8, 5), 80),
+    "mma.sp.f8": Since((8, 5), 89),
     "mma.m16n8k32.f8.f32": Since((8, 4), 89),
     "mma.m16n8.f8": Since((8, 7), 89),
     "mmio": Since((8, 2), 70),

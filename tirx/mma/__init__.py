@@ -2,7 +2,15 @@
 
 from tirx.mma.fragments import VARIANTS, WIDENING, Fragment, FragmentError, MmaVariant, is_preferred, variants_for
 from tirx.mma.match import MmaStep, plan_mma
-from tirx.mma.pick import ROW_ORDERS, PickedFragments, RowOrder, choose_variant, pick_fragments, pick_scales
+from tirx.mma.pick import (
+    ROW_ORDERS,
+    PickedFragments,
+    RowOrder,
+    choose_variant,
+    pick_fragments,
+    pick_metadata,
+    pick_scales,
+)
 
 __all__ = [
     "ROW_ORDERS",
@@ -17,6 +25,7 @@ __all__ = [
     "choose_variant",
     "is_preferred",
     "pick_fragments",
+    "pick_metadata",
     "pick_scales",
     "plan_mma",
     "variants_for",

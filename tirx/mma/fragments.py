@@ -3,7 +3,7 @@
 A fragment is a plain `TileLayout` over `laneid` and `m`, the position in the thread's vector of elements. Every
 row of `VARIANTS` follows PTX ISA 9.7.14.5: "Matrix Fragments for mma.m8n8k4", and those for m16n8k4, m16n8k8, m16n8k16,
 m16n8k32 and m16n8k64, which are one pattern at different sizes. Scale factors follow 9.7.14.3, "Block Scaling for
-mma.sync".
+mma.sync", a sparse A and its codes 9.7.14.6, "Matrix Fragments for sparse mma" and "Sparse matrix storage".
 """
 
 from __future__ import annotations
@@ -82,6 +82,25 @@ class ScaleFactors:
 
 
 @dataclass(frozen=True)
+class SparseCodes:
+    """The metadata of an instruction whose A is sparse: codes of 4 bits that say which elements are stored.
+
+    `chunk`: elements along K that a code stands for, half of them stored. `fragment`: the codes over
+    (1, M, codes of a row). `pair`: those of two steps along K in one register, of which the sparsity selector names the
+    lanes; None where all lanes of an instruction hold codes.
+    """
+
+    chunk: int
+    fragment: Fragment
+    pair: Fragment | None
+
+    @property
+    def selector_lanes(self) -> tuple[int, ...]:
+        """Sparsity selectors by number: how many lanes further on each finds the fragment."""
+        return (0,) if self.pair is None else (0, 2)
+
+
+@dataclass(frozen=True)
 class MmaVariant:
     """One form of the instruction; D has the type and the fragment of C, and takes its place.
 
@@ -89,7 +108,7 @@ class MmaVariant:
     instruction as PTX spells it. feature:  the row of the table of targets and PTX versions that has to allow it.
     shape:    (M, N, K) of one product. products: independent products of one instruction, over one warp. emulation:
     capability of the targets on which `ptxas` makes shuffles and FMAs of it, None for no target. scales:   the scale
-    factors of A and B, None without.
+    factors of A and B, None without. codes:    the metadata of a sparse A, of which `a` is the stored half.
     """
 
     name: str
@@ -104,6 +123,7 @@ class MmaVariant:
     c: Fragment
     emulation: str | None = None
     scales: ScaleFactors | None = None
+    codes: SparseCodes | None = None
 
     @property
     def instruction(self) -> str:
@@ -125,7 +145,7 @@ class MmaVariant:
     def types(self) -> str:
         """The types that it multiplies, in words."""
         scaled = "" if self.scales is None else f" scaled by {self.scales.dtype} for {self.scales.block} of K"
-        return f"{_types(self.a.dtype, self.b.dtype, self.c.dtype)}{scaled}"
+        return f"{_types(self.a.dtype, self.b.dtype, self.c.dtype)}{scaled}{_SPARSE_TEXT if self.codes else ''}"
 
 
 # m8n8k4 with .f16: four products per warp; product q is done by lanes 4q..4q+3 and 16+4q..16+4q+3. B is given
@@ -288,10 +308,45 @@ def _scaled(kind: str, types: tuple[str, str], k: int, scale: str, block: int, f
     )
 
 
+# (type of A and B, types of C, K, elements along K of a code, feature) of instructions whose A is sparse.
+_SPARSE: tuple[tuple[str, tuple[str, ...], int, int, str], ...] = (
+    ("f16", ("f16", "f32"), 32, 4, "mma.sp"),
+    ("bf16", ("f32",), 32, 4, "mma.sp"),
+    ("tf32", ("f32",), 16, 2, "mma.sp"),
+    ("s8", ("s32",), 64, 4, "mma.sp"),
+    ("u8", ("s32",), 64, 4, "mma.sp"),
+    ("e4m3", ("f32",), 64, 4, "mma.sp.f8"),
+    ("e5m2", ("f32",), 64, 4, "mma.sp.f8"),
+)
+
+
+def _sparse(operand: str, acc: str, k: int, chunk: int, feature: str) -> MmaVariant:
+    """`_m16n8` with half of A stored, and its codes. Lanes 4g + t hold codes of rows g and g + 8: four of each row in a
+    register of two lanes of four, and the next instruction along K takes the other two; with 8-bit elements, eight
+    codes of one row in each lane.
+    """
+    dense, half = _m16n8(operand, operand, acc, k, feature), _m16n8(operand, operand, acc, k // 2, feature)
+    count, pair = k // chunk, None
+    if _M16N8_OPERANDS[operand].elements < 4:
+        rows, own = ((2, 4, "m"), (8, 4, "laneid")), ((2, 1, "laneid"), (4, 1, "m"))
+        pair = Fragment((1, 16, 2 * count), "b4", _modes(*rows, (2, 2, "laneid"), *own), "b32", 8)
+        codes = TileLayout(_modes(*rows, *own).shard, (Iter(2, 2, "laneid"),))
+    else:
+        codes = _modes((2, 1, "laneid"), (8, 4, "laneid"), (2, 2, "laneid"), (8, 1, "m"))
+    return replace(
+        dense,
+        name=dense.name.replace(".row.", ".sp.row."),
+        mnemonic=dense.mnemonic.replace("mma.", "mma.sp::ordered_metadata.", 1),
+        a=half.a,
+        codes=SparseCodes(chunk, Fragment((1, 16, count), "b4", codes, "b32", 8), pair),
+    )
+
+
 _ROWS = (
     *_M8N8K4,
     *(_m16n8(operand, operand, acc, k, feature) for operand, accs, k, feature in _M16N8_TYPES for acc in accs),
     *(_scaled(*row) for row in _SCALED),
+    *(_sparse(operand, acc, k, chunk, feature) for operand, accs, k, chunk, feature in _SPARSE for acc in accs),
 )
 
 VARIANTS: Mapping[str, MmaVariant] = MappingProxyType({row.name: row for row in _ROWS})
@@ -318,20 +373,29 @@ def is_preferred(variant: MmaVariant, target: Target) -> bool:
     return capability is not None and supports(target, capability)
 
 
+_SPARSE_TEXT = " of a sparse A"
+
+
 def _types(a: str, b: str, accumulator: str) -> str:
     return f"{a} x {b} + {accumulator}"
 
 
 def variants_for(
-    operand_type: str, accumulator_type: str, b_type: str | None = None, scales: tuple[str, int] | None = None
+    operand_type: str,
+    accumulator_type: str,
+    b_type: str | None = None,
+    scales: tuple[str, int] | None = None,
+    *,
+    sparse: bool = False,
 ) -> tuple[MmaVariant, ...]:
     """The variants with these element types (PTX names), in the order of the table.
 
     B has the type of A if it is not given. `scales`: the type of scale factors, and the elements along K of each.
+    `sparse`: half of A is stored.
     Raises FragmentError, with the combinations that exist, when there is none.
     """
     b_type = operand_type if b_type is None else b_type
-    known = [v for v in VARIANTS.values() if (v.scales is None) == (scales is None)]
+    known = [v for v in VARIANTS.values() if (v.scales is None) == (scales is None) and (v.codes is not None) == sparse]
     found = tuple(
         v
         for v in known
@@ -342,6 +406,6 @@ def variants_for(
         scaled = "" if scales is None else f" scaled by {scales[0]} for {scales[1]} of K"
         raise FragmentError(
             f"expected one of {', '.join(dict.fromkeys(v.types for v in known))}, "
-            f"found {_types(operand_type, b_type, accumulator_type)}{scaled}"
+            f"found {_types(operand_type, b_type, accumulator_type)}{scaled}{_SPARSE_TEXT if sparse else ''}"
         )
     return found

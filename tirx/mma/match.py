@@ -19,7 +19,7 @@ from tirx.mma.fragments import Fragment, FragmentError, MmaVariant, variants_for
 from tirx.values import dataclass, replace
 
 ScaleTile: TypeAlias = tuple[TileLayout, Sequence[int]]
-"""The layout and the shape of scale factors in registers."""
+"""The layout and the shape of scale factors, or of the metadata of a sparse A, in registers."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class MmaStep:
     """One `mma.sync` per warp: `c += a * b` on fragments of three register tiles.
 
     Each number is the first register (axis `m`, in elements) of the consecutive registers of the fragment. `scales`:
-    those of the scale factors of A and of B.
+    those of the scale factors of A and of B. `metadata`: that of the codes of a sparse A, and their sparsity selector.
     """
 
     c_reg: int
@@ -35,6 +35,7 @@ class MmaStep:
     b_reg: int
     variant: MmaVariant
     scales: tuple[int, int] | None = None
+    metadata: tuple[int, int] | None = None
 
 
 _At: TypeAlias = "tuple[np.intp, ...]"
@@ -220,14 +221,15 @@ def _covered(windows: Sequence[_Window], missing: BoolArray) -> BoolArray:
     return left
 
 
-def _check_shapes(a: Sequence[int], b: Sequence[int], c: Sequence[int]) -> None:
+def _check_shapes(a: Sequence[int], b: Sequence[int], c: Sequence[int], sparse: bool) -> None:
     if len(a) < 2 or not len(a) == len(b) == len(c):
         raise FragmentError(f"expected tiles of one rank of 2 or more, found {tuple(a)}, {tuple(b)} and {tuple(c)}")
-    expected_b = (*a[:-2], c[-1], a[-1])
+    expected_b = (*a[:-2], c[-1], a[-1] * (2 if sparse else 1))
     expected_c = (*a[:-2], a[-2], b[-2])
     if tuple(b) != expected_b or tuple(c) != expected_c:
         raise FragmentError(
-            f"expected A (..., M, K), B (..., N, K) and C (..., M, N), found {tuple(a)}, {tuple(b)} and {tuple(c)}"
+            f"expected A (..., M, K{' / 2' if sparse else ''}), B (..., N, K) and C (..., M, N), found {tuple(a)}, "
+            f"{tuple(b)} and {tuple(c)}"
         )
 
 
@@ -256,6 +258,7 @@ def plan_mma(
     threads: int,
     variants: Sequence[MmaVariant] | None = None,
     scales: tuple[ScaleTile, ScaleTile] | None = None,
+    metadata: ScaleTile | None = None,
 ) -> tuple[MmaStep, ...]:
     """The instructions for `c[..., m, n] += sum_k a[..., m, k] * b[..., n, k]` over `threads` threads.
 
@@ -266,11 +269,12 @@ def plan_mma(
     `variants`: those to choose from, all of one pair of types, the preferred first; by default all of these types in
     the order of the table. Registers that fit several instructions get the first: f64 layouts for m16n8 are also
     pairs of m8n8k4 fragments. `scales`: the layouts and shapes (M or more, blocks of K) of the scale factors of A and B
-    for block-scaled variants, which are `variants` then.
+    for block-scaled variants, which are `variants` then. `metadata`: those of the codes (M, codes of a row) of a sparse
+    A, of which a_shape is the stored half, for sparse `variants`.
 
     Raises FragmentError that names the first register that does not fit, with the element expected and found.
     """
-    _check_shapes(a_shape, b_shape, c_shape)
+    _check_shapes(a_shape, b_shape, c_shape, metadata is not None)
     operand_type, other = operand_types
     if variants is None and operand_type != other:
         raise FragmentError(f"expected A and B of one type, found {operand_type} and {other}")
@@ -297,6 +301,9 @@ def plan_mma(
             continue
         try:
             steps = _plan_family(operands[0], operands[1], targets, family, (a_shape[-2], b_shape[-2]), supported)
+            if metadata is not None:
+                codes = _table("the metadata", *metadata, threads)
+                return tuple(replace(step, metadata=_codes(a, codes, step.variant)) for (a, _), step in steps)
             if scales is None:
                 return tuple(step for _, step in steps)
             factors = [_table(f"SF{name}", *each, threads) for name, each in zip("AB", scales, strict=True)]
@@ -341,7 +348,7 @@ def _plan_family(
         for x in a_found:
             if not np.take_along_axis(missing, x.columns, axis=2).all():
                 continue  # a copy of a k that has been added
-            for y in b_windows.get((columns.tobytes(), x.columns.tobytes()), []):
+            for y in b_windows.get((columns.tobytes(), _whole(x, variants[0]).tobytes()), []):
                 if (variant := by_fragments.get((x.fragment, y.fragment))) is not None:
                     np.put_along_axis(missing, x.columns, False, axis=2)
                     order = tuple(int(k) for k in x.columns[0, 0])
@@ -352,6 +359,7 @@ def _plan_family(
         full: BoolArray = np.ones(missing.shape, dtype=np.bool_)
         if (left_over := _covered(a_found, full)).any():
             raise _closest(left, a_fragments, target.rows, left_over, supported)
+        full = np.ones((*missing.shape[:2], right.columns), dtype=np.bool_)
         if (left_over := _covered(b_rows.get(columns.tobytes(), []), full)).any():
             raise _closest(right, b_fragments, columns, left_over, supported)
         warp, product, at = (int(i) for i in np.argwhere(missing)[0])
@@ -361,6 +369,36 @@ def _plan_family(
             f"{warp}); {supported}"
         )
     return [(windows, step) for _, windows, step in sorted(steps, key=lambda item: (item[0], item[2].c_reg))]
+
+
+def _whole(window: _Window, variant: MmaVariant) -> IntArray:
+    """The k of the columns of a window of A: all of each chunk of a sparse A, half of which is stored."""
+    if variant.codes is None:
+        return window.columns
+    chunk = variant.codes.chunk
+    stored: IntArray = window.columns.reshape(*window.columns.shape[:2], -1, chunk // 2)
+    k = stored[..., :1] * 2 + np.arange(chunk, dtype=np.int64)
+    whole: BoolArray = stored == stored[..., :1] // (chunk // 2) * (chunk // 2) + np.arange(chunk // 2)
+    return np.where(whole.all(axis=-1, keepdims=True), k, -1).reshape(*window.columns.shape[:2], -1)
+
+
+def _codes(window: _Window, operand: _Operand, variant: MmaVariant) -> tuple[int, int]:
+    """The first register and the sparsity selector of the codes of a window of A. Raises FragmentError without."""
+    assert variant.codes is not None
+    fragment, chunk = variant.codes.fragment, variant.codes.chunk
+    codes = _whole(window, variant)[..., ::chunk] // chunk
+    expected: IntArray = window.rows[..., None] * operand.columns + codes[:, :, None, :]
+    lanes = fragment.layout.axis_table("laneid", fragment.shape)
+    slots = fragment.layout.axis_table("m", fragment.shape)
+    for start in range(0, operand.held.shape[2] - int(slots.max()), fragment.elements_per_register):
+        for selector, further in enumerate(variant.codes.selector_lanes):
+            if (operand.held[:, lanes + further, start + slots] == expected).all():
+                return start, selector
+    first = describe_element(int(expected[0, 0, 0, 0]), operand.shape)
+    raise FragmentError(
+        f"expected the metadata in the lanes of their fragment, as tirx-pick-layouts has them, found no register with "
+        f"code {first} and those of its instruction in {operand.layout}"
+    )
 
 
 def _scales(windows: tuple[_Window, _Window], factors: Sequence[_Operand], variant: MmaVariant) -> tuple[int, int]:

@@ -274,7 +274,7 @@ def pick_fragments(
     if warps < 1 or any(extent < 1 for extent in batch):
         raise FragmentError(f"expected 1 or more warps and positive batch extents, found {warps} and {tuple(batch)}")
     batches = prod(batch)
-    frag_m, frag_n, frag_k = variant.shape
+    (frag_m, frag_n, frag_k), (*_, stored) = variant.shape, variant.a.shape
     w, p = _best_split((batches, m // frag_m, n // frag_n), (frag_m, frag_n), warps, variant.products, whole_rows)
     vector = VECTOR_BITS // element_type(operand_type).bits
 
@@ -287,8 +287,8 @@ def pick_fragments(
 
     m_low, m_vector = contiguous(variant.a, 1) if a_major == "MN" else (1, 1)
     n_low, n_vector = contiguous(variant.b, 1) if b_major == "MN" else (1, 1)
-    if variant.scales is not None and row_orders != (ROW_ORDERS[0], ROW_ORDERS[0]):
-        raise FragmentError("expected the plain order of the rows of products with scale factors")
+    if (variant.scales or variant.codes) is not None and row_orders != (ROW_ORDERS[0], ROW_ORDERS[0]):
+        raise FragmentError("expected the plain order of the rows of products with scale factors or metadata")
     for name, low, order in (("A", m_low, row_orders[0]), ("B", n_low, row_orders[1])):
         if low > 1 and order != ROW_ORDERS[0]:
             raise FragmentError(
@@ -304,13 +304,14 @@ def pick_fragments(
             "m": _modes(m, frag_m, w.m, p.m, m_low, m_vector),
             "n": _modes(n, frag_n, w.n, p.n, n_low, n_vector),
             "k": _modes(k, frag_k, 1, 1, k_low, k_vector),
+            "stored": _modes(k * stored // frag_k, stored, 1, 1, k_low, k_vector),
         },
         w,
         p,
         {"m": row_orders[0], "n": row_orders[1]},
     )
     return PickedFragments(
-        plan.layout(variant.a, "m", "k", ("m", "k") if a_major == "K" else ("k", "m")),
+        plan.layout(variant.a, "m", "stored", ("m", "stored") if a_major == "K" else ("stored", "m")),
         plan.layout(variant.b, "n", "k", ("n", "k") if b_major == "K" else ("k", "n")),
         plan.layout(variant.c, "m", "n", ("m", "n")),
     )
@@ -324,18 +325,40 @@ def pick_scales(
 
     Rows of B from N on are nobody's. Raises FragmentError where all are no multiple of N.
     """
-    factors, (frag_m, frag_n, frag_k) = variant.scales, variant.shape
+    factors = variant.scales
     assert factors is not None
     if rows_of_b % n:
         raise FragmentError(f"expected SFB of {n} rows, or a multiple of them, in registers, found {rows_of_b}")
+    blocks = k // factors.block
+    of_a, of_b = (
+        _beside(m, n, variant, warps, whole_rows, *each, blocks) for each in ((factors.a, "m"), (factors.b, "n"))
+    )
+    more = Iter(rows_of_b // n, of_b.span("m"), "m")
+    return of_a, TileLayout((more, *of_b.shard), of_b.replica).canonicalize()
+
+
+def pick_metadata(m: int, n: int, k: int, variant: MmaVariant, warps: int, whole_rows: bool = False) -> TileLayout:
+    """Register layout of the metadata, (M, codes of a row), that goes with `pick_fragments` of a sparse variant.
+
+    Two steps along K share registers where their number is even.
+    """
+    codes = variant.codes
+    assert codes is not None
+    paired = codes.pair is not None and k // variant.shape[2] % 2 == 0
+    fragment = codes.pair if codes.pair is not None and paired else codes.fragment
+    return _beside(m, n, variant, warps, whole_rows, fragment, "m", k // codes.chunk)
+
+
+def _beside(
+    m: int, n: int, variant: MmaVariant, warps: int, whole_rows: bool, fragment: Fragment, rows: str, along_k: int
+) -> TileLayout:
+    """The layout of `along_k` numbers for each row of A, `rows` "m", or of B, "n", in the grid of `pick_fragments`."""
+    frag_m, frag_n, _ = variant.shape
     w, p = _best_split((1, m // frag_m, n // frag_n), (frag_m, frag_n), warps, 1, whole_rows)
     modes = {
         "batch": _modes(1, 1, w.batch, 1, 1, 1),
         "m": _modes(m, frag_m, w.m, 1, 1, 1),
         "n": _modes(n, frag_n, w.n, 1, 1, 1),
-        "blocks": _modes(k // factors.block, frag_k // factors.block, 1, 1, 1, 1),
+        "beside": _modes(along_k, fragment.shape[2], 1, 1, 1, 1),
     }
-    plan = _Plan(variant, modes, w, p, {})
-    of_a, of_b = (plan.layout(*each, "blocks", (each[1], "blocks")) for each in ((factors.a, "m"), (factors.b, "n")))
-    more = Iter(rows_of_b // n, of_b.span("m"), "m")
-    return of_a, TileLayout((more, *of_b.shard), of_b.replica).canonicalize()
+    return _Plan(variant, modes, w, p, {}).layout(fragment, rows, "beside", (rows, "beside"))

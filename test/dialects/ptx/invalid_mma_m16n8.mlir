@@ -19,5 +19,11 @@ ptx.entry @k(t : u32, f : f32) target("sm_80") {
   %600, %601, %602, %603 = ptx.mma.m16n8 "m16n8k64.mxf4.e2m1.ue8m0.2X" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%t, %t : i32, i32) c(%f, %f, %f, %f : f32, f32, f32, f32) scales(%t, %t) bytes(0, 1) -> f32, f32, f32, f32
   // no scale factors: expected-error@+1 {{expected 0 registers of scale factors, and a byte of each, for 'm16n8k8.row.col.f16', found 2 and 2}}
   %700, %701 = ptx.mma.m16n8 "m16n8k8.row.col.f16" a(%t, %t : i32, i32) b(%t : i32) c(%t, %t : i32, i32) scales(%t, %t) bytes(0, 0) -> i32, i32
+  // no metadata: expected-error@+1 {{expected metadata, and a selector below 2, for 'm16n8k32.sp.row.col.f32.f16', found none and None}}
+  %800, %801, %802, %803 = ptx.mma.m16n8 "m16n8k32.sp.row.col.f32.f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%t, %t, %t, %t : i32, i32, i32, i32) c(%f, %f, %f, %f : f32, f32, f32, f32) -> f32, f32, f32, f32
+  // selector: expected-error@+1 {{expected metadata, and a selector below 1, for 'm16n8k64.sp.row.col.f32.e4m3', found some and 1}}
+  %810, %811, %812, %813 = ptx.mma.m16n8 "m16n8k64.sp.row.col.f32.e4m3" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%t, %t, %t, %t : i32, i32, i32, i32) c(%f, %f, %f, %f : f32, f32, f32, f32) metadata(%t) selector 1 -> f32, f32, f32, f32
+  // metadata of a dense product: expected-error@+1 {{expected no metadata and no selector for 'm16n8k16.row.col.f32.f16', found some and 0}}
+  %820, %821, %822, %823 = ptx.mma.m16n8 "m16n8k16.row.col.f32.f16" a(%t, %t, %t, %t : i32, i32, i32, i32) b(%t, %t : i32, i32) c(%f, %f, %f, %f : f32, f32, f32, f32) metadata(%t) selector 0 -> f32, f32, f32, f32
   ptx.ret
 }

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     Float4E2M1FNType,
     Float6E3M2FNType,
     Float8E8M0FNUType,
+    IntegerType,
     MemRefType,
     ModuleOp,
     StridedLayoutAttr,
@@ -427,17 +428,24 @@ def test_register_operations_that_do_not_verify() -> None:
             op.verify()
 
 
-def test_scale_factors_of_a_fragment():
-    types = {"e2m1": Float4E2M1FNType(), "ue8m0": Float8E8M0FNUType(), "f32": f32, "f64": f64}
+def test_scale_factors_and_metadata_of_a_fragment():
+    types = {
+        "e2m1": Float4E2M1FNType(),
+        "ue8m0": Float8E8M0FNUType(),
+        "b4": IntegerType(4),
+        "f16": f16,
+        "f32": f32,
+        "f64": f64,
+    }
 
     def tile(fragment: Fragment) -> SSAValue:
         dims = fragment.shape[1:]
         return create_ssa_value(TileType.get(dims, types[fragment.dtype], MemorySpace.REGISTER, fragment.layout))
 
-    def said(variant: MmaVariant, *scales: tuple[SSAValue, int]) -> str | None:
+    def said(variant: MmaVariant, *scales: tuple[SSAValue, int], **metadata: Any) -> str | None:
         a, b, c = ((tile(each), 0) for each in (variant.a, variant.b, variant.c))
         try:
-            MmaSyncOp(variant.name, a, b, c, scales=cast(Any, scales or None)).verify()
+            MmaSyncOp(variant.name, a, b, c, scales=cast(Any, scales or None), **metadata).verify()
         except VerifyException as error:
             return str(error).splitlines()[0]
         return None
@@ -456,3 +464,11 @@ def test_scale_factors_of_a_fragment():
     assert (
         said(scaled, (two, 1), (sfb, 0)) == "expected SFA from a multiple of 2 slots on, within one register, found 1"
     )
+    sparse = VARIANTS["m16n8k32.sp.row.col.f32.f16"]
+    assert sparse.codes is not None and sparse.codes.pair is not None
+    codes = tile(sparse.codes.pair)
+    assert said(sparse, metadata=(codes, 0, 1)) is None
+    assert said(sparse) == f"expected metadata with its slot and selector for '{sparse.name}', found none"
+    assert said(plain, metadata=(codes, 0, 0)) == f"expected no metadata for '{plain.name}', found some"
+    wanted = "expected metadata from a multiple of 8 slots on, and a selector below 2, found 0 and 2"
+    assert said(sparse, metadata=(codes, 0, 2)) == wanted

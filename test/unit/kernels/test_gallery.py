@@ -213,7 +213,7 @@ KERNELS: dict[str, tuple[Callable[[Any], list[Any]], list[Any]]] = {
 }
 """Kernel -> its arguments at three sizes, of which the last one is a multiple of nothing."""
 
-MISSING = {("fp8_gemm", "sm_80"), ("sparse_gemm", "sm_80")}  # e4m3 came with sm_89; no mma.sp yet
+MISSING = {("fp8_gemm", "sm_80")}  # e4m3 came with sm_89
 
 
 def text_of(name: str) -> str:

@@ -92,6 +92,10 @@ M16N8_B: dict[tuple[str, int], Formula] = {
     ("m16n8k16", 8): lambda lane, i: (lane % 4 * 4 + i, lane >> 2),
     ("m16n8k32", 8): lambda lane, i: (lane % 4 * 4 + (i & 3) + (0 if i < 4 else 16), lane >> 2),
     ("m16n8k64", 4): lambda lane, i: (lane % 4 * 8 + (i & 7) + (0 if i < 8 else 32), lane >> 2),
+    # Beside a sparse A, which is that of half of K.
+    ("m16n8k16", 32): lambda lane, i: (lane % 4 + 4 * i, lane >> 2),
+    ("m16n8k32", 16): lambda lane, i: (lane % 4 * 2 + (i & 1) + 8 * (i >> 1), lane >> 2),
+    ("m16n8k64", 8): lambda lane, i: (lane % 4 * 4 + (i & 3) + 16 * (i >> 2), lane >> 2),
 }
 
 
@@ -115,8 +119,8 @@ def formulas(v: MmaVariant) -> tuple[Formula, Formula, Formula]:
     if v.instruction == "m8n8k4":
         a, b = A[v.operand_type, v.a_orientation], B[v.operand_type, v.b_orientation]
         return a, b, C[v.accumulator_type]
-    key = v.instruction, element_type(v.operand_type).bits
-    return M16N8_A[key], M16N8_B[key], m16n8_c
+    bits = element_type(v.operand_type).bits
+    return M16N8_A[f"m16n8k{v.a.shape[-1]}", bits], M16N8_B[v.instruction, bits], m16n8_c
 
 
 @together("name", VARIANTS)
@@ -181,6 +185,14 @@ def test_the_table_is_complete() -> None:
         "m16n8k64.mxf4.e2m1.ue8m0.2X",
         "m16n8k64.mxf4nvf4.e2m1.ue4m3.4X",
         "m16n8k64.mxf4nvf4.e2m1.ue8m0.4X",
+        "m16n8k32.sp.row.col.f16",
+        "m16n8k32.sp.row.col.f32.f16",
+        "m16n8k32.sp.row.col.f32.bf16",
+        "m16n8k16.sp.row.col.f32.tf32",
+        "m16n8k64.sp.row.col.s32.s8",
+        "m16n8k64.sp.row.col.s32.u8",
+        "m16n8k64.sp.row.col.f32.e4m3",
+        "m16n8k64.sp.row.col.f32.e5m2",
     ]
 
 

@@ -1406,7 +1406,7 @@ tirx.kernel @k() target("sm_80") threads(1) {
 // -----
 
 // tirx-opt --lower-to-ptx
-// 18:3: error: expected the metadata in elements of i4, a code of 4 bits each, found ui8
+// 18:3: error: expected metadata of 64x16 i4, a code for every 4 elements along K of a matrix A, found !tirx.tile<64x16xui8, register>
 !a = !tirx.tile<64x32xf16, shared>
 !b = !tirx.tile<64x64xf16, shared>
 !d = !tirx.tile<64x64xf32, register>

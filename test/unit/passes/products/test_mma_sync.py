@@ -53,7 +53,7 @@ def test_fragments(
         variant=SimpleNamespace(data=variant),
         a=tiles.args[0], b=tiles.args[1], accumulator=tiles.args[2], result=SimpleNamespace(type=types[2]),
         a_slot=at[0], b_slot=at[1], accumulator_slot=at[2],
-        start=None if start is None else tiles.args[3], scales=[],
+        start=None if start is None else tiles.args[3], scales=[], metadata=None,
         start_slot=None if start is None else SimpleNamespace(value=SimpleNamespace(data=start)),
     )  # fmt: skip
     block = Block()
