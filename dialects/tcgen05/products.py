@@ -38,8 +38,9 @@ from tirx.dialects.tcgen05.facts import (
     zero_column_mask,
 )
 from tirx.rules import InstructionFormError, InstructionNameError, ProductClauseError
+from tirx.smem.smem_descriptor import SEGMENTED_BYTES
 from tirx.tcgen05 import KINDS, Mma
-from tirx.tcgen05.mma_info import FORM_FEATURES, K_BITS, MmaInfo
+from tirx.tcgen05.mma_info import FORM_FEATURES, K_BITS, TABLE_COLUMNS, MmaInfo
 
 _METADATA_LANES = 8
 """Lanes of every 32 that hold scale factors of B, or the metadata of 16-bit types."""
@@ -72,6 +73,8 @@ class MmaOp(CtaGroupOp):
     - `cta_group 2`: a pair of CTAs multiplies, each with half of the rows of A and half of the columns of B;
     - `zero_column_mask %mask`: columns of B that count as zero, with `ws`;
     - `sparse(%meta : T)`: half of the elements of A are stored, the metadata in tensor memory says which;
+    - `table(%table : T)`: B has indices of 3 bits into a table of eight e4m3 for each eight rows (sm_107a,
+      sm_107f);
     - `disable_lanes(%0, %1, %2, %3)`: one bit for each lane of D, set where it stays as it is; eight registers for a
       pair;
     - `ashift`: the rows of A, in tensor memory, are moved by one;
@@ -95,6 +98,7 @@ class MmaOp(CtaGroupOp):
     scales = var_operand_def(TENSOR)
     zero_column_mask = opt_operand_def(I64)
     sparse_metadata = opt_operand_def(TENSOR)
+    table = opt_operand_def(TENSOR)
     disable_lanes = var_operand_def(I32)
     ashift = opt_prop_def(UnitAttr)
     buffer = opt_prop_def(StringAttr)
@@ -107,14 +111,16 @@ class MmaOp(CtaGroupOp):
     (`ws` $ws^)? $kind ($scale_vector^)? $d `,` $a `,` $b `,` $idesc `,` $enable_d
     (`scales` `(` $scales^ `:` type($scales) `)`)? (`cta_group` $cta_group^)?
     (`zero_column_mask` $zero_column_mask^)? (`sparse` `(` $sparse_metadata^ `:` type($sparse_metadata) `)`)?
-    (`disable_lanes` `(` $disable_lanes^ `)`)? (`ashift` $ashift^)? (`buffer` $buffer^)? (`collector` $collector^)?
-    (`collector_b` $collector_b^)? (`scale_d` $scale_d^)? attr-dict `:` type($d) `,` type($a)
+    (`table` `(` $table^ `:` type($table) `)`)? (`disable_lanes` `(` $disable_lanes^ `)`)? (`ashift` $ashift^)?
+    (`buffer` $buffer^)? (`collector` $collector^)? (`collector_b` $collector_b^)?
+    (`scale_d` $scale_d^)? attr-dict `:` type($d) `,` type($a)
     """
 
     def verify_(self) -> None:
         expect_place(self.d, "the accumulator")
         expect_place(self.a, "A")
         expect_place(self.sparse_metadata, "the sparsity metadata")
+        expect_place(self.table, "the table of B")
         for name, scale in zip("AB", self.scales, strict=False):
             expect_place(scale, f"the scale factors of {name}")
         if self.a.type not in (i32, i64) and not is_tile(self.a):
@@ -150,6 +156,7 @@ class MmaOp(CtaGroupOp):
             masked=self.zero_column_mask is not None,
             mask=zero_column_mask(self.zero_column_mask, depth),
             sparse_metadata=None if self.sparse_metadata is None else tensor_operand(self.sparse_metadata, depth),
+            lut_b=None if self.table is None else tensor_operand(self.table, depth),
             scale_a=tensor_operand(self.scales[0], depth) if self.scales else None,
             scale_b=tensor_operand(self.scales[1], depth) if self.scales else None,
             collector_buffer=None if self.collector is None else self._buffer,
@@ -184,10 +191,13 @@ class MmaOp(CtaGroupOp):
         if (fields := info.idesc) is not None:
             stored = fields.k // 2 if fields.sparse else fields.k
             a = SharedMatrix(self.a, fields.a_major, (fields.m // group, stored), bits, is_a=is_a)
-            b = SharedMatrix(self.b, fields.b_major, (fields.n // group, fields.k), bits)
+            k, bits = (fields.k, bits) if self.table is None else (SEGMENTED_BYTES, 8)
+            b = SharedMatrix(self.b, fields.b_major, (fields.n // group, k), bits)
         reads: list[Region] = [b, a if self.a.type == i64 else _cells(self.a, TOUCHED_LANES, info.a_columns)]
         if self.sparse_metadata is not None:
             reads.append(_cells(self.sparse_metadata, _METADATA_LANES, 1))
+        if self.table is not None:
+            reads.append(TensorCells(self.table, 1, TABLE_COLUMNS))
         if self.scales:
             reads.append(_cells(self.scales[0], TOUCHED_LANES, info.sfa_columns))
             reads.append(_cells(self.scales[1], _METADATA_LANES, 1))
@@ -196,9 +206,11 @@ class MmaOp(CtaGroupOp):
 
     def emit(self, reg: Names) -> str:
         vector_size = "" if self.scale_vector is None else f".{self.scale_vector.data}"
+        scaling = "" if not self.scales else ".block_scale"
+        table = "" if self.table is None else ".decompress::lut::b"
         opcode = (
             f"tcgen05.mma{'' if self.ws is None else '.ws'}{'' if self.sparse_metadata is None else '.sp'}",
-            f".{self.group}.kind::{self.kind.data.value}{f'.block_scale{vector_size}' if self.scales else ''}",
+            f".{self.group}.kind::{self.kind.data.value}{scaling}{table}{vector_size}",
             "" if self.ashift is None else ".ashift",
             "" if self.collector is None else f".collector::{self._buffer}::{self.collector.data.value}",
             "" if self.collector_b is None else f".collector::b::{self.collector_b.data.value}",
@@ -207,6 +219,8 @@ class MmaOp(CtaGroupOp):
         operands.append(reg.imm(self.b))
         if self.sparse_metadata is not None:
             operands.append(address(reg, self.sparse_metadata))
+        if self.table is not None:
+            operands.append(address(reg, self.table))
         operands += [reg.imm(self.idesc), *(address(reg, scale) for scale in self.scales)]
         if self.disable_lanes:
             operands.append(vector(reg, self.disable_lanes))

@@ -17,6 +17,7 @@ from tirx.hw.rules import Finding
 from tirx.hw.targets import TARGETS, PtxVersion
 from tirx.sim.reader import Instruction, Module, parse
 from tirx.sim.reader.syntax import Address, Immediate, Operand, Vector
+from tirx.smem.smem_descriptor import SEGMENTED_BYTES
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
 from tirx.symbolic.integers import Integers
 from tirx.tcgen05.check import find_violations as find_mma_violations
@@ -172,7 +173,8 @@ class _Reader:
         if kind not in KINDS:
             raise TensorProductError(f"expected a kind of {', '.join(KINDS)}, found '{kind}'")
         operands = instruction.operands
-        place = 4 if sparse else 3
+        table = "decompress::lut::b" in modifiers
+        place = 4 if sparse or table else 3
         idesc = self.word(instruction, place, 32)
         scaled = "block_scale" in modifiers
         last = len(operands) > place + 2 and not isinstance(operands[-2], (Address, Vector))
@@ -196,6 +198,7 @@ class _Reader:
             descriptor=shaping_bits(idesc, kind),
             masked=mask is not None,
             mask=None if mask is None else mask.value,
+            lut_b=TmemOperand() if table else None,
             collector_buffer=buffer,
             collector_usage=usage,
             collector_b=of_b,
@@ -217,7 +220,7 @@ class _Reader:
             ("B", b_word, True, info.b_rows, types[1]),
         ):
             if there:
-                k = info.stored_k(name)
+                k = info.stored_k(name) if name == "A" or not table else SEGMENTED_BYTES
                 shape = None if rows is None or k is None else (rows, k)
                 words.append((name, explain_matrix_descriptor(
                     word, major=major, dtype=dtype or KINDS[kind].operands[0][0], shape=shape,

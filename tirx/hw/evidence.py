@@ -21,7 +21,7 @@ NUMBERS: Mapping[tuple[str, int], str] = {
         (feature, 107): "model"
         for feature in (
             *("tcgen05", "tcgen05.block16", "tcgen05.block32", "tcgen05.sparse_mxf4"),
-            *("tcgen05.wide_K", "tcgen05.sparsity_version_1"),
+            *("tcgen05.wide_K", "tcgen05.sparsity_version_1", "tcgen05.decompress::lut::b"),
             *("tcgen05.ld.red", "packed_integers", "packed.mixed", "spcompress"),
         )
     },

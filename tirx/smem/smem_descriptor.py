@@ -26,6 +26,9 @@ WIDE_ADDRESSES = "matrix_descriptor.15_bits"
 K_SEGMENTS = (0, 24)
 """Bytes at which 24 bytes of a compressed B start in a row of 48, by the code of bit 53."""
 
+SEGMENTED_BYTES = 48
+"""Bytes of a row of a compressed B, of which a product reads 24."""
+
 UNUSED_LBO = 16
 """Bytes written for an LBO that the hardware does not read: field value 1, the ISA's "assumed to be 1"."""
 
@@ -145,6 +148,7 @@ class SmemDescriptor:
     def verify_place(self, major: Major, *, k_bytes: int | None = None, target: str | None = None) -> None:
         """The part of `verify` that is not about the element type."""
         mode = SWIZZLE_MODES[self.swizzle]
+        row_bytes = SEGMENTED_BYTES if k_bytes == K_SEGMENTS[1] else k_bytes
         if self.start % mode.atom_bytes:
             raise DescriptorError(
                 f"start address: expected a multiple of the {mode.atom_bytes}-byte atom of swizzle {self.swizzle}, "
@@ -171,16 +175,16 @@ class SmemDescriptor:
             )
         if self.lbo_absolute:
             self._verify_absolute(major, k_bytes, target)
-        elif k_bytes is not None and major == "K" and mode.swizzled:
-            if k_bytes > mode.row_bytes:
+        elif row_bytes is not None and major == "K" and mode.swizzled:
+            if row_bytes > mode.row_bytes:
                 raise DescriptorError(
-                    f"swizzle {self.swizzle}: expected at most {mode.row_bytes} bytes of K, found {k_bytes}; a wider "
+                    f"swizzle {self.swizzle}: expected at most {mode.row_bytes} bytes of K, found {row_bytes}; a wider "
                     "swizzle reads more"
                 )
-            if (column := self.start % mode.row_bytes) + k_bytes > mode.row_bytes:
+            if (column := self.start % mode.row_bytes) + row_bytes > mode.row_bytes:
                 raise DescriptorError(
-                    f"start address: expected {k_bytes} bytes of K within one {mode.row_bytes}-byte row of swizzle "
-                    f"{self.swizzle}, found byte {column} of a row; nearest is byte {mode.row_bytes - k_bytes}"
+                    f"start address: expected {row_bytes} bytes of K within one {mode.row_bytes}-byte row of swizzle "
+                    f"{self.swizzle}, found byte {column} of a row; nearest is byte {mode.row_bytes - row_bytes}"
                 )
 
     def _verify_target(self, target: str | None) -> None:

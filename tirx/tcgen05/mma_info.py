@@ -12,7 +12,7 @@ from tirx.hw.rules import choices, reason, result, unless_one_is_legal
 from tirx.hw.targets import PtxVersion
 from tirx.layout import Iter, TileLayout
 from tirx.smem.aliasing import aliased_operand
-from tirx.smem.smem_descriptor import SmemDescriptor, possible_descriptors
+from tirx.smem.smem_descriptor import K_SEGMENTS, SEGMENTED_BYTES, SmemDescriptor, possible_descriptors
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.symbolic.integers import Integers
 from tirx.tcgen05.block_scale import SCALE_VECTORS, ScaleVector, find_scale_vector
@@ -34,9 +34,16 @@ LANE_BITS = 0x3FFF
 K_BITS = 256
 """Bits of K that a dense instruction reads of each row of an operand."""
 
+TABLE_K = 64
+"""K of a product with a table of B: 24 bytes of indices of 3 bits."""
+
+TABLE_COLUMNS = 2
+"""Columns of a table of B: eight e4m3 for each eight rows of B, in a lane of their own."""
+
 FORM_FEATURES = (
     *(feature for kind in KINDS if (feature := f"tcgen05.kind::{kind}") in FEATURES),
     *("tcgen05.scale_input_d", "tcgen05.collector::b", "tcgen05.sparse_mxf4"),
+    *("tcgen05.decompress::lut::b", "tcgen05.decompress::lut::b.scale_vec::1X"),
     *dict.fromkeys(vector.feature for vector in SCALE_VECTORS),
 )
 """Rows of `tirx.hw.features` that some forms need besides `tcgen05`."""
@@ -89,7 +96,8 @@ class Mma:
 
     - `kind`, `cta_group`, `ws`, `sparse` (`.sp`): from the name of the instruction; `scale_vector`: as PTX writes it
       (`scale_vec::2X`, `block16`), None when left out;
-    - `a`, `b`, `d`, `sparse_metadata`, `scale_a`, `scale_b`: the operands;
+    - `a`, `b`, `d`, `sparse_metadata`, `lut_b`, `scale_a`, `scale_b`: the operands; with a table
+      `lut_b` B has indices;
     - `descriptor`: the instruction descriptor, or its 32 bits;
     - `masked`: whether there is a zero-column mask operand; `mask`: its value, or its 64 bits;
     - `collector_buffer` (`a`, `b0` to `b3`) and `collector_usage`, `collector_b` (the usage of the buffer of B without
@@ -111,6 +119,7 @@ class Mma:
     masked: bool = False
     mask: ZeroColumnMask | int | None = None
     sparse_metadata: TmemOperand | None = None
+    lut_b: TmemOperand | None = None
     scale_a: TmemOperand | None = None
     scale_b: TmemOperand | None = None
     collector_buffer: str | None = None
@@ -157,8 +166,11 @@ class MmaInfo:
             "tcgen05.scale_input_d": self.mma.scale_input_d is not None,
             "tcgen05.collector::b": self.mma.collector_b is not None,
             "tcgen05.sparse_mxf4": self.mma.sparse and self.kind.is_packed,
+            "tcgen05.decompress::lut::b": self.mma.lut_b is not None,
         }
         scaling = () if self.scale_vector is None else (self.scale_vector.feature,)
+        if self.mma.lut_b is not None and self.mma.scale_vector == "scale_vec::1X":
+            scaling = (*scaling, "tcgen05.decompress::lut::b.scale_vec::1X")
         return ("tcgen05", *(feature for feature, needed in extra.items() if needed), *scaling)
 
     @property
@@ -251,6 +263,8 @@ class MmaInfo:
 
     def bytes_of_k(self, which: str) -> int | None:
         """Bytes of K that one instruction reads of a row of `which`, A or B."""
+        if which == "B" and self.mma.lut_b is not None:
+            return K_SEGMENTS[1]
         elements = self.stored_k(which)
         return None if elements is None else elements * self.container_bits // 8
 
@@ -304,6 +318,7 @@ class MmaInfo:
         operands = (
             ("A", self.in_tmem, self.a_columns),
             ("the sparsity metadata", self.mma.sparse_metadata, self.metadata_columns),
+            ("the table of B", self.mma.lut_b, TABLE_COLUMNS),
             ("the scale factors of A", self.mma.scale_a, self.sfa_columns),
             ("the scale factors of B", self.mma.scale_b, self.sfb_columns),
         )
@@ -434,7 +449,7 @@ class MmaInfo:
             ("B", self.mma.b, self.idesc.b_major, self.b_rows),
         ]
         for name, operand, major, rows in operands:
-            k = self.stored_k(name)
+            k = SEGMENTED_BYTES if name == "B" and self.mma.lut_b is not None else self.stored_k(name)
             if operand is None or k is None:
                 continue
             if (text := aliased_operand(operand.descriptor, major, (rows, k), self.container_bits)) is not None:

@@ -12,7 +12,7 @@ from tirx.hw.rules import Rule, bad_bits, reason, unsupported
 from tirx.hw.targets import TARGETS
 from tirx.smem.smem_descriptor import meaningless
 from tirx.tcgen05.block_scale import find_scale_vector
-from tirx.tcgen05.mma_info import MmaInfo, SmemOperand, TmemOperand
+from tirx.tcgen05.mma_info import TABLE_COLUMNS, TABLE_K, MmaInfo, SmemOperand, TmemOperand
 from tirx.tcgen05.zero_column_mask import MAX_COLUMN_SHIFT, ZeroColumnMask
 
 COLLECTOR_USAGES = ("fill", "use", "lastuse", "discard")
@@ -22,6 +22,7 @@ COLLECTOR_BUFFERS = {False: ("a",), True: ("b0", "b1", "b2", "b3")}
 
 MAX_SCALE_INPUT_D = 15
 SCALE_INPUT_D_KINDS = ("f16", "tf32")
+TABLE_KINDS = ("f8f6f4", "mxf8f6f4")
 ASHIFT_M = (128, 256)
 
 _MMA = "tcgen05.mma"
@@ -407,6 +408,49 @@ MMA_RULES: tuple[Rule[MmaInfo], ...] = (
         lambda i: i.mma.collector_b is not None and i.mma.ws,
         "expected collector buffers b0 to b3 on {i.variant}, found .collector::b::{i.mma.collector_b}",
         "name one of them: the buffer b is that of tcgen05.mma without .ws",
+    ),
+    _Row(
+        "table-form",
+        _MMA,
+        lambda i: (
+            i.mma.lut_b is not None and (i.mma.ws or i.mma.sparse or i.mma.ashift or i.mma.kind not in TABLE_KINDS)
+        ),
+        "expected no table of B on {i.variant}.kind::{i.mma.kind}, found one",
+        "only dense products of kinds f8f6f4 and mxf8f6f4 without .ws and .ashift have it",
+    ),
+    _Row(
+        "table-operand",
+        _MMA,
+        lambda i: i.mma.lut_b is not None and i.mma.b is not None and i.mma.b.container_bits is not None,
+        "expected a descriptor of indices of 3 bits for B with a table, found one of a tile of {i.mma.b.dtype}",
+        "compute the descriptor of rows of 48 bytes",
+    ),
+    _Row(
+        "table-product",
+        _IDESC,
+        lambda i: (
+            i.mma.lut_b is not None
+            and i.mma.kind in TABLE_KINDS
+            and i.idesc is not None
+            and (i.idesc.k, i.idesc.b, i.idesc.b_major) != (TABLE_K, "e4m3", "K")
+        ),
+        "expected K = 64 and a K-major B of e4m3 with a table of B, found K = {i.idesc.k} and a "
+        "{i.idesc.b_major}-major B of {i.idesc.b}",
+        "set wide_k, and b to the type of the entries",
+    ),
+    _Row(
+        "table-column",
+        _MMA,
+        lambda i: i.mma.lut_b is not None and i.mma.lut_b.column is not None and i.mma.lut_b.column % 2 == 1,
+        "expected the table of B to start at an even column, found {i.mma.lut_b.column}",
+        "move it by one column",
+    ),
+    _Row(
+        "table-columns",
+        _MMA,
+        lambda i: i.overflow(i.mma.lut_b, TABLE_COLUMNS),
+        "expected the table of B inside its allocation, found {reason}",
+        "allocate more columns or start further left",
     ),
     _Row(
         "disable-output-lane-form",

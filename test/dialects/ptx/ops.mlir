@@ -136,6 +136,7 @@ ptx.entry @memory_and_sync(a : u64) target("sm_90") {
 // CHECK-NEXT:   tcgen05.mma tf32 %t, %t, %d, %t, %p sparse(%t : i32) disable_lanes(%t, %t, %t, %t) ashift collector discard scale_d 4 : i32, i32
 // CHECK-NEXT:   tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill collector_b use : i32, i64
 // CHECK-NEXT:   tcgen05.mma ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse(%t : i32) buffer "b1" collector lastuse : i32, i64
+// CHECK-NEXT:   tcgen05.mma mxf8f6f4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) table(%t : i32) collector_b fill : i32, i64
 // CHECK-NEXT:   tcgen05.commit %t multicast %m
 // CHECK-NEXT:   tcgen05.dealloc %t columns 64
 ptx.entry @tensor_cores(x : f64, t : u32, d : u64) target("sm_100a") {
@@ -158,6 +159,7 @@ ptx.entry @tensor_cores(x : f64, t : u32, d : u64) target("sm_100a") {
   tcgen05.mma tf32 %t, %t, %d, %t, %p sparse(%t : i32) disable_lanes(%t, %t, %t, %t) ashift collector discard scale_d 4 : i32, i32
   tcgen05.mma mxf4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) sparse(%t : i32) collector fill collector_b use : i32, i64
   tcgen05.mma ws i8 %t, %d, %d, %t, %p zero_column_mask %d sparse(%t : i32) buffer "b1" collector lastuse : i32, i64
+  tcgen05.mma mxf8f6f4 "block32" %t, %d, %d, %t, %p scales(%t, %t : i32, i32) table(%t : i32) collector_b fill : i32, i64
   tcgen05.commit %t multicast %m
   tcgen05.dealloc %t columns 64
   ptx.ret

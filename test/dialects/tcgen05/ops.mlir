@@ -60,8 +60,8 @@ func.func @descriptors(%a: !operand) {
 // CHECK-NEXT:    tcgen05.mma f8f6f4 %acc, %a, %b, %idesc, %enable {tag} : !tirx.tile<128x256xf32, tensor,
 // CHECK-NEXT:    tcgen05.mma ws tf32 %acc, %a, %b, %idesc, %enable zero_column_mask %mask : !tirx.tile<128x256xf32, tensor,
 // CHECK-NEXT:    tcgen05.commit %mbarrier
-// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable) <{kind = #tcgen05<mma_kind f8f6f4>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 0>, cta_group = 1 : i32}> {tag} : (!tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64, i64, i32, i1) -> ()
-// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable, %mask) <{ws, kind = #tcgen05<mma_kind tf32>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0, 0>, cta_group = 1 : i32}> : (
+// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable) <{kind = #tcgen05<mma_kind f8f6f4>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 0, 0, 0>, cta_group = 1 : i32}> {tag} : (!tirx.tile<128x256xf32, tensor, #tirx.tile_layout<S[(128, 256) : (1@TLane, 1@TCol)]>>, i64, i64, i32, i1) -> ()
+// GENERIC:     "tcgen05.mma"(%acc, %a, %b, %idesc, %enable, %mask) <{ws, kind = #tcgen05<mma_kind tf32>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0, 0, 0>, cta_group = 1 : i32}> : (
 // GENERIC:     "tcgen05.commit"(%mbarrier) <{operandSegmentSizes = array<i32: 1, 0, 0>, cta_group = 1 : i32}> : (i32) -> ()
 func.func @products(%acc: !accumulator, %a: i64, %b: i64, %idesc: i32, %enable: i1, %mask: i64, %mbarrier: i32) {
   tcgen05.mma f16 %acc, %a, %b, %idesc, %enable : !accumulator, i64

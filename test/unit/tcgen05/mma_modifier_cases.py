@@ -1,8 +1,23 @@
 """The rules of tcgen05.mma on modifiers, as cases."""
 
-from unit.tcgen05.mma_instructions import HALF, Cases, from_tmem, mma, pair, ws
+from dataclasses import replace
+from typing import Any
 
-from tirx.tcgen05.check import SmemOperand, TmemOperand
+from unit.tcgen05.mma_instructions import HALF, Cases, from_tmem, idesc, mma, pair, ws
+
+from tirx.smem.smem_descriptor import SmemDescriptor
+from tirx.tcgen05 import InstructionDescriptor
+from tirx.tcgen05.check import Mma, SmemOperand, TmemOperand
+
+_WIDE = idesc("f8f6f4", wide_k=True)
+_IN_TMEM = TmemOperand(column=240, lane=0, allocated=256)
+
+
+def _indexed(descriptor: InstructionDescriptor = _WIDE, **fields: Any) -> Mma:
+    """A legal product with a table of B, with some fields replaced."""
+    b = SmemOperand(SmemDescriptor(1024, 128, 384, "none", k_segment=24), rows=128)
+    return mma("f8f6f4", descriptor, **{"lut_b": TmemOperand(128, 0, 256), "b": b, "target": "sm_107a"} | fields)
+
 
 MODIFIER_CASES: Cases = {
     "ashift-form": (
@@ -56,6 +71,42 @@ MODIFIER_CASES: Cases = {
             )
         ],
         [mma(collector_b="lastuse", target="sm_107a")],
+    ),
+    "table-form": (
+        [
+            (
+                mma("mxf4", lut_b=TmemOperand(), target="sm_107a"),
+                "expected no table of B on tcgen05.mma.cta_group::1.kind::mxf4, found one",
+            ),
+            (_indexed(a=_IN_TMEM, ashift=True), "kind::f8f6f4, found one"),
+            (ws(kind="f8f6f4", lut_b=TmemOperand(), target="sm_107a"), "on tcgen05.mma.ws.cta_group::1.kind::f8f6f4"),
+        ],
+        [_indexed(), _indexed(a=_IN_TMEM)],
+    ),
+    "table-operand": (
+        [
+            (
+                _indexed(b=SmemOperand(dtype="e4m3", container_bits=8)),
+                "expected a descriptor of indices of 3 bits .* e4m3",
+            )
+        ],
+        [_indexed(), _indexed(b=SmemOperand())],
+    ),
+    "table-product": (
+        [
+            (_indexed(idesc("f8f6f4")), "expected K = 64 and a K-major B of e4m3 .* found K = 32 and a K-major B"),
+            (_indexed(replace(_WIDE, b="e5m2")), "found K = 64 and a K-major B of e5m2"),
+            (_indexed(replace(_WIDE, b_major="MN"), b=None), "found K = 64 and a MN-major B of e4m3"),
+        ],
+        [_indexed()],
+    ),
+    "table-column": (
+        [(_indexed(lut_b=TmemOperand(column=131, allocated=512)), "start at an even column, found 131")],
+        [_indexed(lut_b=TmemOperand(column=130, allocated=512))],
+    ),
+    "table-columns": (
+        [(_indexed(lut_b=TmemOperand(column=128, allocated=128)), "found 2 columns from column 128 on, of 128")],
+        [_indexed(lut_b=TmemOperand(column=128, allocated=130))],
     ),
     "disable-output-lane-form": (
         [

@@ -17,6 +17,7 @@ from tirx.sim.tensor.scale_factors import BLOCKS
 _SCALED_KINDS = ("f16", "tf32")  # kinds with scale-input-d
 _MAX_SCALE = 15
 _FOUR_BIT_KINDS = ("mxf4", "mxf4nvf4")
+_TABLE_KINDS = ("f8f6f4", "mxf8f6f4")
 # Which buffers a collector may be of: without and with .ws. The first is discarded if there is no modifier.
 _BUFFERS = {False: ("a",), True: ("b0", "b1", "b2", "b3")}
 _NOT_WITH_SHIFT = ("use", "fill")
@@ -27,9 +28,9 @@ def decode_mma(decoder: Decoder, operation: str) -> Step:
     what = form.name
     block_scaled = form.block > 0
     counts = (7,) if block_scaled else (5, 6, 7)
-    decoder.finish(*(count + form.sparse for count in counts))
+    decoder.finish(*(count + (form.sparse or form.table) for count in counts))
     operands = list(decoder.operands)
-    metadata = decoder.address(operands.pop(3), bits=32).values if form.sparse else None
+    behind_b = decoder.address(operands.pop(3), bits=32).values if form.sparse or form.table else None
     d = decoder.address(operands[0], bits=32).values
     in_tensor = isinstance(operands[1], Address)
     a = decoder.address(operands[1], bits=32).values if in_tensor else decoder.source(operands[1], B64)
@@ -53,6 +54,7 @@ def decode_mma(decoder: Decoder, operation: str) -> Step:
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         lane = single(mask, what)
+        found = None if behind_b is None else value_of(behind_b, group, mask, lane)
         operands = MmaOperands(
             d=value_of(d, group, mask, lane),
             a=value_of(a, group, mask, lane),
@@ -66,7 +68,8 @@ def decode_mma(decoder: Decoder, operation: str) -> Step:
             scale_factors=(value_of(factors[0], group, mask, lane), value_of(factors[1], group, mask, lane))
             if factors
             else None,
-            metadata=None if metadata is None else value_of(metadata, group, mask, lane),
+            metadata=found if form.sparse else None,
+            table=found if form.table else None,
         )
         tensor_mma(group.cta, group.thread(lane), form, operands)
 
@@ -82,7 +85,8 @@ def _form(decoder: Decoder) -> MmaForm:
     if weight_stationary and (kind in BLOCKS or pair):
         raise decoder.error(f"there is no tcgen05.mma.ws of {'cta_group::2' if pair else f'kind::{kind}'}")
     size, block = _block(decoder, kind) if kind in BLOCKS else (None, 0)
-    ashift = not weight_stationary and not block and decoder.flag("ashift")
+    table = not weight_stationary and not sparse and kind in _TABLE_KINDS and decoder.flag("decompress::lut::b")
+    ashift = not table and not weight_stationary and not block and decoder.flag("ashift")
     buffers = _BUFFERS[weight_stationary]
     collector = decoder.take(*(f"collector::{buffer}::{name}" for buffer in buffers for name in OPERATIONS))
     _, buffer, usage = collector.split("::") if collector else ("", buffers[0], "discard")
@@ -92,10 +96,10 @@ def _form(decoder: Decoder) -> MmaForm:
     if ashift and usage in _NOT_WITH_SHIFT:
         raise decoder.error(f".ashift cannot be combined with .collector::a::{usage}")
     counted = size is not None and size.startswith("scale_vec")
-    for feature in _features(kind, sparse, size):
+    for feature in _features(kind, sparse, size, table):
         need_feature(decoder, feature)
     usage_b = "discard" if of_b is None else of_b.rpartition("::")[2]
-    return MmaForm(kind, weight_stationary, sparse, pair, block, counted, ashift, buffer, usage, usage_b)
+    return MmaForm(kind, weight_stationary, sparse, pair, block, counted, ashift, buffer, usage, usage_b, table)
 
 
 def _disabled_lanes(decoder: Decoder, form: MmaForm, rest: list[Operand]) -> list[Source]:
@@ -113,9 +117,10 @@ def _disabled_lanes(decoder: Decoder, form: MmaForm, rest: list[Operand]) -> lis
     return [decoder.source(item, U32) for item in first.items]
 
 
-def _features(kind: str, sparse: bool, size: str | None) -> list[str]:
+def _features(kind: str, sparse: bool, size: str | None, table: bool) -> list[str]:
     """Returns the names of the rows of `TARGETS` that a form needs."""
     asked = [f"tcgen05.kind::{kind}", f"tcgen05.kind::{kind}.{size}", f"tcgen05.{size}"]
+    asked += ["tcgen05.decompress::lut::b", f"tcgen05.decompress::lut::b.{size}"] if table else []
     return [name for name in asked if name in TARGETS] + ["tcgen05.sparse_mxf4"] * (sparse and kind in _FOUR_BIT_KINDS)
 
 

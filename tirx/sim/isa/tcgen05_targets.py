@@ -15,6 +15,8 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "tcgen05.scale_input_d": _ALL[:6],
     "tcgen05.kind::i8": ("sm_100a", "sm_110a"),
     "tcgen05.kind::ti16": _RUBIN,
+    "tcgen05.decompress::lut::b": _RUBIN,
+    "tcgen05.decompress::lut::b.scale_vec::1X": ("sm_107a",),
     "tcgen05.collector::b": _RUBIN,
     "tcgen05.commit.sync_restrict": _RUBIN,
     "multicast::cluster::32b": _RUBIN,

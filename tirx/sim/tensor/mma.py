@@ -17,7 +17,7 @@ from tirx.sim.tensor.collectors import Collected
 from tirx.sim.tensor.copies import SHIFTED_LANES, shift_rows
 from tirx.sim.tensor.data_path import LANES, DataPath, data_path, split_address
 from tirx.sim.tensor.instruction_descriptor import KINDS, InstructionDescriptor, decode_instruction_descriptor
-from tirx.sim.tensor.operands import shared_operand, tensor_operand
+from tirx.sim.tensor.operands import indexed_operand, shared_operand, tensor_operand
 from tirx.sim.tensor.scale_factors import ScaleFactors
 from tirx.sim.tensor.sparsity import expand_sparse
 from tirx.sim.tensor.zero_mask import expand_zero_mask, late_start
@@ -34,7 +34,7 @@ class MmaForm:
 
     `pair` is cta_group::2: every address is of both CTAs. `block`: elements of a dense A that share a scale factor, 0
     if the kind has none; `counted` if it is written as the number of factors. `collector` is the buffer that `usage` is
-    about; `usage_b` is that of the buffer b, without .ws.
+    about; `usage_b` is that of the buffer b, without .ws. With `table` B has indices.
     """
 
     kind: str
@@ -47,6 +47,7 @@ class MmaForm:
     collector: str
     usage: str
     usage_b: str = "discard"
+    table: bool = False
 
     @property
     def name(self) -> str:
@@ -58,7 +59,8 @@ class MmaOperands:
     """
     The run-time values of an instruction: `d`, `a` (if `a_in_tensor_memory`) are tensor memory addresses.
 
-    `scale_factors` are those of A and of B, and `metadata` makes A sparse. All of them are in tensor memory.
+    `scale_factors` are those of A and of B, `metadata` makes A sparse, and B has indices into the `table`. All of them
+    are in tensor memory.
     """
 
     d: int
@@ -72,6 +74,7 @@ class MmaOperands:
     scale: int | None = None
     scale_factors: tuple[int, int] | None = None
     metadata: int | None = None
+    table: int | None = None
 
 
 def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> None:
@@ -111,7 +114,7 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     a = -a if fields.negate_a else a
     b = -b if fields.negate_b else b
 
-    _note_what_sources_leave_open(cta, fields, shift, what)
+    _note_what_sources_leave_open(cta, fields, shift, form.table and cta.launch.strict, what)
     shape = ((fields.m << 10 | fields.n) << 3 | _KIND_NUMBERS[form.kind]) << 1 | int(form.weight_stationary)
     cta.launch.observed.multiplied(a, b)
     lanes, columns = _cells(path, fields.n, base_lane, column)
@@ -151,13 +154,21 @@ def tensor_mma(cta: Cta, thread: int, form: MmaForm, operands: MmaOperands) -> N
     cta.launch.made_progress()
 
 
-def _note_what_sources_leave_open(cta: Cta, fields: InstructionDescriptor, shift: int, what: str) -> None:
-    """Notes a shift that may trap, and in strict mode a sum whose order nobody knows."""
+def _note_what_sources_leave_open(
+    cta: Cta, fields: InstructionDescriptor, shift: int, has_table: bool, what: str
+) -> None:
+    """Notes a shift that may trap, and in strict mode a table of B, and a sum whose order nobody knows."""
     if shift and fields.m == _TRAPPING_M:
         cta.launch.note(
             "shift with M = 32",
             f"{what} with M = 32 shifts columns of B by {shift}: the ISA allows up to 16, but a comment in the probe "
             "of sf-tensor/tcgen05 says that a B200 trapped",
+        )
+    if has_table:
+        cta.launch.note(
+            "table of B",
+            f"{what}: no source says when the table of B is read, or what a NaN in it becomes; here it may not change "
+            "until the product is complete, and NaN stays NaN",
         )
     program = cta.launch.program
     if cta.launch.strict and fields.d != "s32" and program.arithmetic == "hardware":
@@ -265,6 +276,9 @@ def _b(
         if (message := late_start(operands.zero_mask, fields.m)) is not None:
             ctas[0].launch.note("start count of a mask", f"{what}: {message}")
     rows = fields.n // len(ctas)
+    if operands.table is not None:
+        found = [indexed_operand(each, thread, operands.b, operands.table, rows, fields, f"{what} B") for each in ctas]
+        return _joined(found), zero, shift
     parts = [
         shared_operand(
             each,

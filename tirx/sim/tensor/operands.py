@@ -16,7 +16,7 @@ from tirx.sim.numerics.formats import bytes_used, decode_elements, unpack_groups
 from tirx.sim.tensor.data_path import DataPath, split_address
 from tirx.sim.tensor.instruction_descriptor import NARROW, InstructionDescriptor
 from tirx.sim.tensor.patterns import check_operand
-from tirx.sim.tensor.shared_descriptor import SharedDescriptor
+from tirx.sim.tensor.shared_descriptor import SEGMENT_BIT, SharedDescriptor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,6 +129,45 @@ def shared_operand(
     raw = _read(cta, thread, places.gather, places.region, what, as_a).reshape(rows, -1)
     check_operand(cta, descriptor, places.addresses, places.region.places, places.used, fields.kind.element)
     return _decode(raw, element, fields)
+
+
+_INDEX_BITS = 3
+_TABLE_DEPTH = 64  # K
+_TABLE_ROWS = 8
+_INDEXED_ROW = 48
+
+
+def indexed_operand(
+    cta: Cta, thread: int, bits: int, table: int, rows: int, fields: InstructionDescriptor, what: str
+) -> Array:
+    """
+    Reads a CTA's rows of B, indices of three bits into a table, as float32 (rows, K).
+
+    A row is 48 bytes in shared memory, of which the descriptor names a half. Eight rows share eight e4m3, in two
+    columns of one lane of the CTA's own tensor memory.
+    """
+    if fields.depth != _TABLE_DEPTH or fields.b != "e4m3" or fields.transpose_b:
+        major = "MN" if fields.transpose_b else "K"
+        raise SimError(
+            f"{what} with a table: expected K = {_TABLE_DEPTH} and a K-major e4m3, found K = {fields.depth} and a "
+            f"{major}-major {fields.b}"
+        )
+    descriptor = _descriptor(bits & ~(1 << SEGMENT_BIT), what, cta.launch.program.target)
+    half = _INDEXED_ROW // 2
+    used = np.zeros(_INDEXED_ROW, np.bool_)
+    first = half * (bits >> SEGMENT_BIT & 1)
+    used[first : first + half] = True
+    addresses = descriptor.k_major(np.arange(rows), _INDEXED_ROW)[:, used]
+    packed = read_async(cta, thread, addresses, what)
+    single = np.unpackbits(packed, axis=1, bitorder="little").reshape(rows, fields.depth, _INDEX_BITS)
+    indices = single @ (1 << np.arange(_INDEX_BITS))
+    lane, column = split_address(table)
+    if column % 2:
+        raise SimError(f"{what}: expected the table at an even column, found {column}")
+    lanes = lane + np.arange(-(-rows // _TABLE_ROWS))[:, None]
+    words = read_tensor(cta, thread, lanes, column + np.arange(2)[None, :], f"the table of {what}")
+    entries = decode_elements(np.ascontiguousarray(words).view(np.uint8).reshape(len(lanes), -1), fields.b)
+    return entries[np.arange(rows)[:, None] // _TABLE_ROWS, indices]
 
 
 def _decode(raw: Array, element: str, fields: InstructionDescriptor) -> Array:

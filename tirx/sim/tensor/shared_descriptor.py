@@ -42,6 +42,8 @@ _CHUNK = 16
 _START, _LEADING, _STRIDE = (0, 15), (16, 15), (32, 14)
 _CONSTANT, _BASE_OFFSET, _ABSOLUTE, _MODE = (46, 3), (49, 3), (52, 1), (61, 3)
 _RESERVED = ((15, 1), (31, 1), (53, 8))
+# Which half of a row of 48 bytes, for B with a table: a reserved bit elsewhere.
+SEGMENT_BIT = 53
 # The upper bits of start and leading offset, where they exist.
 _WIDE_TARGETS = ("sm_107a",)
 _WIDE_BITS = ((14, 1), (30, 1))

@@ -162,6 +162,28 @@ def _block_scaled() -> Iterator[PTXInstruction]:
         )
 
 
+def _indexed() -> Iterator[PTXInstruction]:
+    for kind, a, sparse, ws, ashift, lanes, of_b, group in product(
+        KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), FLAG, FLAG, (0, 4, 8), COLLECTORS, (1, 2)
+    ):
+        if (ws or sparse or ashift) and (lanes or of_b or kind not in (MmaKind.F8F6F4, MmaKind.MXF8F6F4)):
+            continue
+        scaled = kind.name.startswith("MX")
+        for vector in ("scale_vec::1X", "block32") if scaled else (None,):
+            yield MmaOp(
+                *(kind, WORD, a, WIDE, OTHER, PREDICATE),
+                table=WORD,
+                ws=ws,
+                scales=(WORD, OTHER) if scaled else (),
+                scale_vector=vector,
+                cta_group=group,
+                collector_b=of_b,
+                ashift=ashift,
+                disable_lanes=_words(lanes),
+                sparse_metadata=sparse,
+            )
+
+
 def _weight_stationary() -> Iterator[PTXInstruction]:
     collectors = [(b, c) for b in (*COLLECTOR_BUFFERS[True], "b4", "a") for c in Collector]
     for kind, a, sparse, mask, (buffer, collector) in product(
@@ -430,6 +452,7 @@ FAMILIES = (
     _compressions,
     _dense_and_sparse,
     _block_scaled,
+    _indexed,
     _weight_stationary,
     _barriers,
     _thread_copies,
@@ -458,7 +481,7 @@ NO_FORMS = {
 }
 """Instructions without a form here, with the reason."""
 
-WHERE = {"_reductions": "sm_103a", "_compressions": "sm_107a", "_warpgroup": "sm_90a"}
+WHERE = {"_reductions": "sm_103a", "_compressions": "sm_107a", "_indexed": "sm_107a", "_warpgroup": "sm_90a"}
 """Targets of families that sm_100a does not have."""
 
 STRICTER = (
