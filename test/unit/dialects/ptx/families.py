@@ -166,7 +166,8 @@ def _indexed() -> Iterator[PTXInstruction]:
     for kind, a, sparse, ws, ashift, lanes, of_b, group in product(
         KINDS, DESCRIPTOR_OR_ADDRESS, (None, WORD), FLAG, FLAG, (0, 4, 8), COLLECTORS, (1, 2)
     ):
-        if (ws or sparse or ashift) and (lanes or of_b or kind not in (MmaKind.F8F6F4, MmaKind.MXF8F6F4)):
+        refused = ws or sparse or ashift or kind not in (MmaKind.F8F6F4, MmaKind.MXF8F6F4)
+        if refused and (lanes or of_b or group == 2):
             continue
         scaled = kind.name.startswith("MX")
         for vector in ("scale_vec::1X", "block32") if scaled else (None,):
