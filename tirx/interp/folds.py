@@ -15,7 +15,7 @@ from tirx.interp.memory import Numbers, Tile, joined
 from tirx.interp.numbers import Near, Value
 from tirx.interp.products import reduce, scan
 from tirx.interp.state import Functions, block_of
-from tirx.interp.tiles import of_all, rule, tile_dtype
+from tirx.interp.tiles import of_all, rule, tile_dtype, value_of
 
 _EXACT = (arith.SelectOp, arith.CmpfOp, arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
 """Operations of floats that do not round, among `arith` and `math`."""
@@ -30,11 +30,8 @@ class FoldFunctions(Functions):
         block = block_of(interpreter)
         tiles = [block.read(op, tile) for tile in args]
         if op.combination is not None:
-            found = reduce(
-                tiles[0], op.along, op.combination.data, bounds=block.launch.bounds, modular=block.launch.modular
-            )
-            block.launch.exact = block.launch.exact and found.exact
-            return (Tile(TileType.of(op.res[0]).dims, found.numbers),)
+            found = reduce(tiles[0], op.along, op.combination.data, **block.launch.arithmetic)
+            return (Tile(TileType.of(op.res[0]).dims, block.launch.numbers(found)),)
         kept = [d for d in range(len(args[0].shape)) if d not in op.along]
         order, shape = (*op.along, *kept), tuple(args[0].shape[d] for d in kept)
         lines = [tile.each(lambda x: x.transpose(order).reshape(-1, *shape)) for tile in tiles]
@@ -46,9 +43,8 @@ class FoldFunctions(Functions):
         share = block.rank % op.shares
         own = slice(share * columns, (share + 1) * columns)
         parts = [each.each(lambda x: x[None, ..., own]) for each in of_all(block, op, block.read(op, args[0]))]
-        found = reduce(joined(parts, 0), (0,), "add", bounds=block.launch.bounds, modular=block.launch.modular)
-        block.launch.exact = block.launch.exact and found.exact
-        return (Tile(op.result.type.dims, found.numbers.each(lambda x: x[0])),)
+        found = reduce(joined(parts, 0), (0,), "add", **block.launch.arithmetic)
+        return (Tile(op.result.type.dims, block.launch.numbers(found).each(lambda x: x[0])),)
 
     @rule(ScanOp)
     def scan(self, interpreter: Interpreter, op: ScanOp, args: PythonValues) -> PythonValues:
@@ -62,9 +58,8 @@ class FoldFunctions(Functions):
         if inits:
             ins = [joined(pair, d) for pair in zip(inits, ins, strict=True)]
         if op.combination is not None:
-            found = scan(ins[0], d, op.combination.data, bounds=block.launch.bounds, modular=block.launch.modular)
-            block.launch.exact = block.launch.exact and found.exact
-            scanned = [found.numbers]
+            found = scan(ins[0], d, op.combination.data, **block.launch.arithmetic)
+            scanned = [block.launch.numbers(found)]
         else:
             lines = [tile.each(lambda x: np.moveaxis(x, d, 0)) for tile in ins]
             scanned = [each.each(lambda x: np.moveaxis(x, 0, d)) for each in _Region(interpreter, op).scan(lines)]
@@ -117,9 +112,7 @@ class _Region:
         of the operations of all steps, twice, at twice the largest accumulator or element so far: sums of elements in
         between are differences of two accumulators.
         """
-        dtypes = [dtype_of(argument.type) for argument in self._body.block.args[: len(lines)]]
-        pairs = zip(lines, dtypes, strict=True)
-        values = [_value(Numbers(x.data.astype(t, copy=False), None, x.error)) for x, t in pairs]
+        values = [value_of(x, own.type) for x, own in zip(lines, self._body.block.args, strict=False)]
         found = self._sequential(values)
         if self._roundings and self._launch.exact and not _same(found, self._doubled(values)):
             self._launch.exact = False
@@ -182,10 +175,6 @@ def _is_nan(value: Value) -> Array:
 def _unknown(value: Value, where: Array) -> Value:
     near = value if isinstance(value, Near) else Near(value, np.zeros(value.shape))
     return Near(near.value, np.where(where, np.inf, near.error))
-
-
-def _value(numbers: Numbers) -> Value:
-    return numbers.data if numbers.error is None or not numbers.error.any() else Near(numbers.data, numbers.error)
 
 
 def _at(values: Sequence[Value], where: slice) -> list[Value]:

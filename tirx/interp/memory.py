@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tirx.interp.formats import Array
+from tirx.interp.formats import Array, viewed
 from tirx.values import dataclass, field, replace
 
 NOBODY, SEVERAL = -1, -2
@@ -44,6 +44,19 @@ def joined(tiles: Sequence[Numbers], dim: int) -> Numbers:
 
     known = parts([x.known for x in tiles], lambda shape: np.ones(shape, np.bool_))
     return Numbers(np.concatenate([x.data for x in tiles], dim), known, parts([x.error for x in tiles], np.zeros))
+
+
+def reinterpreted(numbers: Numbers, dims: tuple[int, ...], dtype: np.dtype[Any]) -> Numbers:
+    """Returns the elements of shape `dims` that have the bits of some: each is several of them, or part of one."""
+
+    def resized(each: Array, join: Any) -> Array:
+        narrow = each.repeat(max(1, dims[-1] // each.shape[-1]), -1)
+        return join(narrow.reshape(*dims, -1), axis=-1)
+
+    data, known, error = numbers
+    # Bits of what is close to a number are anything.
+    error = None if error is None else resized(np.where(error > 0, np.inf, 0.0), np.max)
+    return Numbers(viewed(data, dtype), None if known is None else resized(known, np.all), error)
 
 
 class Mark(NamedTuple):

@@ -19,19 +19,19 @@ from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import requirements
 from tirx.dialects.tirx import AsyncCopyOp, FillOp, KernelOp, WaitUntilOp, base_allocation, transfer
 from tirx.interp.atomics import AtomicFunctions
-from tirx.interp.control import ControlFunctions
+from tirx.interp.control import CONTROL
 from tirx.interp.errors import RunError
 from tirx.interp.folds import FoldFunctions
 from tirx.interp.formats import Array, dtype_of, packed, packed_bits, unpacked
 from tirx.interp.memory import Marks, Numbers, Tile
 from tirx.interp.parties import Parties
-from tirx.interp.scheduled import ScheduledFunctions
+from tirx.interp.scheduled import WITHOUT_WORK, ScheduledFunctions
 from tirx.interp.state import Block, Cluster, Functions, Launch, interpreter_for
 from tirx.interp.structured import STRUCTURED, outputs
-from tirx.interp.tiles import RULED, NumberFunctions, TileFunctions
+from tirx.interp.tiles import RULED, TABLE, TileFunctions
 from tirx.values import dataclass
 
-_LEAVES = (ControlFunctions(), TileFunctions(), FoldFunctions(), AtomicFunctions(), NumberFunctions())
+_LEAVES = (CONTROL, TileFunctions(), TABLE, FoldFunctions(), AtomicFunctions(), WITHOUT_WORK)
 _FUNCTIONS = (*_LEAVES, ScheduledFunctions(_LEAVES))
 
 
@@ -138,7 +138,7 @@ def run_function(
     _require_rules(function)
     memory, elements = _memory(function, arguments, bounds)
     launch = Launch(function, (1, 1, 1), LaunchSizes([], [], 1), Parties(None), bounds, modular=modular)
-    interpreter = interpreter_for((*_FUNCTIONS, *STRUCTURED), Block(launch, 0))
+    interpreter = interpreter_for((*_FUNCTIONS, STRUCTURED), Block(launch, 0))
     try:
         interpreter.run_ssacfg_region(function.body, tuple(memory))
     except RunError as error:

@@ -32,7 +32,18 @@ from tirx.dialects.tirx import (
 )
 from tirx.interp.memory import Tile
 from tirx.interp.state import Block, Functions, Ring, block_of, interpreter_for
-from tirx.interp.tiles import product, rule, tile_dtype, transfer
+from tirx.interp.tiles import product, rule, rules, tile_dtype, transfer
+
+WITHOUT_WORK = rules(
+    {
+        **dict.fromkeys((AtOp, RoleOp, WarpgroupOp), lambda run, op, args: run.run_ssacfg_region(op.body, ())),
+        **dict.fromkeys((AsyncNextOp, BarrierOp), lambda run, op, args: ()),  # there may always be no more tiles
+        AwaitOp: lambda run, op, args: args,
+        LeaderOp: lambda run, op, args: (True,),
+        AsyncMmaOp: lambda run, op, args: product(run, op, args),
+    }
+)
+"""Rules of operations that say who does something, and when, and of products, which are done where they start."""
 
 
 @register_impls
@@ -54,34 +65,21 @@ class ScheduledFunctions(Functions):
 
     @rule(AcquireOp)
     def acquire(self, interpreter: Interpreter, op: AcquireOp, args: PythonValues) -> PythonValues:
-        block, ring = block_of(interpreter), args[0]
-        if ring.op.result.type.is_baton:
+        block, ring, type_ = block_of(interpreter), args[0], args[0].op.result.type
+        if type_.is_baton:
             return ()
-        station, owner = ring.op.station_names.index(op.station.data), _owner(op)
-        use = ring.acquired[block.rank, owner, station]
-        last, slots = len(ring.parties) - 1, ring.op.num_slots
-        block.launch.parties.wait(
-            lambda: ring.passed(station - 1) > use if station else ring.passed(last) > use - slots, op
-        )
-        ring.acquired[block.rank, owner, station] += 1
-        values = ring.slots[block.rank][use % slots]
-        return () if not op.tiles else (False, 0, 0) if ring.op.result.type.is_tile_id else values
+        party = _party(op, ring, block)
+        rank, _, station = party
+        use = ring.acquired[party]
+        block.launch.parties.wait(lambda: ring.is_free(station, use), op)
+        ring.acquired[party] += 1
+        return () if not op.tiles else (False, 0, 0) if type_.is_tile_id else ring.slot(rank, use)
 
     @rule(ReleaseOp)
     def release(self, interpreter: Interpreter, op: ReleaseOp, args: PythonValues) -> PythonValues:
-        block, ring = block_of(interpreter), args[0]
-        if ring.op.result.type.is_baton:
-            return ()
-        station, owner = ring.op.station_names.index(op.station.data), _owner(op)
-        use = ring.released[block.rank, owner, station]
-        if args[1:]:
-            ring.slots[block.rank][use % ring.op.num_slots] = args[1:]
-        ring.released[block.rank, owner, station] += 1
-        if station == len(ring.parties) - 1 and ring.op.carries is None and ring.passed(station) > use:
-            for slots in ring.slots.values():
-                for tile in slots[use % ring.op.num_slots]:
-                    if isinstance(tile, Tile):
-                        tile.forget()
+        ring, *values = args
+        if not ring.op.result.type.is_baton:
+            ring.release(_party(op, ring, block_of(interpreter)), tuple(values))
         return ()
 
     @rule(AsyncCopyOp)
@@ -90,30 +88,6 @@ class ScheduledFunctions(Functions):
         for each in target.peers if op.engine.data is Engine.TMA_MULTICAST else (target,):
             transfer(interpreter, op, (source, each))
         return ()
-
-    @rule(AsyncMmaOp)
-    def async_mma(self, interpreter: Interpreter, op: AsyncMmaOp, args: PythonValues) -> PythonValues:
-        return product(interpreter, op, args)
-
-    @rule(AwaitOp)
-    def await_(self, interpreter: Interpreter, op: AwaitOp, args: PythonValues) -> PythonValues:
-        return args
-
-    @rule(AsyncNextOp)
-    def async_next(self, interpreter: Interpreter, op: AsyncNextOp, args: PythonValues) -> PythonValues:
-        return ()  # cluster launch control may always answer that there are no more tiles
-
-    @rule(BarrierOp)
-    def barrier(self, interpreter: Interpreter, op: BarrierOp, args: PythonValues) -> PythonValues:
-        return ()
-
-    @rule(LeaderOp)
-    def leader(self, interpreter: Interpreter, op: LeaderOp, args: PythonValues) -> PythonValues:
-        return (True,)
-
-    @rule(WarpgroupOp)
-    def warpgroup(self, interpreter: Interpreter, op: WarpgroupOp, args: PythonValues) -> PythonValues:
-        return interpreter.run_ssacfg_region(op.body, ())
 
     @rule(RolesOp)
     def roles(self, interpreter: Interpreter, op: RolesOp, args: PythonValues) -> PythonValues:
@@ -127,14 +101,6 @@ class ScheduledFunctions(Functions):
 
         block.launch.parties.run([lambda role=role: run(role) for role in op.roles])
         return ()
-
-    @rule(RoleOp)
-    def role(self, interpreter: Interpreter, op: RoleOp, args: PythonValues) -> PythonValues:
-        return interpreter.run_ssacfg_region(op.body, ())
-
-    @rule(AtOp)
-    def at(self, interpreter: Interpreter, op: AtOp, args: PythonValues) -> PythonValues:
-        return interpreter.run_ssacfg_region(op.body, ())
 
     @rule(TilesOp)
     def tiles(self, interpreter: Interpreter, op: TilesOp, args: PythonValues) -> PythonValues:
@@ -220,6 +186,10 @@ def _parties(op: RingOp) -> tuple[frozenset[Operation], ...]:
     assert kernel is not None
     users = [each for each in walk(kernel) if isinstance(each, AcquireOp) and each.ring is op.result]
     return tuple(frozenset(_owner(user) for user in users if user.station.data == name) for name in op.station_names)
+
+
+def _party(op: AcquireOp | ReleaseOp, ring: Ring, block: Block) -> tuple[int, Operation, int]:
+    return block.rank, _owner(op), ring.op.station_names.index(op.station.data)
 
 
 def _owner(op: Operation) -> Operation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from xdsl.dialects import func
@@ -17,6 +17,7 @@ from tirx.interp.errors import RunError
 from tirx.interp.memory import Conflict, Mark, Numbers, Tile
 from tirx.interp.numbers import UndefinedValue
 from tirx.interp.parties import Parties
+from tirx.interp.products import Sum
 from tirx.values import dataclass, field
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -45,6 +46,16 @@ class Launch:
     posted: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
     """The address of a flag -> marks of all accesses before somebody has set it."""
     operations: int = 0
+
+    @property
+    def arithmetic(self) -> Mapping[str, bool]:
+        """How products and sums of the launch are computed."""
+        return {"bounds": self.bounds, "modular": self.modular}
+
+    def numbers(self, found: Sum) -> Numbers:
+        """Returns the numbers of a sum, and notes whether every lowering has their bits."""
+        self.exact = self.exact and found.exact
+        return found.numbers
 
     def new_mark(self, before: frozenset[int] = frozenset()) -> Mark:
         """Returns a mark that no block has used."""
@@ -75,6 +86,26 @@ class Ring:
     def passed(self, station: int) -> int:
         """Returns how many uses all parties of a station have passed on."""
         return min(self.released[rank, owner, station] for rank in self.slots for owner in self.parties[station])
+
+    def is_free(self, station: int, use: int) -> bool:
+        """Returns True if a use has come to a station: the one before has passed it on, or its slot has gone round."""
+        before = station - 1 if station else len(self.parties) - 1
+        return self.passed(before) > (use if station else use - self.op.num_slots)
+
+    def slot(self, rank: int, use: int) -> tuple[Any, ...]:
+        """Returns what the slot of a use has."""
+        return self.slots[rank][use % self.op.num_slots]
+
+    def release(self, party: tuple[int, Operation, int], values: tuple[Any, ...]) -> None:
+        """Passes the oldest use of a party on, with other values if there are any. What has gone round is unknown."""
+        rank, _, station = party
+        use = self.released[party]
+        if values:
+            self.slots[rank][use % self.op.num_slots] = values
+        self.released[party] += 1
+        if station == len(self.parties) - 1 and self.op.carries is None and self.passed(station) > use:
+            for tile in (each for rank in self.slots for each in self.slot(rank, use) if isinstance(each, Tile)):
+                tile.forget()
 
 
 @dataclass(eq=False)

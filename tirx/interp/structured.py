@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import func, memref
+from xdsl.dialects import memref
 from xdsl.dialects.linalg import Linalg
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import BroadcastOp, ReduceOp, YieldOp
-from xdsl.interpreter import Interpreter, PythonValues, ReturnedValues, TerminatorValue, impl_terminator, register_impls
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.interpreter import Interpreter, PythonValues
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.structured import Structured, contracted, memref_type, reduced, structured
 from tirx.dialects.tirx import MemorySpace, MmaOp, TileType
 from tirx.interp.errors import RunError
-from tirx.interp.formats import Array, dtype_of
+from tirx.interp.formats import dtype_of
 from tirx.interp.memory import Numbers, Tile, joined
-from tirx.interp.numbers import Near, Value
+from tirx.interp.numbers import Value
 from tirx.interp.products import Sum, multiply, reduce
 from tirx.interp.state import Block as Run
-from tirx.interp.state import Functions, block_of
-from tirx.interp.tiles import RULED, full, rule
+from tirx.interp.state import block_of
+from tirx.interp.tiles import full, known_of, rules, value_of
 
 KINDS = (
     *(kind for kind in Linalg.operations if issubclass(kind, LinalgStructuredOperation)),
@@ -38,7 +38,7 @@ def outputs(op: Operation) -> Iterator[SSAValue]:
         yield from structured(op).outputs
 
 
-def _run(self: Functions, interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
+def _run(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
     try:
         step = structured(op)
     except LocatedError as error:
@@ -57,8 +57,7 @@ def _run(self: Functions, interpreter: Interpreter, op: Operation, args: PythonV
         results = _elementwise(interpreter, step, placed, shape)
     else:
         total = _product(block, step, placed) if _is_product(step) else _reduced(interpreter, step, placed, shape)
-        block.launch.exact = block.launch.exact and total.exact
-        results = [total.numbers]
+        results = [block.launch.numbers(total)]
     for output, dims, numbers in zip(args[len(step.inputs) :], step.dims[len(step.inputs) :], results, strict=True):
         turned = [step.parallel.index(d) for d in dims]
         block.write(op, output, numbers.each(lambda x, turned=turned: x.transpose(turned)))
@@ -86,11 +85,11 @@ def _placed(numbers: Numbers, dims: Sequence[int], order: Sequence[int]) -> Numb
 def _elementwise(interpreter: Interpreter, step: Structured, operands: Sequence[Any], shape: tuple[int, ...]) -> Any:
     if step.body is None or step.is_fill:
         values: Sequence[Value] = [_value(operands[0])]
-        known = _known(operands[:1], shape)
+        known = known_of(operands[:1], shape)
     else:
         used = [bool(argument.uses.get_length()) for argument in step.body.args]
         values = _body(interpreter, step, operands, step.yielded)
-        known = _known([each for each, is_used in zip(operands, used, strict=True) if is_used], shape)
+        known = known_of([each for each, is_used in zip(operands, used, strict=True) if is_used], shape)
     types = [dtype_of(memref_type(output).element_type) for output in step.outputs]
     return [full(shape, value, dtype)._replace(known=known) for value, dtype in zip(values, types, strict=True)]
 
@@ -107,20 +106,12 @@ def _body(
     last = region.block.last_op
     assert last is not None
     last.operands = [own.get(each, each) for each in yielded]
-    values = [_value(each, dtype_of(argument.type)) for each, argument in zip(operands, step.body.args, strict=True)]
+    values = [_value(each, argument.type) for each, argument in zip(operands, step.body.args, strict=True)]
     return interpreter.run_ssacfg_region(region, tuple(values))
 
 
-def _value(operand: Any, dtype: np.dtype[Any] | None = None) -> Value:
-    if not isinstance(operand, Numbers):
-        return operand
-    data = operand.data if dtype is None else operand.data.astype(dtype, copy=False)
-    return data if operand.error is None or not operand.error.any() else Near(data, operand.error)
-
-
-def _known(operands: Sequence[Any], shape: tuple[int, ...]) -> Array | None:
-    parts = [each.known for each in operands if isinstance(each, Numbers) and each.known is not None]
-    return np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*parts)), shape).copy() if parts else None
+def _value(operand: Any, type_: Attribute | None = None) -> Value:
+    return value_of(operand, type_) if isinstance(operand, Numbers) else operand
 
 
 def _is_product(step: Structured) -> bool:
@@ -147,7 +138,7 @@ def _product(block: Run, step: Structured, operands: Sequence[Numbers]) -> Sum:
     tiles = Block(arg_types=[TileType.get(*each) for each in zip(shapes, elements, spaces, strict=True)])
     launch = block.launch
     exact = launch.exact or launch.bounds
-    return multiply(MmaOp(*tiles.args), a, b, out, (), bounds=launch.bounds, exact=exact, modular=launch.modular)
+    return multiply(MmaOp(*tiles.args), a, b, out, (), exact=exact, **launch.arithmetic)
 
 
 def _reduced(interpreter: Interpreter, step: Structured, operands: Sequence[Any], shape: tuple[int, ...]) -> Sum:
@@ -156,33 +147,23 @@ def _reduced(interpreter: Interpreter, step: Structured, operands: Sequence[Any]
         raise RunError(step.op, "unsupported", message)
     how, value = found
     rank, launch = len(step.parallel), block_of(interpreter).launch
-    known = _known(operands[:-1], shape)
+    known = known_of(operands[:-1], shape)
     (values,) = _body(interpreter, step, operands, [value])
     out: Numbers = operands[-1]
     terms = full(shape, values, out.data.dtype)._replace(known=known)
     lines = [each.each(lambda x: x.reshape(*x.shape[:rank], -1)) for each in (out, terms)]
-    total = reduce(joined(lines, rank), (rank,), how, bounds=launch.bounds, modular=launch.modular)
+    total = reduce(joined(lines, rank), (rank,), how, **launch.arithmetic)
     return Sum(total.numbers.each(lambda x: x[..., 0]), total.exact)
 
 
-@register_impls
-class _Memrefs(Functions):
-    @rule(memref.AllocOp)
-    def alloc(self, interpreter: Interpreter, op: memref.AllocOp, args: PythonValues) -> PythonValues:
-        sizes, type_ = iter(map(int, args)), memref_type(op.memref)
-        shape = [next(sizes) if size < 0 else size for size in type_.get_shape()]
-        return (Tile.new(shape, dtype_of(type_.element_type), bounds=block_of(interpreter).launch.bounds),)
-
-    @rule(memref.DeallocOp)
-    def dealloc(self, interpreter: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:
-        return ()
-
-    @impl_terminator(YieldOp)
-    def yield_(self, _: Interpreter, op: YieldOp, args: PythonValues) -> tuple[TerminatorValue, PythonValues]:
-        return ReturnedValues(args), ()
+def _allocated(interpreter: Interpreter, op: memref.AllocOp, args: PythonValues) -> PythonValues:
+    sizes, type_ = iter(map(int, args)), memref_type(op.memref)
+    shape = [next(sizes) if size < 0 else size for size in type_.get_shape()]
+    return (Tile.new(shape, dtype_of(type_.element_type), bounds=block_of(interpreter).launch.bounds),)
 
 
-RULED.update((YieldOp, func.ReturnOp))
-_Structured = register_impls(type("_Structured", (Functions,), {kind.name: rule(kind)(_run) for kind in KINDS}))
-STRUCTURED = (_Structured(), _Memrefs())
+STRUCTURED = rules(
+    {**dict.fromkeys(KINDS, _run), memref.AllocOp: _allocated, memref.DeallocOp: lambda run, op, args: ()},
+    terminators=(YieldOp,),
+)
 """Implementations for an interpreter."""

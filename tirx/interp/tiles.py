@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects import arith, func, memref
@@ -19,7 +19,7 @@ from xdsl.interpreter import (
     impl_terminator,
     register_impls,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
 from tirx.dialects.tirx import (
@@ -60,8 +60,8 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.interp.errors import RunError
-from tirx.interp.formats import Array, cast, dtype_of, is_float, viewed
-from tirx.interp.memory import Mark, Numbers, Scattered, Tile, joined
+from tirx.interp.formats import Array, cast, dtype_of, is_float
+from tirx.interp.memory import Mark, Numbers, Scattered, Tile, joined, reinterpreted
 from tirx.interp.numbers import RULES, Near, UndefinedValue, Value, constant, evaluate, extended_product, select
 from tirx.interp.products import combined, combines_exactly, multiply
 from tirx.interp.state import Block, Functions, block_of, located
@@ -69,9 +69,11 @@ from tirx.layout.arrangement import Arrangement, row_major_strides
 
 OpT = TypeVar("OpT", bound=Operation)
 _Function = Callable[[Any, Interpreter, OpT, PythonValues], PythonValues]
+Rule: TypeAlias = Callable[[Interpreter, Any, PythonValues], PythonValues]
+"""What an operation does to its operands."""
 
 
-RULED: set[type[Operation]] = {YieldOp, ReturnOp, KernelOp}
+RULED: set[type[Operation]] = {KernelOp}
 """The operations that have a rule."""
 
 
@@ -79,6 +81,29 @@ def rule(kind: type[OpT]) -> Callable[[_Function[OpT]], Any]:
     """Makes a method what `kind` does; its errors name the operation."""
     RULED.add(kind)
     return lambda function: impl(kind)(located(function))
+
+
+def rules(table: Mapping[type[Operation], Rule], terminators: Sequence[type[Operation]] = ()) -> Functions:
+    """Returns implementations by functions, and of terminators, which give their operands to what is around them."""
+
+    def method(function: Rule) -> Any:
+        def call(self: Functions, interpreter: Interpreter, op: Any, args: PythonValues) -> PythonValues:
+            return function(interpreter, op, args)
+
+        return call
+
+    def ending() -> Any:
+        def end(
+            self: Functions, interpreter: Interpreter, op: Operation, args: PythonValues
+        ) -> tuple[TerminatorValue, PythonValues]:
+            return ReturnedValues(args), ()
+
+        return end
+
+    RULED.update(terminators)
+    methods = {kind.name: rule(kind)(method(function)) for kind, function in table.items()}
+    methods |= {kind.name: impl_terminator(kind)(ending()) for kind in terminators}
+    return register_impls(type("Rules", (Functions,), methods))()
 
 
 def tile_dtype(type_: TileType) -> np.dtype[Any]:
@@ -96,14 +121,6 @@ def _scalar(interpreter: Interpreter, op: Operation, args: PythonValues) -> Pyth
 @register_impls
 class TileFunctions(Functions):
     """Operations on tiles, and the scalars and maps that compute with their elements."""
-
-    @rule(AllocOp)
-    def alloc(self, interpreter: Interpreter, op: AllocOp, args: PythonValues) -> PythonValues:
-        return (_new(interpreter, op.result.type),)
-
-    @rule(UninitializedOp)
-    def uninitialized(self, interpreter: Interpreter, op: UninitializedOp, args: PythonValues) -> PythonValues:
-        return (_new(interpreter, TileType.of(op.results[0])),)
 
     @rule(ViewOp)
     def view(self, interpreter: Interpreter, op: ViewOp, args: PythonValues) -> PythonValues:
@@ -171,22 +188,6 @@ class TileFunctions(Functions):
             raise RunError(op, "unsupported", "expected a reshape of a whole tile, found one of a part of a tile")
         return (source.viewed(lambda each: each.reshape(dims), dims),)
 
-    @rule(FillOp)
-    def fill(self, interpreter: Interpreter, op: FillOp, args: PythonValues) -> PythonValues:
-        tile: Tile = args[0]
-        block_of(interpreter).write(op, tile, full(tile.shape, args[1], tile.dtype))
-        return ()
-
-    @rule(CopyOp)
-    def copy(self, interpreter: Interpreter, op: CopyOp, args: PythonValues) -> PythonValues:
-        transfer(interpreter, op, args, op.reduce)
-        return ()
-
-    @rule(StoreOp)
-    def store(self, interpreter: Interpreter, op: StoreOp, args: PythonValues) -> PythonValues:
-        transfer(interpreter, op, args, op.reduce)
-        return ()
-
     @rule(LoadOp)
     def load(self, interpreter: Interpreter, op: LoadOp, args: PythonValues) -> PythonValues:
         source: Tile = args[0]
@@ -216,40 +217,16 @@ class TileFunctions(Functions):
     @rule(BitcastOp)
     def bitcast(self, interpreter: Interpreter, op: BitcastOp, args: PythonValues) -> PythonValues:
         dims, dtype, block = op.result.type.dims, tile_dtype(op.result.type), block_of(interpreter)
-        data, known, error = block.read(op, args[0])
-        if block.launch.modular and (is_float(dtype) or is_float(data.dtype)):
+        source = block.read(op, args[0])
+        if block.launch.modular and (is_float(dtype) or is_float(source.data.dtype)):
             raise UndefinedValue(f"expected operations that residues have, found '{op.name}'")
-
-        def resized(each: Array, join: Any) -> Array:
-            """The same of each element of the result, from several of the source or from the one that it is part of."""
-            narrow = each.repeat(max(1, dims[-1] // each.shape[-1]), -1)
-            return join(narrow.reshape(*dims, -1), axis=-1)
-
-        found = Numbers(viewed(data, dtype), None if known is None else resized(known, np.all))
-        if error is not None:  # bits of what is close to a number are anything
-            found = found._replace(error=resized(np.where(error > 0, np.inf, 0.0), np.max))
-        return (Tile(dims, found),)
+        return (Tile(dims, reinterpreted(source, dims, dtype)),)
 
     @rule(ElementOp)
     def element(self, interpreter: Interpreter, op: ElementOp, args: PythonValues) -> PythonValues:
         data, _, error = block_of(interpreter).read(op, args[0])
         value = data.reshape(())[()]
         return (value if error is None or not error.any() else Near(value, error.reshape(())),)
-
-    @rule(BroadcastOp)
-    def broadcast(self, interpreter: Interpreter, op: BroadcastOp, args: PythonValues) -> PythonValues:
-        return _loaded(interpreter, op, args[0], op.result.type)
-
-    @rule(SplatOp)
-    def splat(self, interpreter: Interpreter, op: SplatOp, args: PythonValues) -> PythonValues:
-        type_ = op.result.type
-        return (Tile(type_.dims, full(type_.dims, args[0], tile_dtype(type_))),)
-
-    @rule(ZeroOp)
-    def zero(self, interpreter: Interpreter, op: ZeroOp, args: PythonValues) -> PythonValues:
-        type_ = op.result.type
-        zeros = np.zeros(type_.dims, f"u{tile_dtype(type_).itemsize}").view(tile_dtype(type_))
-        return (Tile(type_.dims, Numbers(zeros)),)
 
     @rule(PrintOp)
     def print(self, interpreter: Interpreter, op: PrintOp, args: PythonValues) -> PythonValues:
@@ -278,29 +255,18 @@ class TileFunctions(Functions):
             raise RunError(op, "assertion", f"{op.message.data}{where}")
         return ()
 
-    @rule(MmaOp)
-    def mma(self, interpreter: Interpreter, op: MmaOp, args: PythonValues) -> PythonValues:
-        return product(interpreter, op, args)
-
     @rule(MapOp)
     def map(self, interpreter: Interpreter, op: MapOp, args: PythonValues) -> PythonValues:
         block, types = block_of(interpreter), op.out_types
         dims = types[0].dims
-        known: Any = None
-        operands: list[Value] = []
-        for argument, tile in zip(op.body.block.args, args, strict=False):
-            data, each, error = block.read(op, tile)
-            data = data.astype(dtype_of(argument.type), copy=False)
-            operands.append(data if error is None or not error.any() else Near(data, error))
-            if each is not None and not each.all():
-                known = each if known is None else known & each
+        read = [block.read(op, tile) for tile in args[: len(op.ins)]]
+        operands = [value_of(each, argument.type) for each, argument in zip(read, op.body.block.args, strict=True)]
         around, block.dims = block.dims, dims
         yielded = interpreter.run_ssacfg_region(op.body, tuple(operands))
         block.dims = around
         results: list[Tile] = []
         for type_, value, out in zip(types, yielded, (*(None for _ in op.res), *args[len(op.ins) :]), strict=True):
-            numbers = full(dims, value, tile_dtype(type_))
-            numbers = numbers._replace(known=None if known is None else np.broadcast_to(known, dims))
+            numbers = full(dims, value, tile_dtype(type_))._replace(known=known_of(read, dims))
             if out is None:
                 results.append(Tile(dims, numbers))
             else:
@@ -311,42 +277,6 @@ class TileFunctions(Functions):
     def index(self, interpreter: Interpreter, op: IndexOp, args: PythonValues) -> PythonValues:
         dims, d = block_of(interpreter).dims, op.dim.value.data
         return (np.arange(dims[d]).reshape([-1 if each == d else 1 for each in range(len(dims))]),)
-
-    @rule(arith.SelectOp)
-    def select(self, interpreter: Interpreter, op: arith.SelectOp, args: PythonValues) -> PythonValues:
-        condition, a, b = args
-        if isinstance(a, Tile):
-            return (a if condition else b,)
-        return (select(condition, a, b),)
-
-    @rule(arith.ConstantOp)
-    def constant(self, interpreter: Interpreter, op: arith.ConstantOp, args: PythonValues) -> PythonValues:
-        return (constant(op),)
-
-    @rule(memref.DimOp)
-    def dim(self, interpreter: Interpreter, op: memref.DimOp, args: PythonValues) -> PythonValues:
-        return (args[0].shape[int(args[1])],)
-
-    @rule(memref.LoadOp)
-    def load_number(self, interpreter: Interpreter, op: memref.LoadOp, args: PythonValues) -> PythonValues:
-        source: Tile = args[0]
-        where = tuple(map(int, args[1:]))
-        for d, (start, size) in enumerate(zip(where, source.shape, strict=True)):
-            if not 0 <= start < size:
-                raise RunError(op, "bounds", _outside("number", size, d, start, 1))
-        found = block_of(interpreter).read(op, source.viewed(lambda each: each[(*where, None)], (1,)))
-        return (found.data[0],)
-
-    @rule(memref.StoreOp)
-    def store_number(self, interpreter: Interpreter, op: memref.StoreOp, args: PythonValues) -> PythonValues:
-        target: Tile = args[1]
-        where = tuple(map(int, args[2:]))
-        for d, (start, size) in enumerate(zip(where, target.shape, strict=True)):
-            if not 0 <= start < size:
-                raise RunError(op, "bounds", _outside("number", size, d, start, 1))
-        number = target.viewed(lambda each: each[(*where, None)], (1,))
-        block_of(interpreter).write(op, number, full((1,), args[0], target.dtype))
-        return ()
 
     @rule(memref.SubviewOp)
     def window(self, interpreter: Interpreter, op: memref.SubviewOp, args: PythonValues) -> PythonValues:
@@ -364,22 +294,6 @@ class TileFunctions(Functions):
             shape.append(extent)
         return (source.viewed(lambda each: each[tuple(region)], shape),)
 
-    @rule(BlockIdOp)
-    def block_id(self, interpreter: Interpreter, op: BlockIdOp, args: PythonValues) -> PythonValues:
-        return (block_of(interpreter).at["xyz".index(op.axis.data)],)
-
-    @rule(GridDimOp)
-    def grid_dim(self, interpreter: Interpreter, op: GridDimOp, args: PythonValues) -> PythonValues:
-        return (block_of(interpreter).launch.grid["xyz".index(op.axis.data)],)
-
-    @rule(CtaRankOp)
-    def cta_rank(self, interpreter: Interpreter, op: CtaRankOp, args: PythonValues) -> PythonValues:
-        return (block_of(interpreter).rank,)
-
-    @rule(LaunchValueOp)
-    def launch_value(self, interpreter: Interpreter, op: LaunchValueOp, args: PythonValues) -> PythonValues:
-        return (block_of(interpreter).launch.sizes.evaluate(op.formula.data),)
-
     @rule(func.CallOp)
     def call(self, interpreter: Interpreter, op: func.CallOp, args: PythonValues) -> PythonValues:
         callee = SymbolTable.lookup_symbol(block_of(interpreter).launch.kernel, op.callee)
@@ -387,42 +301,28 @@ class TileFunctions(Functions):
             raise RunError(op, "unsupported", f"expected a function of this module, found {op.callee}")
         return interpreter.run_ssacfg_region(callee.body, args)
 
-    @rule(arith.MulUIExtendedOp)
-    def unsigned_halves(self, interpreter: Interpreter, op: arith.MulUIExtendedOp, args: PythonValues) -> PythonValues:
-        return extended_product(*args, signed=False)
 
-    @rule(arith.MulSIExtendedOp)
-    def signed_halves(self, interpreter: Interpreter, op: arith.MulSIExtendedOp, args: PythonValues) -> PythonValues:
-        return extended_product(*args, signed=True)
-
-    @impl_terminator(func.ReturnOp)
-    def leave(self, _: Interpreter, op: func.ReturnOp, args: PythonValues) -> tuple[TerminatorValue, PythonValues]:
-        return ReturnedValues(args), ()
-
-    @impl_terminator(YieldOp)
-    def yield_(self, _: Interpreter, op: YieldOp, args: PythonValues) -> tuple[TerminatorValue, PythonValues]:
-        return ReturnedValues(args), ()
-
-    @impl_terminator(ReturnOp)
-    def return_(self, _: Interpreter, op: ReturnOp, args: PythonValues) -> tuple[TerminatorValue, PythonValues]:
-        return ReturnedValues(()), ()
+def _new(interpreter: Interpreter, type_: TileType, *, known: bool = False) -> Tile:
+    return Tile.new(type_.dims, tile_dtype(type_), bounds=block_of(interpreter).launch.bounds, known=known)
 
 
-def _number_functions() -> type[Functions]:
-    """The implementations of `tirx.interp.numbers.RULES`."""
-
-    def compute(self: Functions, interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
-        return _scalar(interpreter, op, args)
-
-    methods = {kind.__name__: rule(kind)(compute) for kind in RULES}
-    return register_impls(type("NumberFunctions", (Functions,), methods))
+def _splat(type_: TileType, value: Value) -> PythonValues:
+    return (Tile(type_.dims, full(type_.dims, value, tile_dtype(type_))),)
 
 
-NumberFunctions = _number_functions()
+def _set(interpreter: Interpreter, op: Operation, tile: Tile, value: Value) -> PythonValues:
+    """Gives all elements of a tile one value."""
+    block_of(interpreter).write(op, tile, full(tile.shape, value, tile.dtype))
+    return ()
 
 
-def _new(interpreter: Interpreter, type_: TileType) -> Tile:
-    return Tile.new(type_.dims, tile_dtype(type_), bounds=block_of(interpreter).launch.bounds)
+def _element(op: Operation, source: Tile, *indices: Any) -> Tile:
+    """Returns the tile of one element of a memref. Raises RunError outside of it."""
+    where = tuple(map(int, indices))
+    for d, (start, size) in enumerate(zip(where, source.shape, strict=True)):
+        if not 0 <= start < size:
+            raise RunError(op, "bounds", _outside("number", size, d, start, 1))
+    return source.viewed(lambda each: each[(*where, None)], (1,))
 
 
 def _outside(what: str, size: int, d: int, start: int, extent: int) -> str:
@@ -453,6 +353,20 @@ def _scattered(interpreter: Interpreter, op: ViewOp, args: PythonValues, sizes: 
     return Scattered(dims, source.numbers, source.marks, at=tuple(at), exists=exists)
 
 
+def value_of(numbers: Numbers, type_: Attribute | None = None) -> Value:
+    """Returns the elements of a tile, of a type of scalars, as operations on numbers take them."""
+    data = numbers.data if type_ is None else numbers.data.astype(dtype_of(type_), copy=False)
+    return data if numbers.error is None or not numbers.error.any() else Near(data, numbers.error)
+
+
+def known_of(operands: Sequence[Any], dims: Sequence[int]) -> Array | None:
+    """Returns where all tiles among operands are known; None if they are everywhere."""
+    parts = [each.known for each in operands if isinstance(each, Numbers) and each.known is not None]
+    if all(each.all() for each in parts):
+        return None
+    return np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*parts)), dims).copy()
+
+
 def full(dims: Sequence[int], value: Value, dtype: np.dtype[Any]) -> Numbers:
     """Returns the numbers of a tile from those of a map, or from one number for all elements."""
     if isinstance(value, Near):
@@ -475,7 +389,7 @@ def _rearranged(interpreter: Interpreter, op: Operation, source: Tile, arranged:
 
 def transfer(
     interpreter: Interpreter, op: Operation, args: PythonValues, how: EnumAttribute[Reduction] | None = None
-) -> None:
+) -> PythonValues:
     """Copies a tile to another one, or combines it with that."""
     source: Tile = args[0]
     target: Tile = args[1]
@@ -485,7 +399,7 @@ def transfer(
         numbers = numbers.each(lambda each: each.copy())
     if how is None:
         block.write(op, target, numbers)
-        return
+        return ()
     name, combine = how.data, combined(how.data, block.launch.modular)
 
     def exactly(old: Numbers, new: Numbers) -> Numbers:
@@ -497,6 +411,7 @@ def transfer(
         target.combine(each, mark, exactly)
 
     block.write(op, target, numbers, write)
+    return ()
 
 
 def product(interpreter: Interpreter, op: ProductOp, args: PythonValues) -> PythonValues:
@@ -512,11 +427,10 @@ def product(interpreter: Interpreter, op: ProductOp, args: PythonValues) -> Pyth
     before = accumulator.read(block.mark) if adds else None
     launch = block.launch
     exact = launch.exact or launch.bounds
-    found = multiply(op, a, b, before, others, bounds=launch.bounds, exact=exact, modular=launch.modular)
-    launch.exact = launch.exact and found.exact
+    found = launch.numbers(multiply(op, a, b, before, others, exact=exact, **launch.arithmetic))
     if op.result is not None:
-        return (Tile(accumulator.shape, found.numbers),)
-    block.write(op, accumulator, found.numbers)
+        return (Tile(accumulator.shape, found),)
+    block.write(op, accumulator, found)
     return ()
 
 
@@ -536,3 +450,34 @@ def of_all(block: Block, op: Operation, own: Numbers) -> list[Numbers]:
     found = [shared[op, turn, rank] for rank in ranks]
     shared.pop((op, turn - 2, block.rank), None)
     return found
+
+
+TABLE = rules(
+    {
+        **dict.fromkeys(RULES, _scalar),
+        AllocOp: lambda run, op, args: (_new(run, op.result.type),),
+        UninitializedOp: lambda run, op, args: (_new(run, TileType.of(op.results[0])),),
+        ZeroOp: lambda run, op, args: (_new(run, op.result.type, known=True),),
+        SplatOp: lambda run, op, args: _splat(op.result.type, args[0]),
+        FillOp: lambda run, op, args: _set(run, op, *args),
+        CopyOp: lambda run, op, args: transfer(run, op, args, op.reduce),
+        StoreOp: lambda run, op, args: transfer(run, op, args, op.reduce),
+        BroadcastOp: lambda run, op, args: _loaded(run, op, args[0], op.result.type),
+        MmaOp: lambda run, op, args: product(run, op, args),
+        arith.SelectOp: lambda run, op, args: (
+            args[1 if args[0] else 2] if isinstance(args[1], Tile) else select(*args),
+        ),
+        arith.ConstantOp: lambda run, op, args: (constant(op),),
+        arith.MulUIExtendedOp: lambda run, op, args: extended_product(*args, signed=False),
+        arith.MulSIExtendedOp: lambda run, op, args: extended_product(*args, signed=True),
+        memref.DimOp: lambda run, op, args: (args[0].shape[int(args[1])],),
+        memref.LoadOp: lambda run, op, args: (block_of(run).read(op, _element(op, *args)).data[0],),
+        memref.StoreOp: lambda run, op, args: _set(run, op, _element(op, *args[1:]), args[0]),
+        BlockIdOp: lambda run, op, args: (block_of(run).at["xyz".index(op.axis.data)],),
+        GridDimOp: lambda run, op, args: (block_of(run).launch.grid["xyz".index(op.axis.data)],),
+        CtaRankOp: lambda run, op, args: (block_of(run).rank,),
+        LaunchValueOp: lambda run, op, args: (block_of(run).launch.sizes.evaluate(op.formula.data),),
+    },
+    terminators=(YieldOp, ReturnOp, func.ReturnOp),
+)
+"""Rules of one line."""
