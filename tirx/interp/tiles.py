@@ -168,9 +168,7 @@ class TileFunctions(Functions):
         starts = [computed.get(d, n) for d, n in enumerate(op.start)]
         dims = op.result.type.dims
         for d, (start, extent, size, step) in enumerate(zip(starts, dims, source.shape, op.step, strict=True)):
-            low, high = sorted((start, start + (extent - 1) * step))
-            if low < 0 or high >= size:
-                raise RunError(op, "bounds", _outside("part", size, d, low, high - low + 1))
+            _require_inside(op, "part", size, d, *sorted((start, start + (extent - 1) * step)))
         if is_register_tile(op.source) or op.steps is not None:
             return _rearranged(interpreter, op, source, Arrangement.part(source.shape, starts, op.step, dims))
         return (source.part(starts, dims),)
@@ -224,9 +222,7 @@ class TileFunctions(Functions):
 
     @rule(ElementOp)
     def element(self, interpreter: Interpreter, op: ElementOp, args: PythonValues) -> PythonValues:
-        data, _, error = block_of(interpreter).read(op, args[0])
-        value = data.reshape(())[()]
-        return (value if error is None or not error.any() else Near(value, error.reshape(())),)
+        return (value_of(block_of(interpreter).read(op, args[0]).each(lambda each: each.reshape(())[()])),)
 
     @rule(PrintOp)
     def print(self, interpreter: Interpreter, op: PrintOp, args: PythonValues) -> PythonValues:
@@ -244,13 +240,12 @@ class TileFunctions(Functions):
     @rule(AssertOp)
     def holds(self, interpreter: Interpreter, op: AssertOp, args: PythonValues) -> PythonValues:
         (condition,) = args
-        where = ""
         if isinstance(condition, Tile):
             data, _, error = block_of(interpreter).read(op, condition)
             wrong = np.flatnonzero((data == 0) & (error == 0 if error is not None else True))
             where = f": element {wrong[0]} in row-major order" if wrong.size else ""
-        elif not isinstance(condition, Near) and not condition:
-            where = ": a condition that is false"
+        else:
+            where = "" if isinstance(condition, Near) or condition else ": a condition that is false"
         if where:
             raise RunError(op, "assertion", f"{op.message.data}{where}")
         return ()
@@ -320,9 +315,13 @@ def _element(op: Operation, source: Tile, *indices: Any) -> Tile:
     """Returns the tile of one element of a memref. Raises RunError outside of it."""
     where = tuple(map(int, indices))
     for d, (start, size) in enumerate(zip(where, source.shape, strict=True)):
-        if not 0 <= start < size:
-            raise RunError(op, "bounds", _outside("number", size, d, start, 1))
+        _require_inside(op, "number", size, d, start, start)
     return source.viewed(lambda each: each[(*where, None)], (1,))
+
+
+def _require_inside(op: Operation, what: str, size: int, d: int, first: int, last: int) -> None:
+    if first < 0 or last >= size:
+        raise RunError(op, "bounds", _outside(what, size, d, first, last - first + 1))
 
 
 def _outside(what: str, size: int, d: int, start: int, extent: int) -> str:
