@@ -30,7 +30,8 @@ def place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> SSAValue:
         match op:
             case SubviewOp() if op.result.type.layout is None:
                 try:
-                    part = SubviewOp.type_of(placed, op.start, op.result.type.dims).layout
+                    steps = None if op.steps is None else op.step
+                    part = SubviewOp.type_of(placed, op.start, op.result.type.dims, steps).layout
                 except LayoutError as e:
                     raise LayoutChoiceError(op, f"the layout picked for the source has no such part: {e}") from e
                 if part is not None:

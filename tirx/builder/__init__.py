@@ -22,8 +22,6 @@ minimum maxnum minnum ceildiv mulhi pow atan2 copysign`. All operations of all d
 """
 
 from tirx.builder.atomics import atomic, signal, wait_until
-from tirx.builder.control import range_ as range
-from tirx.builder.control import tiles
 from tirx.builder.dtypes import (
     ArrayType,
     DType,
@@ -98,6 +96,8 @@ from tirx.builder.functions import (
     where,
 )
 from tirx.builder.kernels import Kernel, block_id, fn, grid, grid_dim, jit, launch_value, param, sm_count
+from tirx.builder.loops import range_ as range
+from tirx.builder.loops import tiles
 from tirx.builder.memory import Memory, accumulator, allocate, shared, store
 from tirx.builder.operations import attribute, module, op, region
 from tirx.builder.scalars import Scalar

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn, cast
 
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from tirx.builder import functions
 from tirx.builder.dtypes import DType, dtype_of, i1, index
-from tirx.builder.memory import Memory
+from tirx.builder.memory import Memory, accumulator, store
 from tirx.builder.scalars import Scalar
 from tirx.builder.spans import Span
 from tirx.builder.tiles import Tile
-from tirx.builder.trace import BuildError, Trace
+from tirx.builder.trace import BuildError, Trace, Unusable, name_value
 from tirx.builder.views import View
-from tirx.dialects.tirx import TileType
+from tirx.dialects.tirx import AllocOp, FillOp, TileType
+
+Bodies = Callable[..., tuple[Any, ...]]
 
 
 def flat(value: Any) -> list[Any]:
@@ -108,7 +111,9 @@ class Chosen(Tile):
         return self.reads
 
     def ssa(self) -> SSAValue:
-        self.trace.check_copies([(memory, self._since) for memory in self.reads], self._since + 1)
+        copies = [(memory, self._since) for memory in self.reads]
+        self.trace.copies += copies
+        self.trace.check_copies(copies, self._since + 1)
         return super().ssa()
 
     def __iadd__(self, value: Any) -> Any:
@@ -118,10 +123,14 @@ class Chosen(Tile):
         raise BuildError("expected a[m, k] += x of the array, found an update of a name that has one of several views")
 
 
-def wrapped(trace: Trace, value: SSAValue, like: Any, chosen: Sequence[Any]) -> Any:
-    """Returns a value of the IR as a leaf such as `like`, where a loop or branch has chosen among leaves."""
+def memories_of(*leaves: Any) -> set[SSAValue]:
+    """The memory that leaves are views of."""
+    return {memory for each in leaves if isinstance(each, Tile) for memory in each.lies_in}
+
+
+def wrapped(trace: Trace, value: SSAValue, like: Any, memories: set[SSAValue]) -> Any:
+    """Returns a value of the IR as a leaf such as `like`, which may have been a view of one of `memories`."""
     if isinstance(value.type, TileType):
-        memories = {memory for each in chosen if isinstance(each, Tile) for memory in each.lies_in}
         return Chosen(trace, value, memories) if memories else Tile.of(value)
     dtype = like.dtype if isinstance(like, Scalar) else dtype_of(value.type)
     return Scalar(trace, value, dtype)
@@ -130,3 +139,169 @@ def wrapped(trace: Trace, value: SSAValue, like: Any, chosen: Sequence[Any]) -> 
 def element(value: Any) -> Any:
     """An element of memory as it is now."""
     return value.read() if isinstance(value, View) and value.is_element else value
+
+
+class Unbound(Unusable):
+    """A name that is not bound here."""
+
+    def __init__(self, name: str, why: str):
+        super().__init__(f"expected `{name}` to be bound in front of {why}, found it bound inside only")
+        object.__setattr__(self, "name", name)
+
+    def __repr__(self) -> str:
+        return f"`{object.__getattribute__(self, 'name')}`, which is bound inside of a loop or branch only"
+
+
+# What Python has, and a body that is written once must not change
+
+
+def _state(value: Any, seen: dict[int, Any]) -> Any:
+    """The items of a list, dictionary, set or object of Python, as far as they go; itself for others."""
+    kind = cast("type[object]", type(value))
+    own = getattr(kind, "__module__", "").partition(".")[0]
+    is_object = hasattr(value, "__dict__") and own not in ("builtins", "tirx", "xdsl", "numpy") and not callable(value)
+    if id(value) in seen or not (kind in (list, dict, set) or is_object):
+        return value
+    seen[id(value)] = value
+    if kind is dict or is_object:
+        items = cast("dict[Any, Any]", value if kind is dict else vars(value))
+        return {key: _state(each, seen) for key, each in items.items()}
+    return [_state(each, seen) for each in cast("Iterable[Any]", value)]
+
+
+def _stays(before: Any, after: Any) -> bool:
+    if isinstance(before, dict) and isinstance(after, dict):
+        first, second = cast("dict[Any, Any]", before), cast("dict[Any, Any]", after)
+        return first.keys() == second.keys() and all(_stays(each, second[key]) for key, each in first.items())
+    if isinstance(before, list) and isinstance(after, list):
+        first, second = cast("list[Any]", before), cast("list[Any]", after)
+        return len(first) == len(second) and all(map(_stays, first, second))
+    return before is after
+
+
+@contextmanager
+def written_once(known: dict[str, Any]) -> Generator[None]:
+    """Checks that what Python has in these names stays as it is: a body is written once, run often."""
+    names = [name for name in known if not name.startswith("__tirx")]
+    before = {name: _state(known[name], {}) for name in names}
+    yield
+    for name in names:
+        if not _stays(before[name], _state(known[name], {})):
+            raise BuildError(
+                f"expected `{name}` to stay as it is in a loop or branch of the kernel, which is written once, found "
+                f"a change inside of {type(known[name]).__name__}; a name or a tuple that is bound anew is carried"
+            )
+
+
+def bound_values(names: tuple[str, ...], known: dict[str, Any], why: str) -> list[Any]:
+    return [known.get(name, Unbound(name, why)) for name in names]
+
+
+# Loops
+
+
+class Carried:
+    """The leaves of the names that a loop stores, and how each goes through it."""
+
+    def __init__(self, trace: Trace, names: tuple[str, ...], values: list[Any], key: tuple[int, ...]):
+        self.trace, self.names, self.values = trace, names, values
+        self.leaves = [element(leaf) for value in values for leaf in flat(value)]
+        self.of = [name for name, value in zip(names, values, strict=True) for _ in flat(value)]
+        self.decided: dict[int, str] = trace.kept.setdefault(("loop", key), {})
+        self.views: dict[int, set[SSAValue]] = trace.kept.setdefault(("views", key), {})
+        """Number of a leaf -> the memory that it is a view of in a later round."""
+        self.known = {op.result for op in trace.entry.ops if isinstance(op, AllocOp)}
+        self.memories: dict[int, tuple[Memory, FillOp]] = {}
+        self.number = dict(enumerate(self.leaves))
+        for i, leaf in self.number.items():
+            if isinstance(leaf, Tile) and leaf.is_constant and self.decided.get(i) in (None, "memory"):
+                memory = accumulator(leaf.dtype, leaf.shape)
+                memory.is_value = True
+                memory.named(self.of[i])
+                store(leaf.constant, memory)
+                self.memories[i] = memory, cast(FillOp, trace.blocks[-1].last_op)
+        self.carried = [i for i, leaf in self.number.items() if self._is_carried(i, leaf)]
+
+    def _is_carried(self, i: int, leaf: Any) -> bool:
+        if i in self.memories or self.decided.get(i) == "plain":
+            return False
+        is_view = isinstance(leaf, Tile) and bool(leaf.lies_in)
+        return (is_value(leaf) and not is_view) or self.decided.get(i) == "value"
+
+    def inits(self) -> list[SSAValue]:
+        return [ssa_value(self.leaves[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
+
+    def bound(
+        self, arguments: Sequence[SSAValue], ends: Sequence[Any] | None = None, runs: bool = False
+    ) -> tuple[Any, ...]:
+        """The values of the names inside, or behind a loop that ends with leaves, and surely `runs` or may not."""
+        made = dict(zip(self.carried, arguments, strict=True))
+        for i, argument in made.items():
+            name_value(argument, self.of[i])
+        leaves: list[Any] = []
+        for i, leaf in self.number.items():
+            if i in made:
+                memories = set[SSAValue]() if runs else memories_of(leaf)
+                memories |= self.views.get(i, set()) if ends is None else memories_of(ends[i])
+                leaves.append(wrapped(self.trace, made[i], leaf, memories))
+            else:
+                leaves.append(self.memories[i][0] if i in self.memories else leaf)
+        rest = iter(leaves)
+        return tuple(packed(value, rest) for value in self.values)
+
+    def ends(self, values: tuple[Any, ...], arguments: Sequence[SSAValue]) -> list[Any] | None:
+        """The leaves at the end of the body; None if some go through the loop in another way."""
+        found: list[Any] = []
+        for name, before, after in zip(self.names, self.values, values, strict=True):
+            if isinstance(before, Unbound):
+                found.append(before)
+                continue
+            leaves = flat(after)
+            if len(leaves) != len(flat(before)):
+                raise BuildError(f"expected `{name}` to keep its structure in a loop, found another one at its end")
+            found += leaves
+        again = False
+        for i, (before, after) in enumerate(zip(self.leaves, found, strict=True)):
+            if isinstance(before, Unbound):
+                continue
+            if i in self.carried:
+                memories = {
+                    each for each in memories_of(after) if isinstance(each, BlockArgument) or each in self.known
+                }
+                again = again or not memories <= memories_of(before) | self.views.get(i, set())
+                self.views.setdefault(i, set()).update(memories)
+                continue
+            if i in self.memories:
+                memory, fill = self.memories[i]
+                if after is memory and len([*memory.op_value.uses]) > 1 and _is_added(memory):
+                    continue
+                self.decided[i] = "plain" if after is memory else "value"
+                again = True
+            elif not is_same(before, after):
+                if not isinstance(before, int | float | bool | Memory | View):
+                    raise BuildError(
+                        f"expected `{self.of[i]}` to stay {before!r} in a loop, found {after!r} at its end"
+                    )
+                self.decided[i] = "value"
+                again = True
+        if again:
+            for _, fill in self.memories.values():
+                fill.detach()
+                fill.erase()
+            return None
+        return found
+
+    def yielded(self, found: list[Any]) -> list[SSAValue]:
+        """The carried leaves at the end of the body, in the IR."""
+        return [ssa_value(found[i], self.leaves[i], self.of[i], "in a loop") for i in self.carried]
+
+    def after(self, results: Sequence[SSAValue], found: list[Any], why: str, runs: bool = False) -> tuple[Any, ...]:
+        values = self.bound(results, found, runs)
+        return tuple(
+            Unbound(name, why) if isinstance(value, Unbound) else value
+            for name, value in zip(self.names, values, strict=True)
+        )
+
+
+def _is_added(memory: Memory) -> bool:
+    return any(use.operation.name == "tirx.mma" for use in memory.op_value.uses)

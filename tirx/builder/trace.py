@@ -163,6 +163,8 @@ class Trace:
         self.kept: dict[object, Any] = {}
         """What is made once in a kernel: extents of arguments, decisions about loops."""
         self._constants: dict[Attribute, SSAValue] = {}
+        self.loops: list[int] = [0]
+        """How many loops have ended in the body of the kernel, and of each loop around."""
         self.copies: list[tuple[SSAValue, int]] = []
         """Memory that tiles of indices have been read from, and when the views were made."""
 
@@ -238,6 +240,15 @@ class Trace:
             yield
         finally:
             self.blocks.pop()
+
+    @contextmanager
+    def loop(self) -> Generator[tuple[int, ...]]:
+        """Goes through a loop. Gives its number in each loop around it, which stay when those are traced again."""
+        key = tuple(self.loops)
+        self.loops.append(0)
+        yield key
+        self.loops.pop()
+        self.loops[-1] += 1
 
     @contextmanager
     def of_elements(self) -> Generator[None]:

@@ -169,9 +169,15 @@ class TileFunctions(Functions):
         dims = op.result.type.dims
         for d, (start, extent, size, step) in enumerate(zip(starts, dims, source.shape, op.step, strict=True)):
             _require_inside(op, "part", size, d, *sorted((start, start + (extent - 1) * step)))
-        if is_register_tile(op.source) or op.steps is not None:
+        if is_register_tile(op.source):
             return _rearranged(interpreter, op, source, Arrangement.part(source.shape, starts, op.step, dims))
-        return (source.part(starts, dims),)
+        if op.steps is None:
+            return (source.part(starts, dims),)
+        region: list[slice] = []
+        for start, extent, step in zip(starts, dims, op.step, strict=True):
+            stop = start + extent * step
+            region.append(slice(start, stop if stop >= 0 else None, step))
+        return (source.viewed(lambda each: each[tuple(region)], dims),)
 
     @rule(ReshapeOp)
     def reshape(self, interpreter: Interpreter, op: ReshapeOp, args: PythonValues) -> PythonValues:

@@ -62,9 +62,21 @@ _STATEMENTS = [
     "t = tx.shared(f[:].reshape(4, 4)); o[0] = t[x[10], 1]; t[x[9], x[11]] = 4.0;t[x[9]] += 3.0; o[:] = t.reshape(16)",
     "t = tx.shared(f[:]); o[0] = t[x[10]]; t[x[11]] += 1.0; v = t[x[10]]; t[2] = 3.0; o[1] = v; o[2] = t[x[11]]",
     "v = f[0:8] * 1.0; w = f[0:8]; u = w[x[10]]; f[2] = 8.0; o[0] = v[x[10]]; o[1] = u; o[4:8] = w.reshape(2, 4)[x[9]]",
+    "v = f[0:4]\nfor k in tx.range(1, 4): v = v + f[k]\nf[0:4] = 0.0; v += 1.0; o[0:4] = v",
+    "v = f[0:4]; w = v\nfor k in tx.range(n): w = w + 1.0; v = w\no[0:4] = v + w",
+    "v = f[0:4]\nfor k in tx.range(n): v = f[k:k + 4]; v += 1.0",
+    "t = tx.shared(f[:]); t[::2] = t[1::2]; t[0:4:3] += 1.0; t[::-2] = f[0:8]; o[0:8] = t[::-2]; o[8:16] = t[::2]",
+    "for i in range(2):\n a = tx.zeros(f32, 4)\n for k in tx.range(2):\n  if i: a = a + f[k:k + 4]\n o[i:i + 4] += a",
     "if n < 3: v = f[x[8]]\nelse: f[0] = 9.0\no[0] = f[0]",
     "for j in range(3):\n match j:\n  case z: import math as m\no[1] = m.floor(1.0 * z)",
 ]
+
+
+def _zeros(dtype: Any, extent: int) -> Any:
+    return np.zeros(extent, np.float32)
+
+
+_NUMPY = SimpleNamespace(range=range, shared=np.copy, zeros=_zeros)
 
 
 def _numbers() -> list[Any]:
@@ -75,7 +87,7 @@ def _numbers() -> list[Any]:
 def test_statements_mean_what_they_mean_to_numpy(tmp_path: Path) -> None:
     functions = [f"def k{i}(x, f, o, n):\n " + each.replace("\n", "\n ") for i, each in enumerate(_STATEMENTS)]
     path = tmp_path / "as_numpy.py"
-    path.write_text("\n".join(["import tirx as tx", *functions, ""]))
+    path.write_text("\n".join(["import tirx as tx\nfrom tirx import f32", *functions, ""]))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -83,7 +95,7 @@ def test_statements_mean_what_they_mean_to_numpy(tmp_path: Path) -> None:
     for i, statement in enumerate(_STATEMENTS):
         function: FunctionType = getattr(module, f"k{i}")
         expected, found = _numbers(), _numbers()
-        FunctionType(function.__code__, {"tx": SimpleNamespace(range=range, shared=np.copy)}, "numpy")(*expected)
+        FunctionType(function.__code__, {"tx": _NUMPY, "f32": f32}, "numpy")(*expected)
         kernel = tx.jit(i32[16], f32[16], f32[16], i32, threads=32, target="sm_80", grid=[1])(function)
         run_kernel(next(iter(kernels(kernel.module))), [*found[:3], 4])
         assert all(map(np.array_equal, found[:3], expected[:3])), statement

@@ -65,7 +65,7 @@ _OTHERS = [
 
 _WHOLE = [
     ("(setattr(tirx.builder.kernels, 'drop_unused', None), fine.module)", "kernels.py"),
-    ("(os.environ.setdefault('TIRX_FULL_TRACEBACK', 'yes'), typed.module)", "control.py"),
+    ("(os.environ.setdefault('TIRX_FULL_TRACEBACK', 'yes'), typed.module)", "loops.py"),
 ]
 """A fault of the library, and the switch of its developers."""
 

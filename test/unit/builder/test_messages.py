@@ -186,12 +186,27 @@ _SAID = [
         for text in (
             "v = a[0:2, :]\nif n > 3:\n    v = a[2:4, :]\nv -= 1.0",
             "v, w = a[0:2, :], a[2:4, :]\nfor _ in tx.range(n):\n    v, w = w, v\nv += 1.0",
+            "v = a[0:2, :] * 2.0\nfor _ in tx.range(3):\n    v += 1.0\n    v = a[2:4, :]",
+            "v, w = a[0:2, :] * 2.0, a[4:6, :] * 2.0\nfor _ in tx.range(3):\n    w += 1.0\n    w, v = v, a[2:4, :]",
+            "v = a[0:2, :]\nfor _ in tx.range(n):\n    v = v * 2.0\nv += 1.0",
+            "v, i = a[0:2, :] * 2.0, n\nwhile i < 9:\n    i, v = i + 1, a[2:4, :]\nv *= 2.0",
         )
     ),
     (
         "v = a[:, :]\nif n > 3:\n    v = v + 1.0\na[:, :] = 0.0\nb[:, :] = v",
         "expected what tiles of indices name, or one of several views, to be read before the array is written, "
         "found it read behind that; .load() reads it where it gets its name",
+    ),
+    *(
+        (
+            text,
+            "expected what tiles of indices name, or one of several views, to be read before the array is written, "
+            "found it read behind that; .load() reads it where it gets its name",
+        )
+        for text in (
+            "v = a[:, :] * 2.0\nfor _ in tx.range(n):\n    a[:, :] = 0.0\n    b[:, :] = v\n    v = a[:, :]",
+            "v = a[0:9, :] if n > 3 else a[9:18, :]\nfor _ in tx.range(n):\n    b[0:9, :] += v\n    a[:, :] = 0.0",
+        )
     ),
     (
         "v = a[b[:, 0].to(i32), :]\na[:, :] = 0.0\nb[:, :] = v",
