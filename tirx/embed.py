@@ -138,8 +138,8 @@ def pipeline(
     pipeline counts the first time. Raises KeyError for a name that is not in the pipeline.
 
     >>> from tirx import embed
-    >>> [p.name for p in embed.pipeline("sm_90a")][0]
-    'tirx-set-target'
+    >>> [p.name for p in embed.pipeline("sm_90a")][:2]
+    ['tirx-tile-linalg', 'tirx-set-target']
     """
     passes = Pipeline(lower_to_ptx_passes(target, options).passes)
     for name, own in (after or {}).items():
@@ -175,8 +175,10 @@ def run(
     ('k.mlir', 1, 1) error target-missing
     False
     """
-    if names := [each for each in passes if isinstance(each, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"expected passes, found the name '{names[0]}'; `tirx.embed.pipeline()` gives passes")
+    for each in passes:
+        if not isinstance(each, ModulePass):  # pyright: ignore[reportUnnecessaryIsInstance]
+            what = f"the name '{each}'" if isinstance(each, str) else f"{each}"
+            raise TypeError(f"expected passes, found {what}; `tirx.embed.pipeline()` gives passes")
     known = new_context() if context is None else context
     if on_diagnostic is None:
         run_passes(known, module, passes, after_each, verify_each=verify_each, before_each=before_each)

@@ -160,6 +160,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
 }
 """Pass -> the facts that it needs; passes that are not here take any kernel."""
 
+_ORDERING = {"tirx-insert-barriers", "tirx-check-synchronization"}
+"""The pass that makes threads wait for one another, and the one that finds where they should: a lowering has one."""
+
 LEAVES: dict[str, tuple[str, ...]] = {
     name: tuple(each for each, fact in FACTS.items() if fact.left_by == name)
     for name in {fact.left_by for fact in FACTS.values()}
@@ -187,6 +190,7 @@ class Stages:
 
     def __init__(self, names: Collection[str]) -> None:
         self._known: set[str] = set()
+        self._is_ordered = not _ORDERING.isdisjoint(names)
         self._is_lowering = len(LEAVES.keys() & set(names)) > len(LEAVES.keys() - set(names))
 
     def before(self, name: str, module: Operation) -> None:
@@ -200,6 +204,10 @@ class Stages:
                     names = ", ".join(each.name for each in kernel.params.data)
                     message = f"expected numbers before {name}, found the parameters {names}; run tirx-specialize first"
                     raise StageError(kernel, message)
+        if name == "convert-tirx-to-ptx" and self._is_lowering and not self._is_ordered:
+            for kernel in tirx.kernels(module):
+                found = " nor ".join(sorted(_ORDERING))
+                raise StageError(kernel, f"expected passes that order accesses of shared memory, found neither {found}")
         unknown = [each for each in NEEDS.get(name, ()) if each not in self._known]
         if not unknown or self.missing is not None:
             return

@@ -214,7 +214,7 @@ def run_passes(
     """Verifies `module`, applies the passes to it in order and verifies the result. Returns the times of all steps.
 
     With `verify_each` (None: as `verify_each_by_default` says), the module is verified after every pass, else
-    after those of other packages than tirx and xDSL.
+    before and after those of other packages than tirx and xDSL.
     Raises LocatedError when the module does not verify at first, InvalidPassOutputError when it does not verify
     afterwards, and whatever a pass raises: LocatedError or PassFailedException for input that it cannot handle.
     """
@@ -225,11 +225,24 @@ def run_passes(
     verify_located(module)
     times = [StepTime("input", 0.0, perf_counter() - start)]
     stages = _stages([each.name for each in remaining])
+
+    def verify_output() -> None:
+        try:
+            verify_located(module)
+        except LocatedError as error:
+            if stages is not None and stages.missing is not None:
+                raise stages.missing from error
+            raise InvalidPassOutputError(unverified, error.diagnostic) from error
+        unverified.clear()
+
     while remaining:
         module_pass = remaining.popleft()
         if before_each is not None:
             before_each(module_pass, module)
         running = module_pass.needed(module) if isinstance(module_pass, DeferredPass) else module_pass
+        is_own = running is None or type(running).__module__.partition(".")[0] in ("tirx", "xdsl")
+        if unverified and not is_own:
+            verify_output()
         start = perf_counter()
         with in_stage(module_pass.name):
             if stages is not None:
@@ -246,16 +259,10 @@ def run_passes(
         if stages is not None:
             stages.after(module_pass.name, PASS_SUMMARIES)
         end = perf_counter()
-        unverified.append(module_pass.name)
-        is_own = type(running).__module__.partition(".")[0] in ("tirx", "xdsl")
-        if ((verify_each or not is_own) and running is not None) or not remaining:
-            try:
-                verify_located(module)
-            except LocatedError as error:
-                if stages is not None and stages.missing is not None:
-                    raise stages.missing from error
-                raise InvalidPassOutputError(unverified, error.diagnostic) from error
-            unverified.clear()
+        if running is not None:
+            unverified.append(module_pass.name)
+        if unverified and (verify_each or not is_own or not remaining):
+            verify_output()
         times.append(StepTime(module_pass.name, end - start, perf_counter() - end))
         if after_each is not None:
             after_each(module_pass, module)

@@ -184,18 +184,20 @@ class _Nothing(ModulePass):
 
 
 @pytest.mark.parametrize(
-    ("each", "package", "culprit", "who"),
+    ("each", "packages", "culprit", "who"),
     [
-        (True, "tirx", "'breaking'", "pass 'breaking'"),
-        (False, "tirx", "one of the passes; --verify-each names it", "passes 'nothing,breaking'"),
-        (False, "other", "'breaking'", "pass 'breaking'"),
+        (True, "tirx tirx", "'breaking'", "pass 'breaking'"),
+        (False, "tirx tirx", "one of the passes; --verify-each names it", "passes 'nothing,breaking'"),
+        (False, "other tirx", "'breaking'", "pass 'breaking'"),
+        (False, "tirx other", "'breaking'", "pass 'breaking'"),
     ],
 )
 def test_passes_whose_output_does_not_verify(
-    each: bool, package: str, culprit: str, who: str, monkeypatch: pytest.MonkeyPatch
+    each: bool, packages: str, culprit: str, who: str, monkeypatch: pytest.MonkeyPatch
 ):
-    """Passes of other packages are always verified."""
-    monkeypatch.setattr(_Nothing, "__module__", f"{package}.passes")
+    """Passes of other packages are always verified, and have no part in what others do."""
+    for kind, package in zip((_Nothing, _BreakingPass), packages.split(), strict=True):
+        monkeypatch.setattr(kind, "__module__", f"{package}.passes")
     seen: list[str] = []
     with pytest.raises(InvalidPassOutputError) as caught:
         run_passes(

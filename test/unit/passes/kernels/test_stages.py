@@ -156,6 +156,15 @@ tirx.kernel @k(%f: f32) target("sm_100a") threads(128) {
 """
 
 
+def test_a_lowering_orders_accesses_of_shared_memory() -> None:
+    """By barriers, or with a proof that none is missing."""
+    ordering = ("tirx-insert-barriers", "tirx-check-synchronization")
+    passes = [each for each in _pipeline() if each.name not in ordering]
+    with pytest.raises(LocatedError, match="found neither tirx-check-synchronization nor tirx-insert-barriers"):
+        _run(_text(""), passes)
+    _run(_text(""), [each for each in _pipeline() if each.name != ordering[1]])
+
+
 def test_what_breaks_facts() -> None:
     """Copies and fills of memory are to become loads and stores; tiles in tensor memory are to be lowered."""
     ops = [op for op in _parsed(_OPS).walk() if op.name in ("tirx.alloc", "tirx.fill", "tirx.copy")]
