@@ -175,10 +175,10 @@ def run(
     ('k.mlir', 1, 1) error target-missing
     False
     """
-    for each in passes:
-        if not isinstance(each, ModulePass):  # pyright: ignore[reportUnnecessaryIsInstance]
-            what = f"the name '{each}'" if isinstance(each, str) else f"{each}"
-            raise TypeError(f"expected passes, found {what}; `tirx.embed.pipeline()` gives passes")
+    wrong: list[object] = [each for each in passes if not isinstance(each, ModulePass)]  # pyright: ignore[reportUnnecessaryIsInstance]
+    for each in wrong:
+        what = f"the name '{each}'" if isinstance(each, str) else each
+        raise TypeError(f"expected passes, found {what}; `tirx.embed.pipeline()` gives passes")
     known = new_context() if context is None else context
     if on_diagnostic is None:
         run_passes(known, module, passes, after_each, verify_each=verify_each, before_each=before_each)

@@ -7,6 +7,6 @@ tiles. `tirx-check` compares the PTX with it.
 """
 
 from tirx.interp.errors import RunError
-from tirx.interp.run import KernelFunctions, Ran, can_run, run_function, run_kernel
+from tirx.interp.run import KernelFunctions, Ran, can_run, run_function, run_kernel, without_rule
 
-__all__ = ["KernelFunctions", "Ran", "RunError", "can_run", "run_function", "run_kernel"]
+__all__ = ["KernelFunctions", "Ran", "RunError", "can_run", "run_function", "run_kernel", "without_rule"]

@@ -159,15 +159,16 @@ def can_run(kernel: KernelOp | func.FuncOp) -> bool:
 
     Those of the tile and of the scheduled level do in kernels, and structured ones in functions.
     """
-    return _without_rule(kernel) is None
+    return without_rule(kernel) is None
 
 
-def _without_rule(kernel: KernelOp | func.FuncOp) -> Operation | None:
+def without_rule(kernel: KernelOp | func.FuncOp) -> Operation | None:
+    """Returns the first operation without a rule, None if there is none."""
     return next((op for op in walk(kernel) if type(op) not in RULED and op is not kernel), None)
 
 
 def _require_rules(kernel: KernelOp | func.FuncOp) -> None:
-    if (unknown := _without_rule(kernel)) is not None:
+    if (unknown := without_rule(kernel)) is not None:
         wanted = "on whole tiles and rings of them" if isinstance(kernel, KernelOp) else "of linalg and arith"
         raise RunError(unknown, "unsupported", f"expected operations {wanted}, found '{operation_name(unknown)}'")
 

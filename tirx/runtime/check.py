@@ -14,8 +14,8 @@ from xdsl.dialects.utils import FastMathFlag
 
 from tirx.compiler import lower
 from tirx.diagnostics import diagnostic_handler
-from tirx.dialects.tirx import KernelOp, kernels
-from tirx.interp import RunError, can_run
+from tirx.dialects.tirx import KernelOp, is_foreign, kernels
+from tirx.interp import RunError, without_rule
 from tirx.interp.formats import Array
 from tirx.passes import lower_to_ptx_passes
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
@@ -28,7 +28,7 @@ from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
 from tirx.runtime.simulation import bound_arguments
-from tirx.runtime.watch import Watch
+from tirx.runtime.watch import Watch, no_meaning, with_scalars_lowered
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, run_passes
 from tirx.universe import new_context
@@ -228,8 +228,11 @@ def _tile_kernel(source: Source, name: str) -> tuple[KernelOp, Origin | None]:
     origins = Origin.of(module)
     front = [each.name for each in passes].index(TirxSpecializePass.name) + 1
     run_passes(new_context(), module, passes[:front])  # functions become kernels, parameters numbers
-    found = next((each for each in kernels(module) if each.sym_name.data == name), None)
-    if found is None or not can_run(found):
+    found = next((each for each in kernels(with_scalars_lowered(module)) if each.sym_name.data == name), None)
+    unknown = None if found is None else without_rule(found)
+    if unknown is not None and is_foreign(unknown):
+        raise CheckError(no_meaning(name, unknown), location=unknown.location)
+    if found is None or unknown is not None:
         raise CheckError(f"@{name}: expected a kernel of the tile or scheduled level, found another one")
     return found, Origin.find(origins, module, name)
 

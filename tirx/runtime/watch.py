@@ -8,10 +8,15 @@ from difflib import unified_diff
 from itertools import product
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from tirx.dialects.tirx import KernelOp, kernels
-from tirx.interp import RunError, can_run
+from tirx.diagnostics import operation_name
+from tirx.dialects.tirx import KernelOp, ScalarOpInterface, is_foreign, kernels
+from tirx.hw.targets import Target
+from tirx.interp import RunError, can_run, without_rule
+from tirx.passes.kernels.guest_operations import lower_scalars
+from tirx.rules import ForeignOperationError
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check_arguments import Numbers, arguments_of
 from tirx.runtime.check_sizes import MOST_ELEMENTS, MOST_OPERATIONS, Pace, Sizes, sizes_of
@@ -42,6 +47,8 @@ class Watch:
     """Kernel -> the last pass that kept its tiles."""
     lowered: dict[str, str] = field(default_factory=dict[str, str])
     """Kernel -> the change of the pass behind that."""
+    unknown: dict[str, Operation] = field(default_factory=dict[str, Operation])
+    """Kernel without cases -> an operation of another dialect in it, of which nobody knows what it computes."""
     origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
 
     @staticmethod
@@ -55,17 +62,21 @@ class Watch:
         """Makes cases for kernels that have none."""
         if all(each.sym_name.data in self.cases or each.params is not None for each in kernels(module)):
             return
-        for kernel in kernels(module.clone()):  # passes change the module
+        for kernel in kernels(with_scalars_lowered(module.clone())):  # passes change the module
             if kernel.params is not None:
                 continue  # once they are bound
             name = kernel.sym_name.data
+            if (unknown := without_rule(kernel)) is not None and is_foreign(unknown):
+                self.unknown[name] = unknown  # until a pass lowers it
+                continue
+            self.unknown.pop(name, None)
             origin = Origin.find(self.origins, module, name)
-            self.cases.setdefault(name, tuple(_cases(kernel, origin)) if can_run(kernel) else ())
+            self.cases.setdefault(name, tuple(_cases(kernel, origin)) if unknown is None else ())
 
     def after(self, done: ModulePass, module: ModuleOp) -> None:
         """Compares the kernels behind a pass with their cases. Raises CheckError."""
         now = str(module)
-        found = {each.sym_name.data: each for each in kernels(module)}
+        found = {each.sym_name.data: each for each in kernels(with_scalars_lowered(module))}
         if any(name in self.origins and name not in self.cases for name in found):
             self.learn(module)
         for name in [each for each in self.cases if each not in self.lowered]:
@@ -83,7 +94,12 @@ class Watch:
         self.learn(module)
 
     def end(self, ptx: str, launches: Iterable[Launch]) -> None:
-        """Compares PTX, in the simulator, with the cases that its launches may have. Raises CheckError."""
+        """Compares PTX, in the simulator, with the cases that its launches may have.
+
+        Raises CheckError, and LocatedError for a kernel with an operation of another dialect that nobody lowered.
+        """
+        for name, op in self.unknown.items():
+            raise ForeignOperationError(op, no_meaning(name, op))
         for launch in launches:
             for case in self.cases.get(launch.entry, ()):
                 try:
@@ -102,6 +118,22 @@ class Watch:
         """Returns the lowering that is to blame for a kernel which no pass changes, and its first change."""
         last = self.last.get(name, "the program")
         return f"the lowering behind {last} differs", self.lowered.get(name, self.before)
+
+
+def with_scalars_lowered(module: ModuleOp) -> ModuleOp:
+    """Returns a module whose scalar operations of other dialects are what they lower to; itself if it has none."""
+    if not any(isinstance(op, ScalarOpInterface) for op in module.walk()):
+        return module
+    copied = module.clone()
+    for kernel in kernels(copied):
+        if kernel.target is not None:
+            lower_scalars(kernel, Target.parse(kernel.target.data))
+    return copied
+
+
+def no_meaning(name: str, op: Operation) -> str:
+    """The message about a kernel with an operation of another dialect, which cannot be compared."""
+    return f"expected operations on whole tiles in @{name}, to compare it with, found '{operation_name(op)}'"
 
 
 def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from toy_dialect import TOY
 from unit.examples import EXAMPLES
 
 import tirx
@@ -143,6 +144,37 @@ def test_the_pass_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsy
     assert tirx_opt.main(["--lower-to-ptx", "--verify-lowering", str(path)]) == 2
     assert f"internal error: {path}:12:3: @k, " in (said := capsys.readouterr().err)
     assert "\n+    %h = tirx.subview %s[0, 31]" in said
+
+
+_FOREIGN = """
+tirx.kernel @k(%a: memref<64xf32>) target("sm_80") grid(1) threads(32) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
+  %x = tirx.load %g : !tirx.tile<64xf32, global> -> !tirx.tile<64xf32, register>
+  OPERATION
+  tirx.store %y, %g : !tirx.tile<64xf32, register>, !tirx.tile<64xf32, global>
+  tirx.return
+}
+"""
+
+
+def test_operations_of_other_dialects() -> None:
+    """Scalar ones mean what they lower to; nobody knows what those on tiles compute, unless a pass lowers them."""
+    scalar = """%y = tirx.map ins(%x : !tirx.tile<64xf32, register>) {
+  ^bb0(%e: f32):
+    %s = toy.twice %e : f32
+    tirx.yield %s : f32
+  } -> !tirx.tile<64xf32, register>"""
+    module = embed.parse(_FOREIGN.replace("OPERATION", scalar), context=embed.context(TOY))
+    (checked,) = tirx.build(module, verify=True).check()
+    assert checked.exact == checked.launches > 0
+    tiles = "%y = toy.relu %x : !tirx.tile<64xf32, register> -> !tirx.tile<64xf32, register>"
+    module = embed.parse(_FOREIGN.replace("OPERATION", tiles), "k.toy", embed.context(TOY))
+    message = r"^k\.toy:6:8: .*expected operations on whole tiles in @k, to compare it with, found 'toy\.relu'"
+    with pytest.raises(embed.LocatedError, match=message):
+        tirx.build(module, verify=True)
+    with pytest.raises(CheckError, match=message):
+        tirx.build(module).check()
 
 
 def test_the_lowering_is_watched_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
