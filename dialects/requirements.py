@@ -8,7 +8,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
-from tirx.dialects.formula import Requirement
+from tirx.dialects.formula import Formula, Requirement
 from tirx.dialects.formula_attr import FormulaAttr
 from tirx.rules import LaunchParameterError
 from tirx.values import dataclass
@@ -17,7 +17,8 @@ REQUIRES = "tirx.requires"
 """The attribute: a list of `[value, test, bound, message]`, value and bound formulas. Entries keep it."""
 
 VARIANTS = "tirx.variants"
-"""The attribute: a list of `[entry, requirement, ...]`. The first entry whose requirements a launch passes runs."""
+"""The attribute: a list of `[entry, cost, requirement, ...]`, where the cost is a formula, 0 if there is none. Of the
+entries whose requirements a launch passes the first one with the least cost runs."""
 
 
 def add_requirement(op: Operation, requirement: Requirement) -> None:
@@ -45,12 +46,16 @@ class Variant:
 
     entry: str
     conditions: tuple[Requirement, ...]
+    cost: Formula = 0
 
 
 def set_variants(op: Operation, found: Sequence[Variant]) -> None:
-    """Lets a kernel have variants, the first ones preferred."""
+    """Lets a kernel have variants, of which a launch takes the one with the least cost."""
     op.attributes[VARIANTS] = ArrayAttr(
-        [ArrayAttr([StringAttr(each.entry), *map(_attribute, each.conditions)]) for each in found]
+        [
+            ArrayAttr([StringAttr(each.entry), FormulaAttr(each.cost), *map(_attribute, each.conditions)])
+            for each in found
+        ]
     )
 
 
@@ -65,7 +70,9 @@ def variants(op: Operation) -> tuple[Variant, ...]:
     for attribute in listed:
         match attribute:
             case ArrayAttr(data=(StringAttr(data=entry), *conditions)):
-                found.append(Variant(entry, tuple(_requirement(op, each, VARIANTS) for each in conditions)))
+                costs = [each.data for each in conditions[:1] if isinstance(each, FormulaAttr)]
+                asked = tuple(_requirement(op, each, VARIANTS) for each in conditions[len(costs) :])
+                found.append(Variant(entry, asked, *costs))
             case _:
                 raise LaunchParameterError(op, f"expected [entry, requirement, ...] in {VARIANTS}, found {attribute}")
     return tuple(found)

@@ -30,6 +30,7 @@ _SCHEDULE = (
 _PASS_OPTIONS = {
     "split": ("tirx-split-last-round", "tirx-stream-k"),
     "parts": ("tirx-split-k",),
+    "variants": (),
     "epilogue": ("tirx-fuse-epilogue",),
     "order": ("tirx-tile-loop",),
     "stages": ("tirx-pipeline-loops",),
@@ -112,7 +113,8 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     roles=load order=group"`, which say what the passes that let copies, products and epilogues overlap would choose, or
     `"pipeline=off"`, which leaves these passes out. `"strides=any"` is for arrays whose strides are no multiples of 16
     bytes, without the engines that need that. `"lines=on"` lets PTX say the lines of the source. `"BM=64"` binds a
-    parameter of kernels, and `"choose=model"` the others as the timing model ranks them, not to their defaults. Raises
+    parameter of kernels, and `"choose=model"` the others as the timing model ranks them, not to their defaults.
+    `"variants=8"` bounds the kernels of a function of `linalg` whose sizes only a launch knows. Raises
     TargetError for an unknown target and OptionError for unknown options.
     """
     given = _parsed(options)
@@ -133,7 +135,7 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     bound = " ".join(f"{name}={value}" for name, value in parameters.items())
     # Clusters along K leave no room for other ones, and for loops over tiles.
     chosen = {"parts": "1", "schedule": "false"} if given.keys() & {"cluster", "order", "split"} else {}
-    words = {name: (chosen | given).get(name, "") for name in ("parts", "stages", "schedule")}
+    words = {name: (chosen | given).get(name, "") for name in ("parts", "stages", "variants", "schedule")}
     written = "".join(f" {name}={word}" for name, word in words.items() if word.isdecimal() or word == "false")
     front = f"tirx-tile-linalg{{marked=true{of_target}{written}}}"
     specialize = f"{binding}{{{bound}}}" if bound else binding

@@ -22,6 +22,11 @@ def sum_of(a: Formula, b: Formula) -> Formula:
     return a + b if isinstance(a, int) and isinstance(b, int) else Call("add", (a, b))
 
 
+def ceildiv(size: Formula, extent: int) -> Formula:
+    """The formula of a quotient that is rounded up."""
+    return -(-size // extent) if isinstance(size, int) else size if extent == 1 else Call("ceildiv", (size, extent))
+
+
 def quotient_of(a: Formula, b: Formula) -> Formula:
     """The formula of a quotient that is rounded down: floor(a / b) is ceil((a + 1) / b) - 1."""
     return sum_of(Call("ceildiv", (sum_of(a, 1), b)), -1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from itertools import product as combinations
-from math import exp, inf, log
+from math import exp, log
 from typing import Literal
 
 from xdsl.ir import Attribute
@@ -60,26 +60,6 @@ _LOADS = ("L2", "memory", "the way into shared memory")
 
 _SAMPLES = (16, 128, 1024, 8192)
 """Sizes that stand for one that is known at the launch only."""
-
-_FEW_SAMPLES = (16, 512, 8192)
-"""Those of each of three sizes."""
-
-_MORE_SAMPLES = (8, 16, 32, 64, 96, 128, 192, 256, 320, 512, 768, 1024, 1536, 2048, 4096)
-"""Those of the only size that is not known before."""
-
-_BORDERS = (8, 16, 24, 32, 48, *range(64, 1024, 64), *range(1024, 4097, 256))
-"""Sizes up to which a variant may be taken, where only one size is not known before."""
-
-_LOSS = 1.03
-"""Time that a size may take with the variants, beside the best tile of all."""
-
-_MOST_VARIANTS = 6
-
-_BEST = 4
-"""Tiles of a sample that may become variants."""
-
-_NONE = 4.0
-"""Times of the best tile that a size counts with before it has a variant."""
 
 _SUM_BYTES = 576
 """Bytes of sums that a thread holds, as 256x144 elements of two warpgroups: wider tiles are not staged on their way."""
@@ -137,10 +117,6 @@ class TileChoice:
             " in groups of rows" if self.is_ordered else "",
         )
         return f"{self.rows}x{self.columns}x{self.depth}{''.join(words)}"
-
-
-Limits = tuple[tuple[int, int], ...]
-"""Dimensions of a product (0 for M, 1 for N, 2 for K) with the most that they may be."""
 
 
 @dataclass(frozen=True)
@@ -239,53 +215,6 @@ def _ranked(operands: Operands, target: Target, schedules: Schedules, rates: _Ra
         if found:
             break
     return sorted(found, key=lambda each: each.score)
-
-
-def choose_variants(
-    operands: Operands, target: Target, schedules: Schedules = PLAIN
-) -> Sequence[tuple[Limits, TileChoice]]:
-    """The fewest tiles with which sizes take little more time than with the best one of each, and where to take which.
-
-    The first of which all limits hold is the one for a size; the last one has none. A product whose size is known has
-    one. Empty where `choose_tiles` has none.
-    """
-    if None not in operands.size:
-        return [((), each) for each in choose_tiles(operands, target, schedules)[:1]]
-    is_alone, is_open = operands.size.count(None) == 1, None in operands.size[:2]
-    several = _SAMPLES if operands.size.count(None) == 2 else _FEW_SAMPLES
-    samples = list(operands.sizes(_MORE_SAMPLES if is_alone else several))
-    schedules = replace(schedules, wide=is_alone)
-    rated = [choose_tiles(replace(operands, size=size, is_open=is_open), target, schedules) for size in samples]
-    if not all(rated):
-        return ()
-
-    def seconds(tile: TileChoice, size: tuple[int, int, int]) -> float:
-        given = replace(operands, size=size, is_open=is_open)
-        given = given.exchange() if tile.exchanged != operands.exchanged else given
-        shape, asked = (tile.rows, tile.columns, tile.depth), schedules.asked
-        again = rated_tile(given, target, shape, tile.threads, asked, tile.shares, tile.parts, tile.most)
-        return inf if again is None else again.score
-
-    pool = {tile.kind: tile for found in rated for tile in found[:_BEST]}
-    borders = list(operands.sizes(_BORDERS if is_alone else several))
-    times = {kind: [seconds(tile, size) for size in borders] for kind, tile in pool.items()}
-    least = [min(row) for row in zip(*times.values(), strict=True)]
-    chosen: dict[tuple[object, ...], list[float]] = {}
-    now = [_NONE * best for best in least]
-    while len(chosen) < _MOST_VARIANTS and any(a > _LOSS * best for a, best in zip(now, least, strict=True)):
-        rows = {kind: [min(both) for both in zip(now, row, strict=True)] for kind, row in times.items()}
-        kind = min(rows, key=lambda kind: sum(a / best for a, best in zip(rows[kind], least, strict=True)))
-        chosen[kind], now = times[kind], rows[kind]
-    taken = [pool[min(chosen, key=lambda kind, i=i: chosen[kind][i])] for i in range(len(borders))]
-    *_, inner = (d for d, known in enumerate(operands.size) if known is None)
-    found: list[tuple[Limits, TileChoice]] = []
-    for i, (size, tile) in enumerate(zip(borders, taken, strict=True)):
-        after = borders[i + 1] if i + 1 < len(borders) else None
-        is_same = after is not None and (*size[:inner], *size[inner + 1 :]) == (*after[:inner], *after[inner + 1 :])
-        if not is_same or taken[i + 1] is not tile:  # of neighbours with the same tile the last one says it
-            open_ones = (d for d, known in enumerate(operands.size) if known is None and size[d] < borders[-1][d])
-            found.append((tuple((d, size[d]) for d in open_ones), tile))
-    return found
 
 
 def _rings(target: Target, tile: _Shape, schedules: Schedules) -> Iterator[tuple[int, int]]:

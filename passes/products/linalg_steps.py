@@ -6,7 +6,6 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation
 
-from tirx.dialects.formula import Call, Formula
 from tirx.dialects.structured import Structured, contracted
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.rules import LinalgError
@@ -20,11 +19,6 @@ def factors_of(step: Structured) -> tuple[int, int] | None:
             return next((order for order in ((0, 1), (1, 0)) if [inside[i] for i in order] == [{m, k}, {n, k}]), None)
         case _:
             return None
-
-
-def ceildiv(size: Formula, extent: int) -> Formula:
-    """Tiles of `extent` elements in `size` elements, the last of which may be a part."""
-    return -(-size // extent) if isinstance(size, int) else Call("ceildiv", (size, extent))
 
 
 def require_computable(op: Operation) -> None:

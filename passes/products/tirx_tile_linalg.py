@@ -17,24 +17,22 @@ from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.requirements import Requirement, Variant, set_variants
+from tirx.dialects.requirements import Variant, set_variants
 from tirx.dialects.structured import Structured, is_structured, memref_type, reduced
 from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
+from tirx.passes.ir.launch_values import ceildiv
 from tirx.passes.match.slots import CLUSTER, MOST_SLOTS, MOST_STAGES, ORDER, PARTS, Cluster
 from tirx.passes.match.tile_choice import (
-    Limits,
     Operands,
     Schedules,
     TileChoice,
     choose_tiles,
-    choose_variants,
 )
 from tirx.passes.products.linalg_reading import Reading
 from tirx.passes.products.linalg_steps import (
-    ceildiv,
     factors_of,
     require_computable,
     require_type,
@@ -55,7 +53,8 @@ _TILE, _THREADS = (128, 128, 64), 256
 SCHEDULES = Schedules((1, 2, 4), (MOST_SLOTS, 8, 12), ordered=True)
 """What the model rates where nothing is written."""
 
-_Variants = Sequence[tuple[Limits, TileChoice]]
+_Variants = Sequence[tuple[TileChoice, Formula]]
+"""Tiles, each with a formula of its time."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class TirxTileLinalgPass(ModulePass):
     zero may be those of several parts of K (see `tirx-split-k`), and rings of small tiles have more slots, as the model
     says; `parts` and `stages` fix these. Blocks take few tiles in groups of rows, too (`tirx.order`), and load operands
     in pairs (`tirx.cluster`), where that is worth it, unless `schedule=false`. A function whose sizes only a launch
-    knows becomes several kernels with tiles for few to many of them; a launch takes the one for its sizes. All
+    knows becomes several kernels, at most `variants`; a launch takes the one that the model gives the least time. All
     operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last one of
     reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of these
     count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order, converted
@@ -92,6 +91,7 @@ class TirxTileLinalgPass(ModulePass):
     exchanged: bool = False
     parts: int | None = None
     stages: int | None = None
+    variants: int | None = None
     schedule: bool = True
     marked: bool = False
 
@@ -159,18 +159,12 @@ class _Tiling(Reading):
         """Puts a kernel in the place of the function, and its variants in front of it."""
         steps = self.read()
         found = self._variants(steps)
-        last = found[-1][1] if found else None
-        names = {} if last is None else {last.kind: self.function.sym_name.data}
-        for _, choice in found:
-            if choice.kind not in names:
-                names[choice.kind] = self._make_variant(choice)
-        sizes = self._sizes(steps) if len(found) > 1 else ()
-        kernel = self._make(steps, last)
-        conditions = (tuple(Requirement(sizes[d], "at_most", most, "") for d, most in limits) for limits, _ in found)
-        if len(found) > 1:
-            set_variants(
-                kernel, [Variant(names[tile.kind], each) for (_, tile), each in zip(found, conditions, strict=True)]
-            )
+        first, *others = found or [(None, 0)]
+        name = self.function.sym_name.data
+        variants = [Variant(self._make_variant(choice), (), cost) for choice, cost in others if choice is not None]
+        kernel = self._make(steps, first[0])
+        if variants:
+            set_variants(kernel, [Variant(name, (), first[1]), *variants])
 
     def _make_variant(self, choice: TileChoice) -> str:
         """Puts a kernel of the same function with another tile in front of it. Returns its name."""
@@ -242,15 +236,18 @@ class _Tiling(Reading):
         schedules = Schedules(parts, SCHEDULES.slots, options.stages, options.schedule, threads=options.threads)
         name = self.function.sym_name.data
         if None in operands.size and isinstance(step.outputs[0], BlockArgument):
-            variants = choose_variants(operands, target, schedules)
-            for choice in {choice.kind: choice for _, choice in variants}.values():
+            from tirx.passes.match.variant_choice import MOST_VARIANTS, choose_variants  # of no use to other functions
+
+            most = self.options.variants or MOST_VARIANTS
+            variants = choose_variants(operands, self._sizes(steps), target, schedules, most)
+            for choice, _ in variants:
                 remark(step.op, TilesChosen(name, str(choice), f"{choice.prediction}"))
             return variants
         found = choose_tiles(operands, target, schedules)[:2]
         if found:
             others = "".join(f"; {each}: {each.score / found[0].score - 1:+.0%}" for each in found[1:])
             remark(step.op, TilesChosen(name, str(found[0]), f"{found[0].prediction}{others}"))
-        return [((), each) for each in found[:1]]
+        return [(each, 0) for each in found[:1]]
 
     @staticmethod
     def _contracted(steps: Sequence[Structured]) -> Structured | None:

@@ -22,7 +22,7 @@ from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.features import supports
 from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
-from tirx.passes.ir.launch_values import launched, product_of
+from tirx.passes.ir.launch_values import ceildiv, launched, product_of
 from tirx.passes.ir.purity import is_terminator
 from tirx.passes.ir.views import Origin, argument_number, clipped_view
 from tirx.passes.match.bulk_copies import plan_tma
@@ -328,7 +328,7 @@ class _Pairs:
         if kernel.grid_formulas is None:
             return
         assert tiles is not None
-        counts = [_ceildiv(n) if d == self.index else n for d, n in enumerate(tiles)]
+        counts = [ceildiv(n, PAIR) if d == self.index else n for d, n in enumerate(tiles)]
         if self.loops:
             kernel.grid = grid_attr([Call("min", (product_of(*counts), at_once(self.most, PAIR)))])
         else:
@@ -386,15 +386,11 @@ def _formula(value: SSAValue) -> Formula | None:
     return owner.formula.data if isinstance(owner, tirx.LaunchValueOp) else constant_value(value)
 
 
-def _ceildiv(formula: Formula) -> Formula:
-    return -(-formula // PAIR) if isinstance(formula, int) else Call("ceildiv", (formula, PAIR))
-
-
 def _halved(extent: SSAValue, loop: tirx.TilesOp, kernel: tirx.KernelOp) -> SSAValue:
     """The number of pairs in front of the roles, where all of them can use it."""
     top = kernel.body.block.find_ancestor_op_in_block(loop)
     assert top is not None
     emit = Emitter.before(top)
     if (formula := _formula(extent)) is not None:
-        return launched(emit, _ceildiv(formula))
+        return launched(emit, ceildiv(formula, PAIR))
     return emit.value(arith.CeilDivUIOp(extent, emit.constant(PAIR, IndexType())))

@@ -81,7 +81,9 @@ def describe_entry(entry: EntryOp) -> Launch:
         arguments=arguments,
         preconditions=_preconditions(entry, arguments, _stored_maps(entry)),
         schedule=stored_schedule(entry),
-        variants=tuple(Variant(each.entry, tuple(map(_precondition, each.conditions))) for each in variants(entry)),
+        variants=tuple(
+            Variant(each.entry, tuple(map(_precondition, each.conditions)), each.cost) for each in variants(entry)
+        ),
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
-from tirx.dialects.formula import TESTS, Call, Formula, LaunchSizes, Requirement
+from tirx.dialects.formula import TESTS, Call, Formula, LaunchSizes, Requirement, compiled
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.values import dataclass, fields
 
@@ -113,10 +114,11 @@ class Precondition(Requirement):
 
 @dataclass(frozen=True)
 class Variant:
-    """Another entry of the PTX that does the same, for launches that pass all of `conditions`."""
+    """Another entry of the PTX that does the same, for launches that pass all of `conditions`, least `cost` first."""
 
     entry: str
-    conditions: tuple[Precondition, ...]
+    conditions: tuple[Precondition, ...] = ()
+    cost: Formula = 0
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,8 @@ class Launch:
     `grid` counts blocks along x, y and z as formulas of the arguments (numbers count from 0 among all `arguments`),
     None if the program does not say; `block` counts threads and `cluster` blocks; `dynamic_shared` is in bytes.
     `arguments` are the parameters of the entry in order: callers pass the pointers and scalars among them. `schedule`
-    names roles and rings, for people and `tirx-sim --timeline`; a launch does not need it. The first of `variants`
-    whose conditions hold is launched in its place.
+    names roles and rings, for people and `tirx-sim --timeline`; a launch does not need it. Of `variants` whose
+    conditions hold the first one with the least cost is launched in its place.
 
     >>> import tirx
     >>> head = 'tirx.kernel @k(%a: memref<?xf32>) target("sm_80") grid(ceildiv(size(0, 0), 64)) threads(32)'
@@ -149,8 +151,14 @@ class Launch:
 
     def variant(self, sizes: LaunchSizes) -> str | None:
         """The entry of the variant for these sizes, None where it is this one."""
-        fitting = (each.entry for each in self.variants if all(one.holds(sizes) for one in each.conditions))
-        return None if (entry := next(fitting, self.entry)) == self.entry else entry
+        costs = zip(self._costs(sizes), self.variants, strict=True) if self.variants else ()
+        fitting = (pair for pair in costs if all(one.holds(sizes) for one in pair[1].conditions))
+        _, best = min(fitting, key=lambda pair: pair[0], default=(0, self))
+        return None if best.entry == self.entry else best.entry
+
+    @cached_property
+    def _costs(self) -> Callable[[LaunchSizes], Sequence[int]]:
+        return compiled(each.cost for each in self.variants)
 
     @property
     def passed(self) -> tuple[PointerArgument | ScalarArgument, ...]:
@@ -178,7 +186,7 @@ class Launch:
                 preconditions=tuple(_precondition(each) for each in data["preconditions"]),
                 schedule=Schedule.from_json(data.get("schedule", {})),
                 variants=tuple(
-                    Variant(each["entry"], tuple(map(_precondition, each["conditions"])))
+                    Variant(each["entry"], tuple(map(_precondition, each["conditions"])), _formula(each.get("cost", 0)))
                     for each in data.get("variants", [])
                 ),
             )

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp
 
 import tirx
 from tirx.diagnostics import LocatedError
+from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.tirx import kernels
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.runtime.comparison import Case, Problem
@@ -108,7 +109,8 @@ def test_variants_mean_what_their_function_does(monkeypatch: pytest.MonkeyPatch)
                     each.properties["value"] = FloatAttr(1.0, each.value.type)
 
     monkeypatch.setattr(TirxTileLinalgPass, "apply", wrong)
-    program = tirx.build(product("f16", ("?", 16, 16), True), "sm_80", salt="wrong")  # pyright: ignore
+    text = product("f16", ("?", 16, 16), True)  # pyright: ignore
+    program = tirx.build(text, "sm_80", options="variants=2", salt="wrong")
     program.kernels["matmul"].check(seconds=0)
     with pytest.raises(CheckError, match="; first behind tirx-tile-linalg"):
         next(iter(program.variants.values())).check(seconds=0)
@@ -116,15 +118,16 @@ def test_variants_mean_what_their_function_does(monkeypatch: pytest.MonkeyPatch)
 
 def test_variants_have_names_that_no_other_kernel_of_the_file_has() -> None:
     nested = f"module {{ {product('f16', ('?', 16, 16), True)} }}"  # pyright: ignore
-    taken = next(iter(tirx.build(nested, "sm_80").variants))
-    program = tirx.build(nested + _kernel(taken, 1.0), "sm_80")
+    (taken,) = tirx.build(nested, "sm_80", options="variants=2").variants
+    program = tirx.build(nested + _kernel(taken, 1.0), "sm_80", options="variants=2")
     assert program.kernels.keys() == {"matmul", taken} and f"{taken}_2" in program.variants
 
 
 @pytest.fixture(scope="module")
 def open_product() -> Kernel:
     """A product of M rows, which only a launch knows."""
-    return tirx.build(product("f16", ("?", 264, 72), True), "sm_90a").kernels["matmul"]  # pyright: ignore
+    text = product("f16", ("?", 264, 72), True)  # pyright: ignore
+    return tirx.build(text, "sm_90a", options="variants=3").kernels["matmul"]
 
 
 @pytest.mark.parametrize("rows", [1, 100, 600])
@@ -138,5 +141,26 @@ def test_products_of_any_size_equal_numpy(open_product: Kernel, rows: int) -> No
 
 
 def test_few_rows_have_other_tiles_than_many(open_product: Kernel) -> None:
-    taken = {each.entry for each in open_product.launch.variants}
-    assert 2 <= len(taken) <= 6 and open_product.program.variants.keys() <= taken
+    launch = open_product.launch
+    assert len({each.entry for each in launch.variants}) == 3 == len(open_product.program.variants) + 1
+    taken = {launch.variant(LaunchSizes([(m, 72), (264, 72), (m, 264)], [], 132)) for m in (1, 20, 100, 600, 9000)}
+    assert len(taken) > 1
+
+
+def test_the_least_cost_wins_among_those_whose_conditions_hold() -> None:
+    """Costs are formulas of sizes, in the attribute, in the descriptor and in its JSON."""
+
+    def costs(entry: str, cost: str, most: int) -> str:
+        return _when(entry, most).replace(", ", f", #ptx.formula<{cost}>, ", 1)
+
+    listed = (
+        costs("few", "mul(ceildiv(size(0, 0), 4), 10)", 1000),
+        costs("fill", "add(30, max(min(size(0, 0), 1), -1))", 1000),
+        costs("some", "mul(sm_count(), stride(0, 1))", 60),
+    )
+    text = _kernel("few", 1.0) + _kernel("some", 2.0) + _kernel("fill", 3.0, f"tirx.variants = [{', '.join(listed)}]")
+    launch = tirx.build(text).kernels["fill"].launch
+    for each in (launch, Launch.from_json(launch.to_json())):
+        for rows, expected in ((12, "few"), (13, None), (1000, None), (61, None)):
+            assert each.variant(LaunchSizes([(rows, 8), ()], [(8, 1), ()], 132)) == expected
+        assert each.variant(LaunchSizes([(60, 8), ()], [(8, 1), ()], 20)) == "some"
