@@ -12,7 +12,7 @@ from tirx.dialects.ptx.core import entries
 class ConvertMathToPtxPass(ModulePass):
     """Replaces every `math` op inside a `ptx.entry` by instructions.
 
-    f16 and bf16 go through f32, and are rounded once at the end; f64 has what the hardware has. With `fastmath<afn>`
+    f16 and bf16 go through f32, and are rounded once at the end; f64 has most of them. With `fastmath<afn>`
     functions are single instructions. `tirx.hw.approximations` has the errors. Raises LocatedError for anything else.
     """
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import factorial
 from math import tan as math_tan
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import FloatAttr, bf16, f16, f32, f64, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f16, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects import ptx
@@ -58,6 +59,24 @@ _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 
 _ERF_P = 0.3275911
 
+_LOG_2_PARTS = 0.6931471803691238, 1.9082149292705877e-10
+"""log(2) as two f64, of which the first has 32 digits: its products by exponents are exact."""
+
+_QUARTER_TURN = 1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33
+"""pi / 2 as three f64."""
+
+_WIDE_EXP = tuple(1 / factorial(n) for n in range(2, 14))
+"""exp(x) - 1 = x + x^2 p(x) for |x| <= log(2) / 2; relative error 2^-57. These are Taylor series, for f64."""
+
+_WIDE_ATANH = tuple(2 / (2 * n + 3) for n in range(10))
+"""2 atanh(x) = 2 x + x^3 p(x^2) for |x| <= 0.1716; relative error 2^-60."""
+
+_WIDE_SIN = tuple((-1) ** n / factorial(2 * n + 1) for n in range(1, 10))
+"""sin(x) = x + x^3 p(x^2) for |x| <= pi / 4; relative error 2^-63."""
+
+_WIDE_COS = tuple((-1) ** n / factorial(2 * n) for n in range(1, 11))
+"""cos(x) = 1 + x^2 p(x^2) for |x| <= pi / 4; relative error 2^-68."""
+
 
 def lower_math(op: Operation) -> None:
     """Replaces a `math` operation inside a `ptx.entry` by instructions. Raises NoFormError if there are none."""
@@ -73,14 +92,16 @@ def lower_math(op: Operation) -> None:
         raise NoFormError(op, f"no PTX form for '{op.name}'; convert-math-to-ptx lowers {', '.join(sorted(supported))}")
     if type_ not in (f16, bf16, f32, f64):
         raise NoFormError(op, f"expected '{op.name}' on f16, bf16, f32 or f64, found {type_}")
-    compute = _Compute(Emitter.before(op), op)
+    compute = (_WideCompute if type_ == f64 else _Compute)(Emitter.before(op), op)
     replacement = compute.run()
     replace_uses(op.results[0], replacement)
     erase(op)
 
 
 class _Compute:
-    """The instructions for one operation."""
+    """The instructions for one operation, in f32."""
+
+    TYPE = f32
 
     def __init__(self, emit: Emitter, op: Operation):
         self.emit = emit
@@ -93,18 +114,19 @@ class _Compute:
             return self.emit.value(direct.make(op.operands))
         if self.approximate and (type(op), type_) in _HALF:
             return self.emit.value(_HALF[type(op), type_](op.operands[0]))
-        if type_ == f64:
-            wide = ", ".join(sorted(rule.name for rule, direct in _DIRECT.items() if f64 in direct.types))
+        if type_ == f64 and type(op) not in _WIDE_FUNCTIONS:
+            exact = (rule.name for rule, direct in _DIRECT.items() if f64 in direct.types)
+            wide = ", ".join(sorted((*exact, *(rule.name for rule in _WIDE_FUNCTIONS))))
             raise NoFormError(op, f"no PTX form for '{op.name}' on f64; expected {wide}, or f32 and less")
-        operands = [v if type_ == f32 else self.emit.value(ptx.CvtOp(v, f32)) for v in op.operands]
-        if (compute := _FUNCTIONS.get(type(op))) is not None:
+        operands = [v if type_ in (f32, f64) else self.emit.value(ptx.CvtOp(v, f32)) for v in op.operands]
+        if (compute := (_WIDE_FUNCTIONS if type_ == f64 else _FUNCTIONS).get(type(op))) is not None:
             result = compute(self, *operands)
         else:
             result = self.emit.value(_DIRECT[type(op)].make(operands))
-        return result if type_ == f32 else self.emit.value(ptx.CvtOp(result, type_))
+        return result if type_ in (f32, f64) else self.emit.value(ptx.CvtOp(result, type_))
 
     def constant(self, value: float) -> SSAValue:
-        return self.emit(ConstantOp(FloatAttr(value, f32))).result
+        return self.emit(ConstantOp(FloatAttr(value, self.TYPE))).result
 
     def mul(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
         return self.emit(ptx.MulOp(a, self._value(b))).result
@@ -349,6 +371,130 @@ class _Compute:
         return self.signed(self.function(Function.ABS, self.below(rest, 0.5, whole, away)), x)
 
 
+class _WideCompute(_Compute):
+    """The instructions for one operation in f64, which has no approximations: `fastmath` changes nothing."""
+
+    TYPE = f64
+
+    def integer(self, value: int) -> SSAValue:
+        return self.emit(ConstantOp(IntegerAttr(value, i64))).result
+
+    def power_of_two(self, exponent: SSAValue) -> SSAValue:
+        """2^exponent, of an i64 from -1022 to 1023."""
+        biased = self.emit(ptx.AddOp(exponent, self.integer(1023))).result
+        return self.emit(ptx.MovOp(self.emit(ptx.ShlOp(biased, self.shift(52))).result, f64)).result
+
+    def shift(self, count: int) -> SSAValue:
+        return self.emit(ConstantOp(IntegerAttr(count, i32))).result
+
+    def equal(self, a: SSAValue, b: float) -> SSAValue:
+        return self.emit(ptx.SetpOp(ptx.Comparison.EQ, a, self.constant(b))).result
+
+    def quotient(self, a: SSAValue | float, b: SSAValue) -> SSAValue:
+        return self.emit(ptx.DivOp(self._value(a), b)).result
+
+    def _split(self, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """exp(r) - 1 and k, an i64, for x = k log(2) + r with |r| <= log(2) / 2."""
+        k = self.function(Function.RINT, self.mul(x, LOG2_E))
+        for part in _LOG_2_PARTS:
+            x = self.fma(k, -part, x)
+        return self.fma(self.mul(x, x), self.polynomial(x, _WIDE_EXP), x), self.emit(ptx.CvtOp(k, i64)).result
+
+    def _scaled(self, x: SSAValue, k: SSAValue) -> SSAValue:
+        """x 2^k, infinite or subnormal where that is."""
+        half = self.emit(ptx.ShrOp(k, self.shift(1))).result
+        rest = self.emit(ptx.SubOp(k, half)).result
+        return self.mul(self.mul(x, self.power_of_two(half)), self.power_of_two(rest))
+
+    def _within(self, x: SSAValue, low: float, high: float) -> SSAValue:
+        """x between two bounds; NaN stays."""
+        x = self.chosen(self.less(x, low), low, x)
+        return self.chosen(self.less(self.constant(high), x), high, x)
+
+    def exp(self, x: SSAValue) -> SSAValue:
+        more, k = self._split(self._within(x, -746.0, 710.0))
+        return self._scaled(self.add(more, 1.0), k)
+
+    def exp2(self, x: SSAValue) -> SSAValue:
+        x = self._within(x, -1076.0, 1025.0)
+        whole = self.function(Function.RINT, x)
+        rest = self.mul(self.emit(ptx.SubOp(x, whole)).result, LOG_2)
+        more = self.fma(self.mul(rest, rest), self.polynomial(rest, _WIDE_EXP), rest)
+        return self._scaled(self.add(more, 1.0), self.emit(ptx.CvtOp(whole, i64)).result)
+
+    def expm1(self, x: SSAValue) -> SSAValue:
+        more, k = self._split(self._within(x, -1.0, 1.0))
+        scale = self.power_of_two(k)
+        return self.below(x, 1.0, self.fma(more, scale, self.add(scale, -1.0)), self.add(self.exp(x), -1.0))
+
+    def tanh(self, x: SSAValue) -> SSAValue:
+        """t / (t + 2) for t = exp(2 |x|) - 1, with the sign of x; 1 where 2^-53 is nothing beside it."""
+        more = self.expm1(self.mul(self._within(self.function(Function.ABS, x), 0.0, 22.0), 2.0))
+        return self.signed(self.quotient(more, self.add(more, 2.0)), x)
+
+    def _mantissa(self, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """log(m), and e in f64, for x = m 2^e with m from sqrt(1 / 2) to sqrt(2), of a positive finite x."""
+        subnormal = self.less(x, 2.0**-1022)
+        bits = self.emit(ptx.MovOp(self.chosen(subnormal, self.mul(x, 2.0**54), x), i64)).result
+        root = self.integer(int(np.float64(0.5**0.5).view(np.int64)))
+        exponent = self.emit(ptx.ShrOp(self.emit(ptx.SubOp(bits, root)).result, self.shift(52))).result
+        own = self.emit(ptx.SubOp(bits, self.emit(ptx.ShlOp(exponent, self.shift(52))).result)).result
+        e = self.emit(ptx.CvtOp(exponent, f64)).result
+        # log(1 + f) is 2 atanh(s) for s = f / (2 + f), and 2 s is f - s f.
+        f = self.add(self.emit(ptx.MovOp(own, f64)).result, -1.0)
+        s = self.quotient(f, self.add(f, 2.0))
+        square, half = self.mul(s, s), self.mul(self.mul(f, f), 0.5)
+        rest = self.mul(s, self.fma(square, self.polynomial(square, _WIDE_ATANH), half))
+        log = self.emit(ptx.SubOp(f, self.emit(ptx.SubOp(half, rest)).result)).result
+        return log, self.chosen(subnormal, self.add(e, -54.0), e)
+
+    def _of_positive(self, x: SSAValue, result: SSAValue) -> SSAValue:
+        """A logarithm of x: minus infinity of 0, NaN below, and x itself where that is infinite."""
+        result = self.chosen(self.less(x, float("inf")), result, x)
+        return self.chosen(
+            self.less(self.constant(0.0), x), result, self.chosen(self.equal(x, 0.0), float("-inf"), float("nan"))
+        )
+
+    def log(self, x: SSAValue) -> SSAValue:
+        log, e = self._mantissa(x)
+        high, low = _LOG_2_PARTS
+        return self._of_positive(x, self.fma(e, high, self.fma(e, low, log)))
+
+    def log2(self, x: SSAValue) -> SSAValue:
+        log, e = self._mantissa(x)
+        return self._of_positive(x, self.fma(log, LOG2_E, e))
+
+    def log10(self, x: SSAValue) -> SSAValue:
+        return self.mul(self.log(x), 1 / LOG_10)
+
+    def rsqrt(self, x: SSAValue) -> SSAValue:
+        return self.quotient(1.0, self.function(Function.SQRT, x))
+
+    def _on_circle(self, x: SSAValue, quarters: int) -> SSAValue:
+        """sin(x + quarters pi / 2); NaN from 2^30 on, which `_QUARTER_TURN` does not reach."""
+        turns, rest = self.function(Function.RINT, self.mul(x, 4 / TWO_PI)), x
+        for part in _QUARTER_TURN:
+            rest = self.fma(turns, -part, rest)
+        square = self.mul(rest, rest)
+        sine = self.fma(self.mul(self.polynomial(square, _WIDE_SIN), square), rest, rest)
+        cosine = self.fma(self.polynomial(square, _WIDE_COS), square, 1.0)
+        number = self.emit(ptx.AddOp(self.emit(ptx.CvtOp(turns, i64)).result, self.integer(quarters))).result
+        odd, negative = (
+            self.emit(
+                ptx.SetpOp(ptx.Comparison.NE, self.emit(ptx.AndOp(number, self.integer(bit))).result, self.integer(0))
+            ).result
+            for bit in (1, 2)
+        )
+        found = self.chosen(odd, cosine, sine)
+        return self.below(x, 2.0**30, self.chosen(negative, self.negated(found), found), self.constant(float("nan")))
+
+    def sin(self, x: SSAValue) -> SSAValue:
+        return self._on_circle(x, 0)
+
+    def cos(self, x: SSAValue) -> SSAValue:
+        return self._on_circle(x, 1)
+
+
 def _f32(value: float) -> float:
     return float(np.float32(value))
 
@@ -394,6 +540,21 @@ _FUNCTIONS: Mapping[type[Operation], Callable[..., SSAValue]] = {
     math.RoundOp: _Compute.round,
 }
 """Function -> how it is computed in f32."""
+
+
+_WIDE_FUNCTIONS: Mapping[type[Operation], Callable[..., SSAValue]] = {
+    math.Exp2Op: _WideCompute.exp2,
+    math.ExpOp: _WideCompute.exp,
+    math.ExpM1Op: _WideCompute.expm1,
+    math.Log2Op: _WideCompute.log2,
+    math.LogOp: _WideCompute.log,
+    math.Log10Op: _WideCompute.log10,
+    math.RsqrtOp: _WideCompute.rsqrt,
+    math.TanhOp: _WideCompute.tanh,
+    math.SinOp: _WideCompute.sin,
+    math.CosOp: _WideCompute.cos,
+}
+"""Function -> how it is computed in f64."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ ptx.entry @none(x : s32) target("sm_80") {
 
 ptx.entry @wide(x : f64) target("sm_80") {
   %x = ptx.ld.param @x : f64
-  // expected-error@+1 {{no PTX form for 'math.exp' on f64; expected math.absf, math.ceil, math.copysign, math.floor, math.fma, math.roundeven, math.sqrt, math.trunc, or f32 and less}}
-  %0 = math.exp %x : f64
+  // expected-error@+1 {{no PTX form for 'math.erf' on f64; expected math.absf, math.ceil, math.copysign, math.cos, math.exp, math.exp2, math.expm1, math.floor, math.fma, math.log, math.log10, math.log2, math.roundeven, math.rsqrt, math.sin, math.sqrt, math.tanh, math.trunc, or f32 and less}}
+  %0 = math.erf %x : f64
   ptx.ret
 }
 

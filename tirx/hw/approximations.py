@@ -77,4 +77,18 @@ With `fastmath<afn>` the instruction of `INSTRUCTIONS` is used alone (`exp` is e
 of 2^-22 + |x| 2^-23), and f16 and bf16 have their own `ex2` and `tanh`, two elements at once in a `tirx.map`.
 """
 
-__all__ = ["EXACT", "FUNCTIONS", "INSTRUCTIONS", "Bound"]
+WIDE_FUNCTIONS: Mapping[str, Bound] = {
+    "exp2": Bound(-51.0),  # 2^k times a Taylor series of the rest, for results that are normal numbers
+    "exp": Bound(-51.0),
+    "expm1": Bound(-50.0),  # the series for |x| < 1, exp(x) - 1 elsewhere
+    "log2": Bound(-50.0),  # a series of 2 atanh((m - 1) / (m + 1)) of the mantissa m
+    "log": Bound(-51.0),
+    "log10": Bound(-50.0),
+    "rsqrt": Bound(-52.0),  # 1 / sqrt(x), each rounded
+    "tanh": Bound(-50.0),  # t / (t + 2) of t = expm1(2 |x|)
+    "sin": Bound(-51.0),  # a Taylor series of x less a multiple of pi / 2, for |x| < 2^30; NaN from there on
+    "cos": Bound(-51.0),
+}
+"""Function of `math` -> its error in f64, of sequences of instructions that are rounded to nearest each."""
+
+__all__ = ["EXACT", "FUNCTIONS", "INSTRUCTIONS", "WIDE_FUNCTIONS", "Bound"]

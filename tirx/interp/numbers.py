@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 
-from tirx.hw.approximations import FUNCTIONS, INSTRUCTIONS, Bound
+from tirx.hw.approximations import FUNCTIONS, INSTRUCTIONS, WIDE_FUNCTIONS, Bound
 from tirx.interp.formats import WORKING, Array, cast, dtype_of, fused, is_float, last_place, packed_bits, rounded
 from tirx.sim.numerics import modular as residue
 
@@ -281,6 +281,8 @@ def _bound(op: Operation, dtype: np.dtype[Any]) -> Bound | None:
         return None
     if type(op) not in _APPROXIMATE and not isinstance(op, math.SqrtOp):
         return None
+    if dtype == WORKING and name in WIDE_FUNCTIONS:
+        return WIDE_FUNCTIONS[name]
     if not approximate:
         return FUNCTIONS[name]
     kind = {"float16": "f16", "bfloat16": "bf16"}.get(dtype.name, "f32")
@@ -312,6 +314,8 @@ def _modular(op: Operation, values: Sequence[Array], dtype: np.dtype[Any]) -> Ar
             return residue.converted(values[0], dtype)
         case arith.SIToFPOp() | arith.UIToFPOp():
             return RULES[type(op)](op, *values)
+        case _ if dtype == WORKING and type(op) in _APPROXIMATE and not isinstance(op, math.FmaOp):
+            raise UndefinedValue(f"expected operations that residues have, found '{op.name}' on f64")
         case math.FloorOp() | math.CeilOp() | math.TruncOp() | math.RoundEvenOp():
             return residue.ordered(values[0])
         case math.ExpOp():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unit.sim.assembled import assembled
 
 import tirx
-from tirx.hw.approximations import EXACT, FUNCTIONS, INSTRUCTIONS, Bound
+from tirx.hw.approximations import EXACT, FUNCTIONS, INSTRUCTIONS, WIDE_FUNCTIONS, Bound
 from tirx.sim import run
 
 Array = NDArray[Any]
@@ -135,6 +135,34 @@ def test_functions_are_within_their_bounds_in_their_domains() -> None:
         for name, found in computed(list(references), x, "f32", "sm_75").items():
             bound = FUNCTIONS.get(name.partition(" ")[0], Bound(EXACT))
             assert _within(found, references[name](x.astype(np.float64)), bound), name
+
+
+def test_functions_of_f64_are_within_their_bounds() -> None:
+    """Also next to multiples of pi / 2, and of subnormal numbers; references have more digits where numpy has them."""
+    rng, extra = np.random.default_rng(3), 0.0 if np.finfo(np.longdouble).nmant > 60 else 2.0**-52
+    near = np.rint(rng.uniform(-(2**29), 2**29, 64)) * (np.pi / 2)
+    for name, bound in WIDE_FUNCTIONS.items():
+        x = np.concatenate([rng.uniform(-700, 700, 96), rng.normal(0, 1, 64), rng.normal(0, 1e-3, 32)])
+        x = np.concatenate([x, near if name in ("sin", "cos") else rng.uniform(-1, 1, 64)])
+        if name.startswith("log") or name == "rsqrt":
+            x = np.concatenate([np.exp(x[:96]), np.abs(x[96:192]), np.abs(x[192:]) * 2.0**-1024])
+        reference = REFERENCES.get(name) or {"expm1": np.expm1, "log10": np.log10}[name]
+        exact = reference(x.astype(np.longdouble))
+        assert bound.relative is not None and bound.absolute is None
+        off = np.abs(computed([name], x, "f64", "sm_80")[name] - exact) / np.abs(exact)
+        assert off.max() <= 2.0**bound.relative + extra, name
+
+
+def test_special_values_of_f64() -> None:
+    x = np.resize(np.array([0.0, np.inf, -np.inf, np.nan, 5e-324, 1e308, -1e308, 710.0, -740.0, 1.0]), 128)
+    names = [name for name in WIDE_FUNCTIONS if name not in ("sin", "cos")]
+    found = computed(names, x, "f64", "sm_75")
+    for name in names:
+        with np.errstate(all="ignore"):
+            exact = (REFERENCES.get(name) or {"expm1": np.expm1, "log10": np.log10}[name])(x)
+        np.testing.assert_allclose(found[name], exact, rtol=1e-15, atol=1e-323, err_msg=name)
+    x = np.resize(np.array([2.0**30, -1e300, np.inf, np.nan]), 128)
+    assert all(np.isnan(each).all() for each in computed(["sin", "cos"], x, "f64", "sm_75").values())
 
 
 def test_powers_and_angles_in_all_quadrants() -> None:
