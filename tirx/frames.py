@@ -41,7 +41,9 @@ def hide_frames(error: BaseException) -> None:
     while each is not None:
         frames.append(each)
         each = each.tb_next
-    innermost = frames[-1].tb_frame.f_code.co_filename
+    # Where arguments do not fit, Python raises the error in the function below.
+    called = [each.tb_frame.f_code.co_filename for each in frames if each.tb_frame.f_code is not _CALL]
+    innermost = called[-1] if called else ""
     is_of_users = not is_hidden(innermost) and not innermost.startswith(_STANDARD) and "site-packages" not in innermost
     is_defined = type(error).__module__.startswith("tirx.")
     if not is_defined and not is_of_users:
@@ -69,3 +71,6 @@ def hiding_frames(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return call
+
+
+_CALL = hiding_frames(hide_frames).__code__

@@ -21,6 +21,8 @@ ceil trunc round roundeven popcount sin cos tan asin acos atan sinh cosh tanh as
 minimum maxnum minnum ceildiv mulhi pow atan2 copysign`. All operations of all dialects are those of `op`.
 """
 
+from types import FunctionType as _FunctionType
+
 from tirx.builder.atomics import atomic, signal, wait_until
 from tirx.builder.dtypes import (
     ArrayType,
@@ -105,6 +107,7 @@ from tirx.builder.spans import Span, tile
 from tirx.builder.tiles import Tile, full, indices, zeros
 from tirx.builder.trace import BuildError, insert, located
 from tirx.builder.views import Array, View
+from tirx.frames import hiding_frames as _hiding_frames
 
 __all__ = [
     "Array", "ArrayType", "BuildError", "DType", "Kernel", "Memory", "Scalar", "Span", "Tile", "View", "abs",
@@ -117,3 +120,5 @@ __all__ = [
     "signal", "sin", "sinh", "sm_count", "sqrt", "store", "tan", "tanh", "tf32", "tile", "tiles", "trunc", "u16", "u32",
     "u64", "u8", "wait_until", "where", "zeros",
 ]  # fmt: skip
+
+globals().update({name: _hiding_frames(each) for name in __all__ if isinstance(each := globals()[name], _FunctionType)})

@@ -12,7 +12,8 @@ from xdsl.ir import Attribute
 from tirx.builder.trace import BuildError
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.dialects.tirx.maps import scalar_type
-from tirx.layout import element_type, parse_layout
+from tirx.frames import hiding_frames
+from tirx.layout import LayoutError, element_type, parse_layout
 from tirx.values import dataclass, replace
 
 LATE: dict[str, Callable[..., Any]] = {}
@@ -32,6 +33,7 @@ class DType:
     name: str
     attribute: Attribute
 
+    @hiding_frames
     def __getitem__(self, shape: int | tuple[int | None, ...] | None) -> ArrayType:
         given = shape if isinstance(shape, tuple) else (shape,)
         if any(each is not None and (type(each) is not int or each < 1) for each in given):
@@ -97,8 +99,11 @@ class ArrayType:
     def __repr__(self) -> str:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
+    @hiding_frames
     def strided(self, *strides: int | None) -> ArrayType:
         """The array with other strides than those of row-major order, in elements; None is known at launch only."""
+        if len(strides) != len(self.shape):
+            raise BuildError(f"expected a stride for each extent of {self}, found {strides}")
         return replace(self, strides=strides)
 
     @property
@@ -115,11 +120,15 @@ class ArrayType:
             raise BuildError(f"expected the extents of a tile as integers, found {self}")
         return known
 
+    @hiding_frames
     def tile(self, memory: str, layout: str | None = None) -> TileType:
         """The type of a tile in a memory, with a layout in the notation of `tirx.layout`."""
         if memory not in [each.value for each in MemorySpace]:
             raise BuildError(f"expected a memory of {', '.join(MemorySpace)}, found {memory!r}")
-        laid = None if layout is None else parse_layout(layout)
+        try:
+            laid = None if layout is None else parse_layout(layout)
+        except LayoutError as error:
+            raise BuildError(str(error)) from error
         return TileType.get(self.extents, self.dtype.attribute, MemorySpace(memory), laid)  # pyright: ignore[reportArgumentType]
 
     @property

@@ -443,7 +443,6 @@ for _name in _SAYS:
     _say(_name, globals()[_name])
 
 
-@hiding_frames
 def fma(x: ElementsT, y: ElementsT | Scalar | Number, z: ElementsT | Scalar | Number) -> ElementsT:
     """
     `x * y + z`, rounded once.
@@ -458,7 +457,6 @@ def fma(x: ElementsT, y: ElementsT | Scalar | Number, z: ElementsT | Scalar | Nu
     return apply("fma", x, y, z)
 
 
-@hiding_frames
 def where(condition: Elements, x: Any, y: Any) -> Any:
     """
     `x` where the condition holds and `y` elsewhere, element by element.

@@ -39,7 +39,6 @@ class Param:
         self.candidates = candidates
 
 
-@hiding_frames
 def param(*candidates: int) -> int:
     """
     The default of an argument that is a number while the function is traced: candidates, the first of which it is.
@@ -66,7 +65,6 @@ def _axis(name: str) -> GridAxis:
     return GridAxis(name)
 
 
-@hiding_frames
 def block_id(axis: str) -> Scalar:
     """
     The position of the block in the grid along x, y or z.
@@ -82,7 +80,6 @@ def block_id(axis: str) -> Scalar:
     return Scalar(trace, trace(BlockIdOp(_axis(axis))).result, index, natural=True)
 
 
-@hiding_frames
 def grid_dim(axis: str) -> Scalar:
     """
     The number of blocks of the grid along x, y or z.
@@ -106,7 +103,6 @@ def _formula(count: Any) -> Formula:
     raise BuildError(f"expected blocks that the launch can count, by shapes of arrays and numbers, found {count!r}")
 
 
-@hiding_frames
 def launch_value(formula: Formula) -> Scalar:
     """
     The value of a formula of the launch: a number, or a `Call` such as `tx.sm_count()`.
@@ -138,7 +134,6 @@ def sm_count() -> Scalar:
     return launch_value(Call("sm_count"))
 
 
-@hiding_frames
 def grid(*extents: Any) -> Any:
     """
     The block's place in the grid, of these extents, the last of which is x: `m, n = tx.grid((M, 128), (N, 64))`.
@@ -187,7 +182,10 @@ def _formulas(grid: Sequence[Formula | str] | None) -> list[Formula] | None:
     """The extents of a grid, formulas of which may be text: `ceildiv(size(0, 0), 128)`."""
     if grid is None:
         return None
-    return [cast(Any, attribute(f"#ptx.formula<{each}>")).data if isinstance(each, str) else each for each in grid]
+    extents = cast("Sequence[Any]", grid) if isinstance(grid, list | tuple) else ()
+    if not 1 <= len(extents) <= 3 or not all(type(each) is int or isinstance(each, str | Call) for each in extents):
+        raise BuildError(f"expected blocks along x, y and z, such as grid=[4] or ['size(0, 0)', 2], found {grid!r}")
+    return [cast(Any, attribute(f"#ptx.formula<{each}>")).data if isinstance(each, str) else each for each in extents]
 
 
 Type = ArrayType | DType | Attribute
@@ -373,7 +371,7 @@ class Kernel:
         op = KernelOp(self.__name__, ir_types, count, None, grid=_formulas(self.clauses.get("grid")), **clauses)
         if isinstance(threads, Attribute):
             op.threads = cast(Any, threads)
-        elif type(threads) is not int:
+        elif type(threads) is not int or threads < 1:
             raise BuildError(f"expected a number of threads, found {threads!r}")
         op.attributes.update(self.attributes)
         code = self.function.__code__
@@ -425,9 +423,12 @@ def _ir_type(type_: Type) -> Attribute:
     raise BuildError(f"expected types of arguments such as f16[256, 64] or f32, found {type_!r}")
 
 
+_MISSING: Any = object()
+
+
 def jit(
     *types: Type,
-    threads: int | Attribute | Callable[..., int],
+    threads: int | Attribute | Callable[..., int] = _MISSING,
     target: str | None = None,
     name: str | None = None,
     grid: Sequence[Formula | str] | None = None,
@@ -460,14 +461,27 @@ def jit(
     True
     """
 
+    if threads is _MISSING:
+        raise BuildError("expected the threads of a block, @tx.jit(threads=128), found none")
+    given: list[tuple[str, Any, type]] = [("options", options, str), ("attributes", attributes or {}, dict)]
+    for what, value, kind in given:
+        if not isinstance(value, kind):
+            raise BuildError(f"expected {what} of type {kind.__name__}, found {value!r}")
+
+    @hiding_frames
     def make(function: Callable[..., None]) -> Kernel:
+        _check_function(function, "@tx.jit(...)")
         clauses = {"target": target, "grid": grid, "cluster": cluster, **others}
         return Kernel(cast(FunctionType, function), types, clauses, threads, name, attributes or {}, options, salt)
 
     return make
 
 
-@hiding_frames
+def _check_function(function: object, where: str) -> None:
+    if not isinstance(function, FunctionType):
+        raise BuildError(f"expected a function of Python below {where}, found {function!r}")
+
+
 def fn(function: FunctionT) -> FunctionT:
     """
     Makes control flow of a helper that kernels call that of the kernel, as in the kernel's own function.
@@ -484,5 +498,6 @@ def fn(function: FunctionT) -> FunctionT:
     >>> "scf.if" in str(kernel.module)
     True
     """
+    _check_function(function, "@tx.fn")
     made = rewritten(cast(FunctionType, function), control)
     return cast(FunctionT, made)

@@ -18,6 +18,7 @@ from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile
 from tirx.builder.trace import BuildError, current
 from tirx.builder.views import View
+from tirx.frames import hiding_frames
 
 
 class Range:
@@ -32,6 +33,7 @@ class Range:
 
     else:
 
+        @hiding_frames
         def __iter__(self):
             raise BuildError(
                 "expected a loop of a function below @tx.jit or @tx.fn, without break, continue or return, found "

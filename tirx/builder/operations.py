@@ -42,6 +42,7 @@ from tirx.builder.views import Array, View
 from tirx.dialects.constructor import Constructor
 from tirx.dialects.definition import constructor_of
 from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.frames import hiding_frames
 from tirx.universe import new_context
 
 
@@ -58,6 +59,8 @@ def attribute(text: str) -> Attribute:
     >>> str(tx.attribute("memref<4xf32, strided<[2]>>"))
     'memref<4xf32, strided<[2]>>'
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BuildError(f"expected an attribute or a type in MLIR, as text, found {text!r}")
     return _parsed(text)
 
 
@@ -273,6 +276,7 @@ class _Dialect:
             raise AttributeError(name)
         return _Dialect(f"{self._name}.{name.removesuffix('_')}")
 
+    @hiding_frames
     def __call__(self, *operands: Any, **fields: Any) -> Any:
         return operation(self._name, *operands, **fields)
 
@@ -314,6 +318,7 @@ def region(*types: Any) -> Callable[[Callable[..., Any]], Region]:
     True
     """
 
+    @hiding_frames
     def make(function: Callable[..., Any]) -> Region:
         trace = current()
         trace.flush()

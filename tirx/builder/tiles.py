@@ -31,7 +31,6 @@ from tirx.dialects.tirx import (
     YieldOp,
     ZeroOp,
 )
-from tirx.frames import hiding_frames
 from tirx.layout import LayoutError
 
 _numbers = count()
@@ -531,7 +530,6 @@ def _other_width(tile: Tile, dtype: DType) -> Tile:
     return Tile.of(tile.trace(BitcastOp(tile.load().ssa(), type_)).result)
 
 
-@hiding_frames
 def full(dtype: DType, value: Number | Scalar, *shape: int) -> Tile:
     """
     A tile whose elements are all one number.
@@ -549,7 +547,6 @@ def full(dtype: DType, value: Number | Scalar, *shape: int) -> Tile:
     return Tile(current(), extents_of(shape), dtype, node=_Node("number", (number,), {}, python_location()))
 
 
-@hiding_frames
 def zeros(dtype: DType, *shape: int) -> Tile:
     """
     A tile of zeros; products that are added to it are accumulated.
@@ -564,7 +561,6 @@ def zeros(dtype: DType, *shape: int) -> Tile:
     return full(dtype, 0, *shape)
 
 
-@hiding_frames
 def indices(dim: int, *shape: int) -> Tile:
     """
     The tile whose elements are their own coordinate along a dimension.

@@ -348,13 +348,16 @@ def tracing(trace: Trace) -> Generator[None]:
 
 def _users(error: Exception) -> tuple[_Place, bool]:
     """The innermost expression outside of the library that an error was raised in, and whether it raised it itself."""
-    each, found = error.__traceback__, None
+    each, found, is_innermost = error.__traceback__, None, True
     while each is not None:
-        if found is None or not each.tb_frame.f_code.co_filename.startswith(_LIBRARIES):
-            found = each
+        file = each.tb_frame.f_code.co_filename
+        if found is None or not file.startswith(_LIBRARIES):
+            found, is_innermost = each, True
+        elif file != frames.__file__:  # where Python raises the error for arguments that do not fit
+            is_innermost = False
         each = each.tb_next
     assert found is not None
-    return _place(found.tb_frame.f_code, found.tb_lasti, found.tb_lineno), found.tb_next is None
+    return _place(found.tb_frame.f_code, found.tb_lasti, found.tb_lineno), is_innermost
 
 
 _MEMBERS = {

@@ -58,6 +58,16 @@ _OTHERS = [
     ("fine.ir(BM=64)", "BuildError: script.py:{line}:13: error: expected a constant of none, found BM"),
     ("tx.exp(1.0)", "BuildError: script.py:{line}:13: error: expected a tile or a scalar for exp"),
     ("tx.zeros(tx.f32, 4)", "BuildError: script.py:{line}:13: error: expected a function that @tx.jit traces around"),
+    *(
+        (way, "BuildError: script.py:{line}:13: error: expected a function that @tx.jit traces around, found none")
+        for way in ("tx.tile(3, 4)", "tx.shared(tx.f32, 3)", "tx.sm_count()", "tx.region(tx.f32)(len)", "tx.insert(3)")
+    ),
+    ("list(tx.range(3))", "BuildError: script.py:{line}:13: error: expected a loop of a function below @tx.jit"),
+    ("tx.f32[-1]", "BuildError: script.py:{line}:13: error: expected positive extents, or None, found f32[-1]"),
+    ("tx.attribute('(')", "BuildError: script.py:{line}:13: error: expected an attribute or a type in MLIR, found '('"),
+    ("tx.op.tirx.mma()", "BuildError: script.py:{line}:13: error: expected the operand a of tirx.mma, found none"),
+    ("tx.zeros()", "TypeError: zeros() missing 1 required positional argument: 'dtype'"),
+    ("fine.debug(x)", "TypeError: Kernel.debug() missing 1 required keyword-only argument: 'see'"),
     ("tirx.compile('tirx.kernel @k(')", "TextError: "),
     ("tirx.compile(unread.module)", "UnwrittenError: script.py:25:5:"),
 ]
