@@ -43,7 +43,7 @@ def _program(
 # Products
 
 
-def _w4a16(m: int, n: int = 8192, k: int = 8192) -> Program:
+def _w4a16(m: int, n: int = 8192, k: int = 8192, parts: int = 2) -> Program:
     amount = n * k / 2 + n * k / 16 + 2 * m * k + 4 * m * n
 
     def make(torch: Any) -> Made:
@@ -59,7 +59,11 @@ def _w4a16(m: int, n: int = 8192, k: int = 8192) -> Program:
         }
         return (x, packed, scales, torch.zeros(m, n, device="cuda")), x.float() @ whole.float().T, peers
 
-    return _program("w4a16", f"{m}x{n}x{k}", "gallery/w4a16.mlir", amount, make)
+    tiles = (
+        (r"BM in \[16, 8, 64\]", f"BM in [{max(8, m)}]"),
+        (r"threads\(BN \* 2\)", rf"\g<0> attributes {{tirx.parts = {parts} : i32}}"),
+    )
+    return _program("w4a16", f"{m}x{n}x{k}", "gallery/w4a16.mlir", amount, make, replace=tiles)
 
 
 def _fp8(n: int) -> Program:

@@ -140,7 +140,7 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     front = f"tirx-tile-linalg{{marked=true{of_target}{written}}}"
     specialize = f"{binding}{{{bound}}}" if bound else binding
     worded = (f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes)
-    return (front, *override, *strides, specialize, *worded, *lines)
+    return (front, *override, specialize, *strides, *worded, *lines)
 
 
 def place(names: Sequence[str], name: str, occurrence: int = 1) -> int:

@@ -1,38 +1,45 @@
 // A product with weights of 4 bits: d = x (w * scales)^T, one scale for every 32 neighbours of a row of w.
+//
+// Rows of w are the rows of A, which threads make of packed weights in their registers: d^T = (w * scales) x^T. Few rows
+// of x, and wgmma, take no more time than reading the weights. `parts=2` shares out K where there are few rows of w.
 !x = memref<?x?xf16>
 !w = memref<?x?xi4>
-!sx = !tirx.tile<64x64xf16, shared>
-!rw = !tirx.tile<64x64xi4, register>
-!groups = !tirx.tile<64x2x32xi4, register>
-!rs = !tirx.tile<64x2x1xf16, register>
-!halves = !tirx.tile<64x2x32xf16, register>
-!b = !tirx.tile<64x64xf16, register>
-!sums = !tirx.tile<64x64xf32, accumulator>
-!f = !tirx.tile<64x64xf32, register>
+!sx = !tirx.tile<[BM]x256xf16, shared>
+!sw = !tirx.tile<[BN]x256xi4, shared>
+!ss = !tirx.tile<[BN]x8xf16, shared>
+!rw = !tirx.tile<[BN]x256xi4, register>
+!groups = !tirx.tile<[BN]x8x32xi4, register>
+!rs = !tirx.tile<[BN]x8xf16, register>
+!each = !tirx.tile<[BN]x8x1xf16, register>
+!halves = !tirx.tile<[BN]x8x32xf16, register>
+!a = !tirx.tile<[BN]x256xf16, register>
+!sums = !tirx.tile<[BN]x[BM]xf32, accumulator>
+!f = !tirx.tile<[BN]x[BM]xf32, register>
+!t = !tirx.tile<[BM]x[BN]xf32, register>
 
-tirx.kernel @w4a16(%x: !x, %w: !w, %scales: !x, %d: memref<?x?xf32>)
-    grid(%j = ceildiv(size(1, 0), 64), %i = ceildiv(size(0, 0), 64)) threads(128) {
+tirx.kernel @w4a16(%x: !x, %w: !w, %scales: !x, %d: memref<?x?xf32>) params(BM in [16, 8, 64], BN in [128, 64])
+    grid(%j = ceildiv(size(1, 0), BN), %i = ceildiv(size(0, 0), BM)) threads(BN * 2) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c32 = arith.constant 32 : index
-  %c64 = arith.constant 64 : index
-  %zero = arith.constant 0.0 : f32
+  %c256 = arith.constant 256 : index
   %size = memref.dim %x, %c1 : !x
   %sx = tirx.alloc : !sx
-  %sb = tirx.alloc : !sx
-  %acc = tirx.alloc : !sums
-  tirx.fill %acc, %zero : f32, !sums
-  scf.for %k = %c0 to %size step %c64 {
-    %g = arith.divui %k, %c32 : index
-    tirx.copy %x[%i * 64, %k] clipped, %sx : !x, !sx
-    %q = tirx.load %w[%j * 64, %k] clipped : !w -> !rw
+  %sw = tirx.alloc : !sw
+  %ss = tirx.alloc : !ss
+  %acc = tirx.alloc fill(0.0) : !sums
+  scf.for %k = %c0 to %size step %c256 {
+    tirx.copy %x[%i * BM, %k] clipped, %sx : !x, !sx
+    tirx.copy %w[%j * BN, %k] clipped, %sw : !w, !sw
+    tirx.copy %scales[%j * BN, %k floordiv 32] clipped, %ss : !x, !ss
+    %q = tirx.load %sw : !sw -> !rw
+    %s = tirx.load %ss : !ss -> !rs
     %groups = tirx.reshape %q : !rw -> !groups
-    %s = tirx.load %scales[%j * 64, %g] dims(0, 1, _) clipped : !x -> !rs
-    %f = tirx.map ins(%groups, %s : !groups, !rs) (%e, %by) { f16(%e) * %by } -> !halves
-    %b = tirx.reshape %f : !halves -> !b
-    tirx.store %b, %sb : !b, !sx
-    tirx.mma %sx, %sb, %acc : !sx, !sx, !sums
+    %each = tirx.reshape %s : !rs -> !each
+    %f = tirx.map ins(%groups, %each : !groups, !each) (%e, %by) { f16(%e) * %by } -> !halves
+    %a = tirx.reshape %f : !halves -> !a
+    tirx.mma %a, %sx, %acc : !a, !sx, !sums
   }
   %r = tirx.load %acc : !sums -> !f
-  tirx.store %r, %d[%i * 64, %j * 64] clipped : !f, memref<?x?xf32>
+  %t = tirx.transpose %r [1, 0] : !f -> !t
+  tirx.store %t, %d[%i * BM, %j * BN] clipped : !t, memref<?x?xf32>
 }

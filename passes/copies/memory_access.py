@@ -27,6 +27,7 @@ from tirx.passes.copies.atomic_emission import AtomicEmission
 from tirx.passes.copies.clipping import NO_COORDINATES, Clip, all_of
 from tirx.passes.copies.global_reductions import GlobalReduction
 from tirx.passes.copies.index_tiles import IndexTiles
+from tirx.passes.copies.word_loads import Word, WordLoads
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
@@ -98,10 +99,10 @@ class _Addresses:
         return self._addresses[expr]
 
     def _wide(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:
-        value = self._emitted(expr, type_)
+        value = self.emitted(expr, type_)
         return value if type_ == i64 else self.emit.extend(value, i64)
 
-    def _emitted(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:
+    def emitted(self, expr: IndexExpr, type_: IntegerType = i32) -> SSAValue:
         """The value of an expression of the thread."""
         if type_ not in self._emission:
             tid = self.tid if type_ == i32 else self.emit.extend(self.tid, i64)
@@ -110,17 +111,20 @@ class _Addresses:
 
     def _address(self, expr: IndexExpr) -> SSAValue:
         """The byte address of the element `expr` elements after the base of the tile."""
-        if expr not in self._addresses:
-            # Every access starts on a whole byte (see `plan_accesses`), so the division is exact.
-            offset = expr * self.bits // 8
+        # Every access starts on a whole byte (see `plan_accesses`), so the division is exact.
+        return self.of_bytes(expr * self.bits // 8)
+
+    def of_bytes(self, offset: IndexExpr) -> SSAValue:
+        """The address `offset` bytes after the base of the tile."""
+        if offset not in self._addresses:
             wide = self.memory.base.type == i64
             # 32-bit arithmetic is cheaper, and exact for offsets that fit: every part of a sum is 0 or more.
             type_ = i32 if not wide or (offset.known.least >= 0 and offset.known.greatest < 2**31) else i64
-            value = self._emitted(offset, type_)
+            value = self.emitted(offset, type_)
             if wide and type_ == i32:
                 value = self.emit.extend(value, i64)
-            self._addresses[expr] = self.emit.add(self.memory.base, value)
-        return self._addresses[expr]
+            self._addresses[offset] = self.emit.add(self.memory.base, value)
+        return self._addresses[offset]
 
 
 _Make = Callable[[Emitter], Sequence[SSAValue]]
@@ -332,6 +336,9 @@ class TileAccess:
         return [emit(UnpackOp(self.pad, i16)).low]
 
     def _load(self) -> Sequence[SSAValue]:
+        if self.memory.space == "shared" and self.clip is None and self.indices is None:
+            if (loads := WordLoads.of(self.plan)) is not None:
+                return self._load_words(loads)
         registers: list[SSAValue | None] = [None] * self.format.count
         # Parts of a register, by register: where they start (bits), and their value (i16 or, for a byte, i32).
         parts: dict[int, list[tuple[int, SSAValue]]] = {}
@@ -351,6 +358,19 @@ class TileAccess:
         for register, found in parts.items():
             registers[register] = self._joined(found)
         return [zero_register(self.emit, self.format.type) if r is None else r for r in registers]
+
+    def _load_words(self, loads: WordLoads) -> Sequence[SSAValue]:
+        """Loads whole words and selects their bytes."""
+        words: dict[Word, SSAValue] = {}
+        bases = dict.fromkeys(base for vector in loads.vectors for base, _ in vector)
+        at = {base: self.addresses.of_bytes(base // 4 * 4) for base in bases}
+        for vector in loads.vectors:
+            base, distance = vector[0]
+            load = LdOp(self.memory.space, at[base], [i32] * len(vector), distance)
+            words.update(zip(vector, self.emit(load).res, strict=True))
+        firsts = {base: self.addresses.emitted(first) for base in bases if (first := base % 4).known.greatest}
+        made = loads.registers_of(self.emit, words, firsts)
+        return [made.get(i) or zero_register(self.emit, i32) for i in range(self.format.count)]
 
     def _read(self, access: Access, address: SSAValue, types: Sequence[Attribute], constant: int) -> Sequence[SSAValue]:
         load = LdOp(self.memory.space, address, types, constant)

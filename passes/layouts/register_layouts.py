@@ -111,15 +111,8 @@ class LayoutFlow:
         assert isinstance(op, Operation)
         groups = op.same_layout()
         if isinstance(op, tirx.ConvertOp) and (arranged := op.arranged) is not None:
-            source = _tile_layout(op.source)
-            if source is not None and _tile_layout(op.result) is None:
-                dims, threads = op.result.type.dims, tirx.thread_set(op).count
-                try:
-                    own = arranged.layout(source)
-                    plan_accesses(own, TileLayout.row_major(dims), dims, REGISTER_BITS, threads, 4, 4)
-                except LayoutError:
-                    return  # threads that move it cannot tell who has it: any other layout is better
-                yield self.registers.of(op.result), own, "that of the tile that it is a part of"
+            if (found := self._through(op, arranged)) is not None:
+                yield found
             return
         if isinstance(op, tirx.ConvertOp):
             ends = op.source, op.result
@@ -138,6 +131,31 @@ class LayoutFlow:
                 part = found.layout(whole)
             yield self.registers.of(found.part), part, f"one element for several of {op.name}"
             break
+
+    def _through(self, op: tirx.ConvertOp, arranged: Arrangement) -> tuple[RegisterClass, TileLayout, str] | None:
+        """Returns the layout that one end of a rearrangement gets from the other.
+
+        The source gets one where nothing but shared memory, from where every thread reads what it likes, moves it.
+        """
+        source, result = _tile_layout(op.source), _tile_layout(op.result)
+        if (source is None) == (result is None):
+            return None
+        end, layout, why = op.result, source, "that of the tile that it is a part of"
+        if layout is None:
+            inverse = arranged.inverse(tirx.TileType.of(op.source).dims)
+            memories = {tirx.TileType.of(tile).memory for tile in self.registers.of(op.source).memory}
+            if inverse is None or memories - {tirx.MemorySpace.SHARED}:
+                return None
+            arranged, end, layout, why = inverse, op.source, result, "that of the tile that is made of it"
+        assert layout is not None
+        type_ = tirx.TileType.of(end)
+        rows, bits = TileLayout.row_major(type_.dims), max(type_.dtype.storage_bits, 8)
+        try:
+            own = arranged.layout(layout)
+            plan_accesses(own, rows, type_.dims, bits, tirx.thread_set(op).count, 4, 4)
+        except LayoutError:
+            return None  # threads that move it cannot tell who has it: any other layout is better
+        return self.registers.of(end), own, why
 
 
 def insert_conversions(kernel: tirx.KernelOp) -> None:

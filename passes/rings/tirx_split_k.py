@@ -18,6 +18,7 @@ from tirx.dialects.tirx.kernel import MOST_BLOCKS
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.launch_values import launched
+from tirx.passes.layouts.tirx_resolve_accumulators import in_registers
 from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.slots import PARTS, shares_of
 from tirx.passes.rings.start_values import chosen_word
@@ -115,6 +116,8 @@ class _SplitK:
             Rewriter.replace_value_with_new_type(
                 tile, tirx.TileType.get(self._share_of(type_.dims, d), type_.element_type, type_.memory)
             )
+        for use in list(share.uses):
+            in_registers(use.operation, share)
         remark(kernel, SplitAlongK(kernel.sym_name.data, self.parts, self.columns // self.shares))
 
     @staticmethod

@@ -102,6 +102,8 @@ def only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:
             case tirx.CopyOp() | tirx.LoadOp() | tirx.FillOp() if not read:
                 if isinstance(op, tirx.CopyOp) and tirx.TileType.of(op.destination).memory is tirx.MemorySpace.GLOBAL:
                     return False
+            case tirx.MapOp() if not read and not tirx.tile_effects(op).writes:
+                pass
             case _ if read or not (is_pure(op) or is_terminator(op)):
                 return False
             case _:

@@ -194,6 +194,24 @@ def _folded(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue | N
     return None
 
 
+def _by_power_of_two(op: Operation, lhs: SSAValue, rhs: SSAValue, emit: Emitter) -> SSAValue | None:
+    """Emits a division of 64 bits by a power of two, or its remainder, as a shift or a mask; None elsewhere.
+
+    `ptxas` may call its subroutine for divisions of 64 bits where a kernel has others, too.
+    """
+    divisor = integer_of(rhs) if lhs.type in (i64, IndexType()) else None
+    if divisor is None or divisor < 1 or divisor & (divisor - 1):
+        return None
+    match op:
+        case arith.RemUIOp():
+            return emit.value(ptx.AndOp(lhs, _integer(emit, divisor - 1, lhs.type)))
+        case arith.DivUIOp() | arith.FloorDivSIOp():
+            amount = _integer(emit, divisor.bit_length() - 1, i32)
+            return emit.value(ptx.ShrOp(lhs, amount, unsigned=isinstance(op, arith.DivUIOp)))
+        case _:
+            return None
+
+
 @_rule(*_BINARY)
 def _binary(op: Operation, emit: Emitter) -> SSAValue:
     lhs, rhs = op.operands
@@ -202,6 +220,8 @@ def _binary(op: Operation, emit: Emitter) -> SSAValue:
     instruction = (_BINARY_I1 if lhs.type == i1 else _BINARY).get(type(op))
     if instruction is None:
         raise _unsupported(op, lhs.type)
+    if (shifted := _by_power_of_two(op, lhs, rhs, emit)) is not None:
+        return shifted
     if lhs.type == bf16 and type(op) in _AS_FMA and not _has(op, "bf16.arith"):
         return emit.value(ptx.FmaOp(*_AS_FMA[type(op)](lhs, rhs, partial(_bf16, emit))))
     if lhs.type in _MINMAX and isinstance(op, arith.MinnumfOp | arith.MaxnumfOp) and not _has(op, _MINMAX[lhs.type]):
@@ -277,6 +297,8 @@ def _check_not_predicate(op: Operation) -> None:
 @_rule(arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp)
 def _rounding_division(op: arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDivUIOp, emit: Emitter) -> SSAValue:
     _check_not_predicate(op)
+    if (shifted := _by_power_of_two(op, op.lhs, op.rhs, emit)) is not None:
+        return shifted
     type_, unsigned = op.result.type, isinstance(op, arith.CeilDivUIOp)
     quotient = emit.value(ptx.DivOp(op.lhs, op.rhs, unsigned=unsigned))
     remainder = emit.value(ptx.SubOp(op.lhs, emit.value(ptx.MulLoOp(quotient, op.rhs))))

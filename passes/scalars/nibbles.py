@@ -13,7 +13,7 @@ from tirx.dialects.ptx.packed import PairFormat, PairOp, PairOperation
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout.arrays import np
-from tirx.passes.ir.emitter import Emitter, bit_pattern
+from tirx.passes.ir.emitter import Emitter, bit_pattern, constant_value
 from tirx.values import dataclass
 
 NIBBLE = IntegerType(4)
@@ -56,6 +56,19 @@ def has_pairs(target: Target, type_: Attribute) -> bool:
     return type_ in _MAGIC and supports(target, *_MAGIC[type_].needs)
 
 
+def _repeated(emit: Emitter, register: SSAValue, byte: int) -> SSAValue:
+    """Returns a register (i32) with four times a byte of another one, or of those that this is made of."""
+    while isinstance(made := register.owner, PrmtOp):
+        first, second, selector = made.operands
+        if (digits := constant_value(selector)) is None:
+            digit = emit.mod(emit.div(selector, 1 << 4 * byte), 16)
+            return emit(PrmtOp(first, second, emit.mul(digit, 0x1111))).result
+        digit = digits >> 4 * byte & 7
+        register, byte = (first, second)[digit // 4], digit % 4
+    selector = emit(arith.ConstantOp(bit_pattern(byte * 0x1111, 32))).result
+    return emit(PrmtOp(register, register, selector)).result
+
+
 def pair_of_floats(emit: Emitter, register: SSAValue, at: int, type_: Attribute, *, signed: bool) -> SSAValue:
     """Returns elements `at` (even) and `at` + 1 of a register (i32) as a pair of f16 or bf16, which have all of them.
 
@@ -63,11 +76,13 @@ def pair_of_floats(emit: Emitter, register: SSAValue, at: int, type_: Attribute,
     second element add is taken off by one fma: three instructions, and in bf16 a shift of the register.
     """
     magic = _MAGIC[type_]
-    other = register if magic.shift else emit.div(register, 16)
     byte = at // 2
-    # Bytes 0 to 3 are those of the first register, 4 to 7 of the second.
-    selector = emit(arith.ConstantOp(bit_pattern(byte | byte << 4 | (byte + 4) << 8 | (byte + 4) << 12, 32))).result
-    bytes_ = emit(PrmtOp(register, other, selector)).result
+    if magic.shift:
+        bytes_ = _repeated(emit, register, byte)
+    else:
+        # Bytes 0 to 3 are those of the first register, 4 to 7 of the second.
+        other, digits = emit.div(register, 16), byte | byte << 4 | (byte + 4) << 8 | (byte + 4) << 12
+        bytes_ = emit(PrmtOp(register, other, emit(arith.ConstantOp(bit_pattern(digits, 32))).result)).result
     sign = 8 if signed else 0  # of two's complement, the number is (n ^ 8) - 8
     mask, low, high = 0xF | 0xF << 16 + magic.shift, magic.exponent | sign, magic.exponent | sign << magic.shift
     constants = (emit(arith.ConstantOp(bit_pattern(bits, 32))).result for bits in (mask, low | high << 16))

@@ -58,6 +58,20 @@ class Arrangement:
         last = [a + step * (n - 1) for a, step, n in zip(start, steps, self.dims, strict=True)]
         return (start, steps) if all(0 <= a < n for a, n in zip(last, source, strict=True)) else None
 
+    def inverse(self, source: Shape) -> Arrangement | None:
+        """Returns the tile of shape `source`, up to dimensions that lie in one, of which this one is made; None if it
+        has not all elements of it, or some backwards.
+
+        >>> Arrangement.transposed((8, 64), (1, 0)).inverse((8, 64))
+        Arrangement(dims=(8, 64), offset=0, strides=(1, 8))
+        """
+        order = sorted((d for d, n in enumerate(self.dims) if n > 1), key=lambda d: -self.strides[d])
+        dims, strides = (tuple(one[d] for d in order) for one in (self.dims, self.strides))
+        if self.offset or prod(dims) != prod(source) or strides != row_major_strides(dims):
+            return None
+        own = row_major_strides(self.dims)
+        return Arrangement(dims, 0, tuple(own[d] for d in order))
+
     def elements(self, held: IntArray) -> IntArray:
         """Returns the elements of the other tile that flat indices of this one are; -1, no element, stays."""
         at = np.unravel_index(np.maximum(held, 0), self.dims)
