@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from tirx.dialects.tirx import AsyncMmaOp, MmaOp, PendingType, WgmmaPlan
-from tirx.dialects.wgmma import CommitGroupOp
+from tirx.dialects.wgmma import CommitGroupOp, WaitGroupOp
 from tirx.passes.ir.emitter import constant_value
 
 NO_GROUP = 1 << 20
@@ -66,7 +66,8 @@ def _before(first: Operation | None, user: Operation, block: Block | None) -> in
     while block is not None:
         around = next(op for op in _around(user) if op.parent is block)
         while first is not None and first is not around:
-            count += _committed(first)
+            is_wait = isinstance(first, WaitGroupOp) and first.pending.value.data == 0
+            count = 0 if is_wait else count + _committed(first)  # none is left behind a wait for all
             first = first.next_op
         if around is user:
             break

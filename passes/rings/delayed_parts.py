@@ -154,6 +154,22 @@ def _await(product: AsyncMmaOp) -> AwaitOp:
     return op
 
 
+def await_where_needed(product: AsyncMmaOp) -> None:
+    """Waits for a product in front of the first operation of its block that needs its sum.
+
+    Another product that adds to the sum goes on with it without a wait.
+    """
+    block, (pending,) = product.parent, product.results
+    assert block is not None
+    users = {block.find_ancestor_op_in_block(use.operation) for use in pending.uses}
+    match [use.operation for use in pending.uses]:
+        case [AsyncMmaOp(accumulator=sums)] if sums is pending:
+            return
+        case _:
+            first = next(op for op in block.ops if op in users)
+            block.insert_op_before(_await(product), first)
+
+
 def _block(ops: Sequence[Operation], scalars: Sequence[Operation]) -> Block:
     """A block of operations, with copies of the scalars that they use."""
     block = Block()

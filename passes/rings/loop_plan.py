@@ -112,6 +112,8 @@ class LoopPlan:
     schedule: Schedule
     held: tuple[HeldTile, ...] = ()
     products: tuple[tirx.MmaOp, ...] = ()
+    awaited: tuple[tirx.MmaOp, ...] = ()
+    """Products by wgmma that are asynchronous up to the first operation of their iteration that needs their sum."""
     delayed: bool = False
     accumulators: tuple[SharedTile, ...] = ()
     scales: ScalePlan | None = None
@@ -235,7 +237,19 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
         ) is not None:
             # Both blocks would have to wait for each other in every iteration.
             raise NotApplicable(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
-        return LoopPlan(loop, _rings(loop, staged, ()), schedule, held, note=f"each product is awaited: {e.reason}")
+        awaited = _awaited_products(loop, [tile for tile, _ in staged], held)
+        note = f"each product is awaited: {e.reason}"
+        return LoopPlan(loop, _rings(loop, staged, awaited), schedule, held, awaited=awaited, note=note)
+
+
+def _awaited_products(loop: scf.ForOp, tiles: Sequence[StagedTile], held: Sequence[HeldTile]) -> tuple[tirx.MmaOp, ...]:
+    """The products by wgmma of every iteration if they read nothing but slots and registers, else none."""
+    try:
+        products = _products(loop, [tile.alloc for tile in (*tiles, *held)], on_tensor_memory=False)
+        _check_readers(tiles, products)
+    except NotApplicable:
+        return ()
+    return products
 
 
 def _held_tiles(loop: scf.ForOp, staged: set[tirx.AllocOp]) -> Iterator[HeldTile]:
@@ -319,7 +333,8 @@ def _plan_of_products(
     asynchronous = {*products, *(() if scales is None else scales.copies)}
     _check_readers(tiles, asynchronous)
     rings = _rings(loop, staged, asynchronous)
-    return LoopPlan(loop, rings, schedule, held, products, delayed, accumulators, scales, metadata, exchanged, early)
+    touched = accumulators, scales, metadata, exchanged
+    return LoopPlan(loop, rings, schedule, held, products, (), delayed, *touched, early)
 
 
 def _rings(

@@ -22,7 +22,7 @@ from tirx.passes.ir.views import copied_view
 from tirx.passes.match.pipelining import accesses, slice_of, tile_name
 from tirx.passes.match.slots import MOST_STAGES, STAGES
 from tirx.passes.rings.attempt import attempt
-from tirx.passes.rings.delayed_parts import delayed_parts, early_parts
+from tirx.passes.rings.delayed_parts import await_where_needed, delayed_parts, early_parts
 from tirx.passes.rings.start_values import FILL, USE
 from tirx.passes.rings.store_rings import ring_stores, staged_stores
 from tirx.remarks import (
@@ -309,7 +309,7 @@ class _Pipeline:
         for tile in (*plan.metadata, *plan.exchanged):
             self._take_turns(tile)
         behind: Operation | None = None
-        for product in plan.products:
+        for product in (*plan.products, *plan.awaited):
             emit = Emitter.before(product)
             types = [] if product.result is None else [tirx.PendingType(product.result.type)]
             started = emit(
@@ -325,7 +325,14 @@ class _Pipeline:
                 old.replace_all_uses_with(new)
             erase(product)
             self.started[product] = behind = started
-        if plan.delayed or not isinstance(behind, tirx.AsyncMmaOp) or behind.queue is not tirx.Queue.WGMMA:
+        for product in plan.awaited:
+            await_where_needed(self.started[product])
+        if (
+            plan.awaited
+            or plan.delayed
+            or not isinstance(behind, tirx.AsyncMmaOp)
+            or behind.queue is not tirx.Queue.WGMMA
+        ):
             return
         while isinstance(behind.next_op, tirx.ReleaseOp):
             behind = behind.next_op
