@@ -148,11 +148,10 @@ class LayoutFlow:
                 return None
             arranged, end, layout, why = inverse, op.source, result, "that of the tile that is made of it"
         assert layout is not None
-        type_ = tirx.TileType.of(end)
-        rows, bits = TileLayout.row_major(type_.dims), max(type_.dtype.storage_bits, 8)
+        dims, threads = tirx.TileType.of(end).dims, tirx.thread_set(op).count
         try:
             own = arranged.layout(layout)
-            plan_accesses(own, rows, type_.dims, bits, tirx.thread_set(op).count, 4, 4)
+            plan_accesses(own, TileLayout.row_major(dims), dims, REGISTER_BITS, threads, 4, 4)
         except LayoutError:
             return None  # threads that move it cannot tell who has it: any other layout is better
         return self.registers.of(end), own, why

@@ -155,7 +155,7 @@ def _await(product: AsyncMmaOp) -> AwaitOp:
 
 
 def await_where_needed(product: AsyncMmaOp) -> None:
-    """Waits for a product in front of the first operation of its block that needs its sum.
+    """Waits for a product in front of the first operation of its block that needs its sum, or at the end.
 
     Another product that adds to the sum goes on with it without a wait.
     """
@@ -166,7 +166,8 @@ def await_where_needed(product: AsyncMmaOp) -> None:
         case [AsyncMmaOp(accumulator=sums)] if sums is pending:
             return
         case _:
-            first = next(op for op in block.ops if op in users)
+            first = next((op for op in block.ops if op in users), block.last_op)
+            assert first is not None
             block.insert_op_before(_await(product), first)
 
 
