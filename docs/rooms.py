@@ -24,14 +24,14 @@ _IMPORT = re.compile(r"^ *(?:from (\S+) import|import (\S+)) *(\([^)]*\)|.*)$", 
 PASS_ROOMS = ("ir", "match", "scalars", "copies", "layouts", "products", "rings.proof", "rings", "checks", "kernels")
 """The rooms of passes: each may import those before it."""
 
-_BASE = ("values",)
+_BASE = ("values", "frames")
 _LAYOUT = (*_BASE, "layout")
 _HW = (*_LAYOUT, "symbolic", "hw")
 _FAMILIES = (*_HW, "smem", "copy")
 _DIALECTS = (*_FAMILIES, "mma", "wgmma", "tcgen05", "remarks", "diagnostics", "rules", "dialects")
 _PASSES = (*_DIALECTS, "predict", *(f"passes.{room}" for room in PASS_ROOMS), "passes")
 _TEXT = (*_PASSES, "ptx", "text", "universe")
-_TOP = (*_TEXT, "compiler", "interp", "sim", "explain", "runtime", "viz", "version", "frames")
+_TOP = (*_TEXT, "compiler", "interp", "sim", "explain", "runtime", "viz", "version")
 ROOMS: dict[str, tuple[str, ...]] = {
     "values": (),
     "layout": _BASE,

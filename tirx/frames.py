@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
+from traceback import walk_tb
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
@@ -57,6 +58,21 @@ def hide_frames(error: BaseException) -> None:
         error.hidden_cause = error.__cause__  # pyright: ignore[reportAttributeAccessIssue]
         error.__suppress_context__ = True
         error.__cause__ = None
+
+
+def place_in(error: BaseException, packages: Collection[str]) -> tuple[str, bool]:
+    """Returns the file and line of the last frame of `packages`, and True if no frame of tirx or xDSL is behind it.
+
+    `packages` are top-level names. The text is empty if there is no such frame.
+    """
+    place, is_last = "", False
+    for frame, line in walk_tb(error.__traceback__):
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package in packages:
+            place, is_last = f"{frame.f_code.co_filename}:{line}", True
+        elif package in ("tirx", "xdsl"):
+            is_last = False
+    return place, is_last
 
 
 def hiding_frames(function: Callable[P, R]) -> Callable[P, R]:

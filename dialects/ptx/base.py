@@ -32,6 +32,7 @@ from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation
 from tirx.dialects.ptx.effects import NO_EFFECTS, Effects, Issue
+from tirx.hw.features import FEATURES
 from tirx.rules import InstructionFormError
 from tirx.values import dataclass
 
@@ -171,6 +172,9 @@ class PTXInstruction(DirectOperation, abc.ABC):
             for method, constant in ((PTXInstruction.issue, "ISSUE"), (PTXInstruction.effects, "EFFECTS")):
                 if getattr(cls, constant.lower()) is method and not hasattr(cls, constant):
                     raise TypeError(f"{cls.__name__}: expected {constant} or '{constant.lower()}', found neither")
+            for name in cls.NEEDS:
+                if name not in FEATURES:
+                    raise TypeError(f"{cls.__name__}: expected rows of tirx.hw.features.FEATURES, found '{name}'")
 
     @property
     def issue(self) -> Issue:

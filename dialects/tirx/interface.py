@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import MemRefType, UnregisteredOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
-from tirx.diagnostics import operation_name
+from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.traits import is_pure, is_terminator
+from tirx.frames import place_in
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.reduction import reduced
@@ -55,7 +58,8 @@ class ThreadLowering(ABC):
 
     @abstractmethod
     def address(self, tile: SSAValue) -> SSAValue:
-        """The address of the first element of a tile in shared (i32) or global (i64) memory."""
+        """The address of the first element of a tile in shared (i32) or global (i64) memory. Arguments are memrefs: an
+        operation takes a `tirx.view` of one."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ class TileOpInterface:
         return {}
 
     def check_layouts(self) -> None:
-        """Raises LegalityError or LayoutError if the layouts of the tiles are not what the operation needs."""
+        """Raises ValueError, such as `tirx.layout.LayoutError`, for layouts that the operation cannot work on."""
 
     def lower(self, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
         """Emits what each thread does, in `arith`, `math`, `scf` and `ptx`; returns the registers of each result, as
@@ -187,6 +191,24 @@ class TileEffects:
 def is_foreign(op: Operation) -> bool:
     """Returns True for operations of dialects that passes know nothing of."""
     return _is_foreign(type(op))
+
+
+@contextmanager
+def errors_of_guest(op: Operation, method: str) -> Generator[None]:
+    """Makes what a method of an operation of another dialect raises an error at the operation.
+
+    Errors that are of tirx, which the method calls, stay as they are, unless they are about a value that it was given.
+    """
+    try:
+        yield
+    except LocatedError:
+        raise
+    except Exception as error:
+        place, is_last = place_in(error, {type(op).__module__.partition(".")[0]})
+        if not is_foreign(op) or not (is_last or isinstance(error, ValueError | VerifyException)):
+            raise
+        message = f"'{method}' of '{operation_name(op)}' raised {type(error).__name__}: {error} ({place})"
+        raise ForeignOperationError(op, message) from error
 
 
 @lru_cache(maxsize=1024)

@@ -33,7 +33,7 @@ from tirx.passes.match.computed_parts import located
 from tirx.passes.match.copy_engines import check_scale_source, holds_scales, is_scale_copy, planned_scale_copies
 from tirx.passes.match.families import match
 from tirx.passes.match.memory_by_lifetime import allocate
-from tirx.passes.match.product import ILLEGAL, Product, legal
+from tirx.passes.match.product import Product, legal
 from tirx.passes.match.tcgen05_product import ProductShape, check_operands, check_threads, product_shape
 from tirx.rules import (
     ForeignOperationError,
@@ -110,7 +110,7 @@ class _Checker:
             raise RegisterLayoutError(op, problem)
         try:
             op.check_layouts()
-        except ILLEGAL as e:
+        except ValueError as e:
             raise ForeignOperationError(op, f"'{op.name}': {e}") from e
         for tile, wanted in op.wanted_layouts(self.target).items():
             found = tirx.TileType.of(tile).layout

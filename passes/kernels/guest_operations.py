@@ -8,6 +8,7 @@ from typing import Any, cast
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects.tirx import KernelOp, ScalarOpInterface, ThreadLowering, TileOpInterface, TileType, is_foreign
+from tirx.dialects.tirx.interface import errors_of_guest
 from tirx.hw.targets import Target
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import register_format
@@ -23,7 +24,8 @@ def lower_tiles(op: Operation, threads: ThreadLowering) -> Sequence[Sequence[SSA
     assert isinstance(op, TileOpInterface)
     if type(op).lower is TileOpInterface.lower and not is_foreign(op):
         return None
-    made = _sequence(op, "lower", op.lower(threads), "a list of the registers of each result")
+    with errors_of_guest(op, "lower"):
+        made = _sequence(op, "lower", op.lower(threads), "a list of the registers of each result")
     if len(made) != len(op.results):
         wanted = f"expected the registers of {len(op.results)} results of 'lower' of '{op.name}'"
         raise ForeignOperationError(op, f"{wanted}, found {len(made)}")
@@ -65,7 +67,9 @@ def lower_scalars(kernel: KernelOp, target: Target) -> None:
             continue
         emit = Emitter.before(op)
         assert isinstance(op, Operation)
-        answer = _sequence(op, "lower_scalar", op.lower_scalar(target), pair := "a list of operations and a value")
+        pair = "a list of operations and a value"
+        with errors_of_guest(op, "lower_scalar"):
+            answer = _sequence(op, "lower_scalar", op.lower_scalar(target), pair)
         if len(answer) != 2:
             raise ForeignOperationError(
                 op, f"expected 'lower_scalar' of '{op.name}' to return {pair}, found {answer!r}"

@@ -13,7 +13,7 @@ from xdsl.utils.disjoint_set import DisjointSet
 
 from tirx.copy.access import plan_accesses
 from tirx.dialects import tirx
-from tirx.dialects.tirx.interface import is_register_tile
+from tirx.dialects.tirx.interface import errors_of_guest, is_register_tile
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.arrangement import Arrangement, row_major_strides
@@ -203,7 +203,10 @@ def _required(op: tirx.TileOpInterface, target: Target | None) -> dict[SSAValue,
 
     Those that it asks for come first, then for tiles of one layout that of most of them, or of the first.
     """
-    found = {tile: layout for tile, layout in op.wanted_layouts(target).items() if isinstance(layout, TileLayout)}
+    assert isinstance(op, Operation)
+    with errors_of_guest(op, "wanted_layouts"):
+        wanted = op.wanted_layouts(target)
+    found = {tile: layout for tile, layout in wanted.items() if isinstance(layout, TileLayout)}
     for group in op.same_layout():
         layouts = [layout for tile in group if (layout := found.get(tile) or _tile_layout(tile)) is not None]
         if layouts:

@@ -16,7 +16,7 @@ from tirx.copy.distribute import Memory, copy_distribution
 from tirx.copy.exchange import plan_reduction
 from tirx.diagnostics import for_each, remark
 from tirx.dialects import tirx
-from tirx.dialects.tirx.interface import is_register_tile
+from tirx.dialects.tirx.interface import errors_of_guest, is_register_tile
 from tirx.dialects.tirx.roles import MAX_REGISTERS
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.dialects.tirx.views import PACKED_BITS
@@ -193,7 +193,8 @@ class _Picker:
     def _wanted(self, op: tirx.TileOpInterface) -> None:
         """Gives the tiles of an operation that have no layout the one that it asks for."""
         assert isinstance(op, Operation)
-        wanted = op.wanted_layouts(self.kernel.target_info)
+        with errors_of_guest(op, "wanted_layouts"):
+            wanted = op.wanted_layouts(self.kernel.target_info)
         # By place: a value that gets a layout is another value then, and so are others of its class.
         indices = [(i, wanted[value]) for i, value in enumerate((*op.operands, *op.results)) if value in wanted]
         for index, layout in indices:

@@ -26,6 +26,7 @@ from tirx.passes import PASS_SUMMARIES, OptionError, lower_to_ptx_pipeline
 from tirx.passes.deferred import deferred
 from tirx.passes.pipeline import place
 from tirx.predict import GPUS
+from tirx.runtime.stored import extensions
 from tirx.text.suggestions import did_you_mean
 from tirx.tools.files import write_output
 from tirx.tools.process import ArgumentParser, UsageError
@@ -141,7 +142,7 @@ def _disabled_warnings(flags: Iterable[str]) -> frozenset[str]:
 
             if name in rule_names():
                 raise UsageError(f"expected a warning behind -Wno-, found '{name}': errors are not turned off")
-        if name == flag or name not in WARNINGS:
+        if name == flag or not (name in WARNINGS or extensions()):  # whose warnings have names of their own
             raise UsageError(f"unknown argument '-W{flag}'{did_you_mean(flag, [f'no-{each}' for each in WARNINGS])}")
         found.add(name)
     return frozenset(found)

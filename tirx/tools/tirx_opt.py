@@ -20,6 +20,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler
+from tirx.frames import place_in
 from tirx.runtime.stored import extensions
 from tirx.text.collector import paused_collector
 from tirx.text.parsing import parse_located
@@ -211,17 +212,11 @@ def _print_internal_error(error: Exception) -> None:
 
 
 def _culprit(error: Exception) -> str:
-    """Who has to do something about an error: tirx, or the installed package in which it was raised."""
-    guest, is_inner = "", False
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        package = frame.f_globals.get("__name__", "").partition(".")[0]
-        if package in extensions():
-            guest, is_inner = f"'{package}', at {frame.f_code.co_filename}:{line}", True
-        elif package in ("tirx", "xdsl"):
-            is_inner = False
-    if is_inner:
+    """Who has to do something about an error: tirx, or a line of an installed package."""
+    guest, is_last = place_in(error, extensions())
+    if is_last:
         return guest
-    culprit = "tirx" + (f" or {guest}" if guest else "")
+    culprit = "tirx" + (f", or at {guest}" if guest else "")
     return f"{culprit}. Please report it with the input and the command line"
 
 

@@ -13,6 +13,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, f64
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.ptx import PureInstruction
 from tirx.dialects.tirx import BarrierOp, RingOp, kernels
 from tirx.dialects.tirx.interface import TileEffects, tile_effects
 from tirx.layout import LayoutError, TileLayout
@@ -126,6 +127,14 @@ def _integers(op: Any, threads: Any) -> Any:
     return [[threads.thread] * 32]
 
 
+def _faulty(op: Any, threads: Any) -> Any:
+    raise KeyError("mine")
+
+
+def _no_layout(op: Any, target: Any) -> Any:
+    return {op.source: TileLayout.parse("S[(64, 32) : (1@nowhere, 1)]")}
+
+
 def _half(op: Any, target: Any) -> Any:
     return {op.source: TileLayout("S[(64, 16) : (1@tx, 1)]")}
 
@@ -133,6 +142,11 @@ def _half(op: Any, target: Any) -> Any:
 def _wide(op: Any, target: Any) -> Any:
     wide = arith.ExtFOp(op.operand, f64)
     return [wide], wide.result
+
+
+def test_what_an_instruction_needs_exists() -> None:
+    with pytest.raises(TypeError, match=r"Own: expected rows of tirx\.hw\.features\.FEATURES, found 'warp\.core'"):
+        type("Own", (PureInstruction,), {"name": "own.i", "NEEDS": ("warp.core",)})
 
 
 @pytest.mark.parametrize(
@@ -144,6 +158,9 @@ def _wide(op: Any, target: Any) -> Any:
             _forgotten,
             "expected 'lower' of 'toy.rows' to return a list of the registers of each result, found None",
         ),
+        ("lower", _faulty, r"'lower' of 'toy.rows' raised KeyError: 'mine' \(.*test_foreign_operations.py:\d+\)"),
+        ("lower_scalar", _faulty, "'lower_scalar' of 'toy.twice' raised KeyError: 'mine'"),
+        ("wanted_layouts", _no_layout, "'wanted_layouts' of 'toy.rows' raised LayoutError: .*nowhere"),
         ("lower", _names, "expected 'lower' of 'toy.rows' to return 32 of f32 for result 0, found 1 of str"),
         (
             "lower_scalar",
@@ -160,7 +177,9 @@ def _wide(op: Any, target: Any) -> Any:
 def test_answers_that_are_no_answers(
     method: str, answer: Callable[[Any, Any], Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TwiceOp if method == "lower_scalar" else RowsOp, method, answer)
+    kind = TwiceOp if method == "lower_scalar" else RowsOp
+    monkeypatch.setattr(kind, method, answer)
+    monkeypatch.setattr(kind, "__module__", answer.__module__)
     text = f"""
   %x = tirx.load %ga : {_G} -> {_R}
   %y = toy.rows %x : {_R} -> {_R}

@@ -14,7 +14,7 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 from tirx.passes import lower_to_ptx_pipeline
-from tirx.tools import language, tirx_opt
+from tirx.tools import flags, language, tirx_opt
 from tirx.tools import tirx_explain as explain
 from tirx.tools import tirx_sim as sim
 from tirx.tools.files import FileError
@@ -222,8 +222,12 @@ def test_how_the_compiler_prints() -> None:
         assert (target.print_generic_format, target.print_debuginfo) == (generic, locations)
 
 
-def test_warnings_that_are_off() -> None:
+def test_warnings_that_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warnings of installed packages have names that nobody else knows."""
     assert _disabled_warnings([]) == frozenset()
+    with monkeypatch.context() as installed:
+        installed.setattr(flags, "extensions", lambda: ("toy",))
+        assert _disabled_warnings(["no-toy-wide"]) == {"toy-wide"}
     with pytest.raises(UsageError, match="^unknown argument '-Wnever-runs'"):
         _disabled_warnings(["never-runs"])
     with pytest.raises(UsageError, match="^expected a warning behind -Wno-, found 'view-bounds': errors are"):

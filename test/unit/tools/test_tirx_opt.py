@@ -167,10 +167,10 @@ def test_bugs_of_installed_packages_are_not_those_of_tirx(
     package = __name__.partition(".")[0]
     monkeypatch.setattr(tirx_opt, "extensions", lambda: (package,))
     report = "Please report it with the input and the command line."
-    for bug, culprit, end in ((_key_error, "", ""), (_invalid_module, "tirx or ", f" {report}")):
+    for bug, culprit, end in ((_key_error, "", ""), (_invalid_module, "tirx, or at ", f" {report}")):
         assert run(_OP, bug) == 2
         line = f"{__file__}:{bug.__code__.co_firstlineno + 1}"
-        assert capsys.readouterr().err.splitlines()[-1] == f"This is a bug in {culprit}'{package}', at {line}.{end}"
+        assert capsys.readouterr().err.splitlines()[-1] == f"This is a bug in {culprit}{line}.{end}"
 
 
 def _invalid_module(op: Operation) -> None:
