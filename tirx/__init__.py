@@ -3,8 +3,8 @@
 `tirx.compile` gives PTX, `tirx.build` kernels that can be simulated and launched. `@tirx.jit` writes kernels in Python:
 all names of `tirx.builder` are names of this module, too. `tirx.embed` is for other compilers, `tirx.layout` and
 `tirx.sim` stand on their own and need no IR.
-These modules and names are the public interface, and `__version__` says which one it is; everything else, such as
-`tirx.dialects`, `tirx.passes` and `tirx.tcgen05`, is there for those who embed the compiler and may change.
+These modules and names are the public interface, and `__version__` says which one it is. `docs/embedding.md` says which
+classes of `tirx.dialects` are part of it; everything else, such as `tirx.passes` and `tirx.tcgen05`, may change.
 """
 
 from __future__ import annotations

@@ -29,9 +29,24 @@ _NAMES = [
 ]
 
 
+_INTERFACES = {"tirx": ("MemorySpace", "Reduced"), "ptx": ("Names", "PureInstruction")}
+"""Classes beside operations, types and attributes that guests use, of each dialect whose classes they may rely on."""
+
+
+def _classes() -> set[str]:
+    """Classes that guests build operations of, as `tirx.dialects.tirx.MapOp`."""
+    found: set[str] = set()
+    for name, others in _INTERFACES.items():
+        module, dialect = import_module(f"tirx.dialects.{name}"), get_all_dialects()[name]()
+        classes = (*dialect.operations, *dialect.attributes, *(getattr(module, each) for each in others))
+        assert all(getattr(module, each.__name__) is each for each in classes)
+        found.update(f"class {module.__name__}.{each.__name__}" for each in classes)
+    return found
+
+
 def _surface() -> set[str]:
-    """What a guest may rely on: public names, and passes, targets and operations by name."""
-    names = {f"{module}.{name}" for module in _MODULES for name in import_module(module).__all__}
+    """What a guest may rely on: public names and classes, and passes, targets and operations by name."""
+    names = {f"{module}.{name}" for module in _MODULES for name in import_module(module).__all__} | _classes()
     operations = {f"operation {op.name}" for op in get_all_dialects()["tirx"]().operations}
     return names | operations | {f"pass {name}" for name in PASS_SUMMARIES} | {f"target {name}" for name in TARGETS}
 

@@ -212,7 +212,7 @@ def _print_internal_error(error: Exception) -> None:
 
 
 def _culprit(error: Exception) -> str:
-    """Who has to do something about an error: tirx, or a line of an installed package."""
+    """Names who has to do something about an error: tirx, or a line of an installed package."""
     guest, is_last = place_in(error, extensions())
     if is_last:
         return guest
