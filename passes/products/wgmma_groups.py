@@ -66,14 +66,20 @@ def _before(first: Operation | None, user: Operation, block: Block | None) -> in
     while block is not None:
         around = next(op for op in _around(user) if op.parent is block)
         while first is not None and first is not around:
-            is_wait = isinstance(first, WaitGroupOp) and first.pending.value.data == 0
-            count = 0 if is_wait else count + _committed(first)  # none is left behind a wait for all
+            count = 0 if _waits_for_all(first) else count + _committed(first)
             first = first.next_op
         if around is user:
             break
         block = next(op for op in _around(user) if op.parent_op() is around).parent
         first = None if block is None else block.first_op
     return count
+
+
+def _waits_for_all(op: Operation) -> bool:
+    """Returns True if no group is pending behind an operation."""
+    if isinstance(op, WaitGroupOp):
+        return op.pending.value.data == 0
+    return isinstance(op, MmaOp) and op.plan is not None and isinstance(op.plan.data, WgmmaPlan)
 
 
 def _around(op: Operation) -> Iterator[Operation]:

@@ -243,13 +243,26 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
 
 
 def _awaited_products(loop: scf.ForOp, tiles: Sequence[StagedTile], held: Sequence[HeldTile]) -> tuple[tirx.MmaOp, ...]:
-    """The products by wgmma of every iteration if they read nothing but slots and registers, else none."""
+    """The products by wgmma of every iteration that read nothing but slots and registers.
+
+    None if something else reads one of these slots, too.
+    """
+    slots = {tile.alloc.result for tile in (*tiles, *held)}
+    products = [op for op in loop.body.block.ops if isinstance(op, tirx.MmaOp) and not op.on_tensor_memory]
+    found = tuple(
+        op
+        for op in products
+        if op.b_type.memory is tirx.MemorySpace.SHARED
+        and all(
+            tirx.TileType.of(tile).memory is tirx.MemorySpace.REGISTER or tirx.base_allocation(tile) in slots
+            for tile in (op.a, op.b)
+        )
+    )
     try:
-        products = _products(loop, [tile.alloc for tile in (*tiles, *held)], on_tensor_memory=False)
-        _check_readers(tiles, products)
+        _check_readers(tiles, found)
     except NotApplicable:
         return ()
-    return products
+    return found
 
 
 def _held_tiles(loop: scf.ForOp, staged: set[tirx.AllocOp]) -> Iterator[HeldTile]:
