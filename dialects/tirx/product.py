@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self
 
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import I1, StringAttr, UnitAttr, f16, f32, i1
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -79,6 +81,8 @@ class ProductOp(DirectOperation):
     - `instruction("m16n8k16")`: the shape of `mma.sync`, for registers that several fit; in tensor memory
       `instruction("k96")`, for packed 4-bit operands with scale factors on sm_103a or sm_107a: 96 of K at a time even
       where a larger K would serve,
+    - `fastmath<reassoc>`: the sums of a loop may be added in another order, as `arith.addf` has it: blocks may share
+      them out along K, where that is predicted to take less time (see `tirx-stream-k`),
     - `plan(...)`: the instructions that multiply, see `#tirx.plan`; `tirx-select-instructions` chooses them.
 
     With the accumulator in registers, `mma.sync` has none of them but `scales` (sm_120a, sm_121a and their family),
@@ -107,6 +111,7 @@ class ProductOp(DirectOperation):
     negate_b = opt_prop_def(UnitAttr)
     saturate = opt_prop_def(UnitAttr)
     instruction = opt_prop_def(StringAttr)
+    fastmath = opt_prop_def(FastMathFlagsAttr)
     plan = opt_prop_def(PlanAttr)
     result = opt_result_def(base(TileType) | base(PendingType))
 
@@ -148,7 +153,7 @@ class ProductOp(DirectOperation):
             instruction=None if self.instruction is None else self.instruction.data,
             result_type=result,
         )
-        product.plan = self.plan
+        product.plan, product.fastmath = self.plan, self.fastmath
         product.attributes.update(self.attributes)
         return product
 
@@ -194,6 +199,11 @@ class ProductOp(DirectOperation):
     def is_sparse(self) -> bool:
         """Returns True if A holds only the stored half of its elements."""
         return self.metadata is not None
+
+    @property
+    def may_reassociate(self) -> bool:
+        """Returns True if the sums of a loop may be added in another order."""
+        return self.fastmath is not None and FastMathFlag.REASSOC in self.fastmath.data
 
     @property
     def k(self) -> int:
@@ -302,9 +312,13 @@ class ProductOp(DirectOperation):
             "plan": lambda: properties.update(plan=PlanAttr(PlanAttr.parse_body(parser))),
         }
         flags = ("weight_stationary", *FLAGS)
+
+        def parse_fast_math() -> None:
+            properties["fastmath"] = FastMathFlagsAttr(FastMathFlagsAttr.parse_parameter(parser))
+
         clauses = {name: partial(in_parens, parser, parse) for name, parse in in_parentheses.items()}
         clauses |= {name: partial(properties.update, {name: UnitAttr()}) for name in flags}
-        parse_clauses(parser, clauses, before_types=True)
+        parse_clauses(parser, clauses | {"fastmath": parse_fast_math}, before_types=True)
         attributes = parse_attributes(parser, cls)
         a, b, accumulator, *more = _resolved(parser, [*operands, *scales, *metadata])
         result: Attribute | None = None
@@ -339,6 +353,9 @@ class ProductOp(DirectOperation):
             write(printer, " accumulate(", self.accumulate, ")")
         if self.instruction is not None:
             write(printer, " instruction(", self.instruction, ")")
+        if self.fastmath is not None:
+            write(printer, " fastmath")
+            self.fastmath.print_parameter(printer)
         if self.plan is not None:
             write(printer, f" plan({self.plan.body()})")
         write_types(printer, self, self.a, self.b, self.accumulator, *self.scales, *metadata)

@@ -64,6 +64,9 @@ _SAMPLES = (16, 128, 1024, 8192)
 _SUM_BYTES = 576
 """Bytes of sums that a thread holds, as 256x144 elements of two warpgroups: wider tiles are not staged on their way."""
 
+_STREAM_BYTES = 400
+"""Those of tiles whose iterations are shared out: the sums of other blocks are in registers, too."""
+
 _SLOTS_OF_PARTS = 8
 """The most slots where blocks multiply parts of K: more of them gained nothing on an H200."""
 
@@ -90,6 +93,8 @@ class TileChoice:
     """The operand that pairs of blocks load together."""
     exchanged: bool
     """The rows are those of B: the product is D^T = B A^T, so that few rows of A are the columns of instructions."""
+    streamed: bool
+    """The blocks share out the iterations of all tiles (`tirx-stream-k`)."""
     work: Work
     prediction: Prediction
     """Those of the sizes of the product; of the largest samples where sizes are known at the launch only."""
@@ -106,7 +111,7 @@ class TileChoice:
         """All but what the timing model says."""
         return (
             *(self.rows, self.columns, self.depth, self.threads, self.most, self.parts),
-            *(self.is_ordered, self.shares, self.exchanged),
+            *(self.is_ordered, self.shares, self.exchanged, self.streamed),
         )
 
     def __str__(self) -> str:
@@ -115,6 +120,7 @@ class TileChoice:
             f" in {self.parts} parts of K" if self.parts > 1 else "",
             f" in pairs that share {self.shares.upper()}" if self.shares else "",
             " in groups of rows" if self.is_ordered else "",
+            " as a stream along K" if self.streamed else "",
         )
         return f"{self.rows}x{self.columns}x{self.depth}{''.join(words)}"
 
@@ -166,6 +172,8 @@ class Schedules:
     """The slots of a ring, where they are written."""
     ordered: bool = False
     """Whether blocks may take tiles in groups of rows, and load operands in pairs, where that is worth it."""
+    streams: bool = False
+    """Whether blocks may share out the iterations of all tiles."""
     wide: bool = True
     """Whether tiles are as wide as rounds need."""
     threads: int | None = None
@@ -245,7 +253,16 @@ def _best(operands: Operands, target: Target, tile: _Shape, threads: int, schedu
         )
         gains = (each for each in pairs if each is not None and each.score < _LOOP_GAIN * best.score)
         best = min([best, *gains], key=lambda each: each.score)
-    return (best,)
+    return (best, *(each for each in (_streamed(operands, target, tile, threads, schedules),) if each is not None))
+
+
+def _streamed(
+    operands: Operands, target: Target, tile: _Shape, threads: int, schedules: Schedules
+) -> TileChoice | None:
+    """A tile whose iterations all blocks share out, where they may."""
+    if not schedules.streams:
+        return None
+    return rated_tile(operands, target, tile, threads, schedules.asked, streamed=True)
 
 
 def _every(
@@ -305,13 +322,15 @@ def rated_tile(
     parts: int = 1,
     most: int = MOST_SLOTS,
     ordered: bool | None = False,
+    streamed: bool = False,
 ) -> TileChoice | None:
     """
     A tile of rows, columns and elements of K with its time; None where no instruction multiplies it or it has no room.
 
     `asked` are slots of the ring that are written, `shares` is the operand that pairs of blocks load together,
     `parts` are those of K that the blocks of a cluster multiply, `most` the slots where none are asked for. `ordered`:
-    blocks take tiles in groups of rows, None where that is worth a loop over them.
+    blocks take tiles in groups of rows, None where that is worth a loop over them. `streamed`: they share out the
+    iterations of all tiles.
     """
     rows, columns, depth = tile
     a, b, sums, d = operands.dtypes
@@ -323,6 +342,8 @@ def rated_tile(
         return None
     if parts > 1 and (family != "wgmma" or shares is not None or columns % 8 or rows * 2 > threads):
         return None  # see tirx-split-k
+    if streamed and (operands.batch > 1 or rows * columns * sums.storage_bits // 8 > _STREAM_BYTES * threads):
+        return None
     # A loop with copies by TMA or cp.async gets a ring, and stores go through shared memory where it has room for both.
     room = operand_limit(target) - BARRIER_BYTES
     ends = 0 if parts == 1 else shares_of(columns, parts)
@@ -349,13 +370,14 @@ def rated_tile(
         slots=slots,
         at_once=target.blocks_of_sm(slots * slot + out * staged),
         family=family,
-        bulk_stores=staged and parts == 1,
+        bulk_stores=staged and parts == 1 and not streamed,
+        streamed=streamed,
         shares=shares,
         parts=parts,
         cluster_shares=ends,
         turned=operands.exchanged,
     )
-    may_order = ordered is not False and has_ring and parts == 1 and family == "wgmma"
+    may_order = ordered is not False and has_ring and parts == 1 and family == "wgmma" and not streamed
     logarithms: list[float] = []
     prediction, is_ordered = None, False
     each = work
@@ -363,7 +385,7 @@ def rated_tile(
         each = replace(work, size=size)
         tiles = each.tiles[0] * each.tiles[1] * operands.batch
         is_open = operands.is_open or operands.size[0] is None or operands.size[1] is None
-        if has_ring and parts == 1 and (tiles > gpu.multiprocessors or is_open):
+        if has_ring and parts == 1 and not streamed and (tiles > gpu.multiprocessors or is_open):
             each, may_order = replace(each, blocks=min(gpu.multiprocessors, tiles)), False
         else:
             each = replace(each, group=2 if shares == "b" else 1)
@@ -378,7 +400,7 @@ def rated_tile(
     score = exp(sum(logarithms) / len(logarithms))
     return TileChoice(
         *(rows, columns, depth, threads, family, most, parts),
-        *(is_ordered, shares, operands.exchanged, each, prediction, score),
+        *(is_ordered, shares, operands.exchanged, streamed, each, prediction, score),
     )
 
 

@@ -9,6 +9,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -24,7 +25,7 @@ from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
 from tirx.passes.ir.launch_values import ceildiv
-from tirx.passes.match.slots import CLUSTER, MOST_SLOTS, MOST_STAGES, ORDER, PARTS, Cluster
+from tirx.passes.match.slots import CLUSTER, MOST_SLOTS, MOST_STAGES, ORDER, PARTS, SPLIT, Cluster
 from tirx.passes.match.tile_choice import (
     Operands,
     Schedules,
@@ -202,6 +203,8 @@ class _Tiling(Reading):
             kernel.attributes[PARTS] = i32_attr(self.parts)
         if choice is not None and choice.is_ordered:
             kernel.attributes[ORDER] = StringAttr(tirx.TileOrder.GROUP)
+        if choice is not None and options.schedule and any(map(self._reassociates, steps)):
+            kernel.attributes[SPLIT] = StringAttr("stream" if choice.streamed else "none")
         if choice is not None and choice.shares is not None:
             kernel.attributes[CLUSTER] = StringAttr(Cluster.COLUMNS if choice.shares == "a" else Cluster.ROWS)
         block = kernel.body.block
@@ -233,7 +236,10 @@ class _Tiling(Reading):
             return ()
         operands, target = self._operands(steps, step), Target.parse(options.target)
         parts = (options.parts,) if options.parts else SCHEDULES.parts if self._splits(steps, step) else (1,)
-        schedules = Schedules(parts, SCHEDULES.slots, options.stages, options.schedule, threads=options.threads)
+        streams = options.schedule and parts != (1,) and self._reassociates(step)
+        schedules = Schedules(
+            parts, SCHEDULES.slots, options.stages, options.schedule, streams, threads=options.threads
+        )
         name = self.function.sym_name.data
         if None in operands.size and isinstance(step.outputs[0], BlockArgument):
             from tirx.passes.match.variant_choice import MOST_VARIANTS, choose_variants  # of no use to other functions
@@ -278,6 +284,12 @@ class _Tiling(Reading):
             memref_type(last.outputs[0]).element_type,
             prod(max(1, size) for size in shape[:-2]),
         )
+
+    @staticmethod
+    def _reassociates(step: Structured) -> bool:
+        """Returns True if the additions of a contraction have `fastmath<reassoc>`."""
+        add = step.yielded[0].owner if step.reduction and step.yielded else None
+        return isinstance(add, arith.AddfOp) and FastMathFlag.REASSOC in add.fastmath.data
 
     @staticmethod
     def _splits(steps: Sequence[Structured], step: Structured) -> bool:
@@ -451,7 +463,9 @@ class _Tiling(Reading):
         for view, tile in zip(views, shared, strict=True):
             self.emit(tirx.CopyOp(view, tile))
         first, second = reversed(shared) if self.exchanged else shared
-        self.emit(tirx.MmaOp(first, second, accumulator))
+        product = self.emit(tirx.MmaOp(first, second, accumulator))
+        if self._reassociates(step):
+            product.fastmath = arith.FastMathFlagsAttr((FastMathFlag.REASSOC,))
         self._leave(loop)
         self.held[out] = _Held(accumulator)
 

@@ -19,17 +19,14 @@ from tirx.passes.ir.index_analysis import NARROW_LIMIT, narrow_sizes
 from tirx.passes.ir.launch_values import launched, product_of, quotient_of, sum_of
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.match.narrow_places import require_small
+from tirx.passes.match.slots import SPLIT
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values
 from tirx.passes.rings.tile_order import MOST_TILES, coordinates_of, counted_tiles, require_countable
 from tirx.remarks import LastRoundSplit
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
-NONE, LAST, STREAM = WORDS = ("none", "last", "stream")
-
-SPLIT = "tirx.split"
-"""The attribute of a kernel that says what of its sums is split along K: the `last` round of tiles, all iterations as a
-`stream` (see `tirx-stream-k`), or `none`."""
+NONE, LAST, STREAM, AUTO = WORDS = ("none", "last", "stream", "auto")
 
 MOST_PARTS = 8
 """Parts of a tile: each of them adds to the same elements in memory."""
@@ -51,14 +48,15 @@ class TirxSplitLastRoundPass(ModulePass):
 
     name = "tirx-split-last-round"
 
-    split: str = NONE
+    split: str = AUTO
     multiprocessors: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_multiprocessors(op, self.multiprocessors)
         for kernel in tirx.kernels(op):
+            is_written = SPLIT in kernel.attributes
             word = chosen_word(kernel, SPLIT, self.split, "split to be", WORDS)
-            if word == STREAM:
+            if word == STREAM or (word == NONE and is_written):
                 kernel.attributes[SPLIT] = StringAttr(word)  # of tirx-stream-k
             if word == LAST:
                 _split(kernel, _splittable(kernel), self.multiprocessors)

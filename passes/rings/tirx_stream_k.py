@@ -29,10 +29,11 @@ from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.launch_values import launched, product_of
 from tirx.passes.layouts.tirx_resolve_accumulators import in_registers
 from tirx.passes.match.global_accesses import accesses_of
+from tirx.passes.match.slots import CLUSTER, PARTS, SPLIT
 from tirx.passes.match.workspaces import FLAGS, LARGEST_FLAG, SCRATCH, WORKSPACES
 from tirx.passes.rings.start_values import chosen_word
 from tirx.passes.rings.summing_loops import is_behind, summing_loop
-from tirx.passes.rings.tirx_split_last_round import NONE, SPLIT, STREAM, WORDS
+from tirx.passes.rings.tirx_split_last_round import AUTO, STREAM, WORDS
 from tirx.remarks import StreamedAlongK
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -50,8 +51,9 @@ class TirxStreamKPass(ModulePass):
     that has the last iteration of a tile adds those of the blocks before, in their order, and does the rest of the
     kernel. Blocks begin in order (`in_order`), and wait for earlier ones only. Every run has the same bits; they are
     not those of a single loop, so that this is done on request only: `split=stream`, or `attributes {tirx.split =
-    "stream"}` of a kernel. The number of blocks is that of the multiprocessors of the target's GPU in the timing model,
-    or `multiprocessors`, whatever GPU runs the kernel.
+    "stream"}` of a kernel, and where a product has `fastmath<reassoc>` and the timing model says that it takes less
+    time, unless `split=none`. The number of blocks is that of the multiprocessors of the target's GPU in the timing
+    model, or `multiprocessors`, whatever GPU runs the kernel.
 
     The kernel has one loop of products, whose sums begin at zero, over bounds that are the same for all tiles, and
     writes memory behind it only. The launch provides the workspace: callers pass the same arguments.
@@ -59,15 +61,42 @@ class TirxStreamKPass(ModulePass):
 
     name = "tirx-stream-k"
 
-    split: str = NONE
+    split: str = AUTO
     multiprocessors: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
-            if chosen_word(kernel, SPLIT, self.split, "split to be", WORDS) == STREAM:
+            word = chosen_word(kernel, SPLIT, self.split, "split to be", WORDS)
+            if word == STREAM or (word == AUTO and _is_worth_it(kernel)):
                 from tirx.predict import gpu_of  # of no use to other kernels
 
                 _StreamK(kernel, self.multiprocessors or gpu_of(kernel.require_target()).multiprocessors).run()
+
+
+def _is_worth_it(kernel: tirx.KernelOp) -> bool:
+    """Returns True if a product may be split, can be, and takes less time then by the timing model."""
+    products = [op for op in kernel.walk() if isinstance(op, tirx.MmaOp)]
+    if not products or not all(op.may_reassociate for op in products) or kernel.attributes.keys() & {PARTS, CLUSTER}:
+        return False
+    from tirx.passes.match.kernel_product import product_of as product_in  # of no use to other kernels
+    from tirx.passes.match.tile_choice import rated_tile
+
+    found = product_in(kernel)
+    if found is None or kernel.target_info is None:
+        return False
+    (rows, columns), depth = tirx.TileType.of(found.mma.accumulator).dims[-2:], found.mma.k
+    shape, threads = (rows, columns, depth), kernel.num_threads
+    whole, streamed = (
+        rated_tile(found.operands, kernel.require_target(), shape, threads, ordered=None, streamed=streamed)
+        for streamed in (False, True)
+    )
+    if whole is None or streamed is None or whole.score <= streamed.score:
+        return False
+    try:
+        _StreamK(kernel, 1)
+    except ScheduleOptionError:  # a kernel that it does not take
+        return False
+    return True
 
 
 class _StreamK:

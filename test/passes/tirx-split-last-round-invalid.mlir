@@ -80,7 +80,7 @@ tirx.kernel @nothing() target("sm_90a") grid(4) threads(128) {
 
 // -----
 
-// expected-error@+1 {{expected split to be none, last, stream, found first}}
+// expected-error@+1 {{expected split to be none, last, stream, auto, found first}}
 tirx.kernel @first() target("sm_90a") grid(4) threads(128) attributes {tirx.split = "first"} {
   tirx.return
 }

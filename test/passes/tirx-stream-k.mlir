@@ -1,6 +1,7 @@
 // RUN: tirx-opt %s -p "tirx-stream-k{split=stream}" | filecheck %s
 // RUN: tirx-opt %s -p "tirx-stream-k" | filecheck %s --check-prefix=ALONE
 // RUN: tirx-opt %s --lower-to-ptx="split=stream multiprocessors=6" | filecheck %s --check-prefix=PTX
+// RUN: tirx-opt %s -p "tirx-split-last-round,tirx-stream-k{split=none}" | filecheck %s --check-prefix=NONE
 
 // 132 blocks share out the iterations of all tiles: one adds what those before it hand on, in order, and clears flags.
 
@@ -29,7 +30,16 @@
 // CHECK-NEXT:        tirx.copy %[[HELD]], %{{.*}} engine ld_st
 // CHECK-NEXT:        tirx.signal %done[%[[BLOCK]]]
 
-// ALONE-NOT: scf.while
+// ALONE-LABEL: tirx.kernel @product
+// ALONE-NOT:     scf.while
+// ALONE-LABEL: tirx.kernel @in_any_order
+// ALONE-SAME:    grid(132)
+// ALONE:         scf.while
+// ALONE:         tirx.mma %{{.*}} fastmath<reassoc> :
+// ALONE-LABEL: tirx.kernel @as_written
+// ALONE-NOT:     scf.while
+
+// NONE-NOT: scf.while
 
 // PTX:         ld.param.u64 %[[PART:.*]], [part];
 // PTX:         add.s64 %{{.*}}, %{{.*}}, 4096;
@@ -69,5 +79,45 @@ tirx.kernel @product(%a: memref<?x512xf16>, %b: memref<128x512xf16>, %d: memref<
   } -> !h
   %gd = tirx.view %d[%m, %n] clipped : memref<?x128xf16> -> !g
   tirx.copy %y, %gd : !h, !g
+  tirx.return
+}
+
+// The model decides where the sums may be added in any order, unless it is written.
+
+tirx.kernel @in_any_order(%a: memref<64x65536xf16>, %b: memref<64x65536xf16>, %d: memref<64x64xf32>) target("sm_90a")
+    grid(1) threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 65536 : index
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %end step %c64 {
+    tirx.copy %a[%c0, %k], %sa : memref<64x65536xf16>, !s
+    tirx.copy %b[%c0, %k], %sb : memref<64x65536xf16>, !s
+    tirx.mma %sa, %sb, %acc fastmath<reassoc> : !s, !s, !acc
+  }
+  tirx.copy %acc, %d[%c0, %c0] : !acc, memref<64x64xf32>
+  tirx.return
+}
+
+tirx.kernel @as_written(%a: memref<64x65536xf16>, %b: memref<64x65536xf16>, %d: memref<64x64xf32>) target("sm_90a")
+    grid(1) threads(128) attributes {tirx.split = "none"} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 65536 : index
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %end step %c64 {
+    tirx.copy %a[%c0, %k], %sa : memref<64x65536xf16>, !s
+    tirx.copy %b[%c0, %k], %sb : memref<64x65536xf16>, !s
+    tirx.mma %sa, %sb, %acc fastmath<reassoc> : !s, !s, !acc
+  }
+  tirx.copy %acc, %d[%c0, %c0] : !acc, memref<64x64xf32>
   tirx.return
 }

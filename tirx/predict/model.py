@@ -48,7 +48,7 @@ def _terms(x: Counts, gpu: Gpu, at: float, per: float, hertz: float) -> Terms:
     """Terms of a round of `at` tiles, `per` of them on each multiprocessor, at a clock."""
     cold = 1 / (1 + 2.718281828 ** ((gpu.kept - x.touched) / _FADING))
     requests = 1 + x.straddles * (gpu.straddle - 1)
-    products = x.product * per + gpu.step * (1 + x.serial / 2) + gpu.pair * x.paired
+    products = x.product * per + gpu.step * (1 + (x.serial + (x.loops > 0)) / 2) + gpu.pair * x.paired
     fill = x.fill * per * (requests / gpu.fill + x.by_threads * gpu.load_by_threads / 16)
     fill = fill + gpu.outside * x.outside * at / gpu.multiprocessors
     l2 = ((1 - gpu.spread) * x.nearby + gpu.spread * x.through_l2) * requests * at * hertz / gpu.l2
@@ -61,6 +61,7 @@ def _terms(x: Counts, gpu: Gpu, at: float, per: float, hertz: float) -> Terms:
     epilogue = gpu.epilogue + x.out * per / gpu.store + gpu.store_by_threads * x.scattered * per
     epilogue = epilogue + x.added * at * hertz / gpu.add
     epilogue = epilogue + x.exchanged * per / gpu.exchange + (x.exchanged > 0) * gpu.meeting
+    epilogue = epilogue + x.loops * (chain + gpu.epilogue + x.out * per / gpu.store)  # of every loop of a stream
     return Terms(products, fill, l2, memory, latency, step, epilogue)
 
 

@@ -59,7 +59,9 @@ class Counts(NamedTuple):
     added: float
     scattered: float
     exchanged: float
-    """Bytes of sums that a block reads from the other blocks of its cluster."""
+    """Bytes of sums that a block reads from others."""
+    loops: float
+    """Main loops of a block, where it shares out the iterations of all tiles with the others; else 0."""
     slots: float
     serial: bool
     persistent: bool
@@ -98,6 +100,8 @@ class Work:
     shares: Literal["a", "b"] | None = None
     family: str = "wgmma"
     bulk_stores: bool = True
+    streamed: bool = False
+    """The blocks share out the iterations of all tiles evenly, in loops without roles."""
     turned: bool = False
     """D is in memory with its dimensions swapped."""
 
@@ -126,6 +130,13 @@ class Work:
         stored, across = max(self.out, 4) if added else self.out, m if self.turned else n
         by_bulk = across * stored % ALIGNED == 0 and (self.bulk_stores or added)
         at_a_time = _SCATTERED * (1 if across * stored % 4 else 2)
+        steps, loops, others = -(-(-(-k // self.parts) * self.element) // self.step), 0, cluster - 1
+        if self.streamed:  # as if a block had one tile of as many steps as it has iterations
+            at = min(tiles * steps, gpu.multiprocessors)
+            run = -(-tiles * steps // at)
+            loops, others = run / steps + 1, -(-steps // run)
+            tiles, steps, rounds, last = at, run, 1, at
+            by_bulk = False
         read = self.batch * (m + n) * row_bytes
         elements = self.batch * m * n
         return Counts(
@@ -135,7 +146,7 @@ class Work:
             rounds=rounds,
             last_at=last,
             last_per=-(-last // gpu.multiprocessors),
-            steps=-(-(-(-k // self.parts) * self.element) // self.step),
+            steps=steps,
             product=self.rows * max(self.columns, gpu.narrowest) * self.step / rate + self._second(gpu),
             useful=self.rows * self.columns * self.step / rate,
             fill=(used_rows + used_columns) * self.step,
@@ -148,8 +159,9 @@ class Work:
             out=self.rows * self.columns * stored / ends,
             added=used_rows * self.columns * stored if added else 0,
             scattered=0 if by_bulk else self.rows * self.columns / ends / at_a_time,
-            exchanged=self.rows * self.columns * _SUM * (cluster - 1) / ends,
+            exchanged=self.rows * self.columns * _SUM * others / ends,
             slots=self.slots,
+            loops=loops,
             serial=self.slots == 1,
             persistent=self.blocks is not None and self.blocks < tiles,
             paired=self.shares is not None,

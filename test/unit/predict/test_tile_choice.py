@@ -11,6 +11,7 @@ import pytest
 from unit.test_benchmarks import benchmark_module
 from xdsl.dialects.builtin import IntegerType, f16, f32, f64, i32
 
+import tirx
 from tirx import embed
 from tirx.dialects.formula import Call, LaunchSizes
 from tirx.hw.targets import Target
@@ -195,3 +196,17 @@ def test_variants_cost_little_beside_the_best_tile(
         assert taken is not None
         losses.append(taken.score / choose_tiles(given, on)[0].score)
     assert max(losses) < worst and sum(losses) / len(losses) < mean, losses
+
+
+def test_sums_in_any_order_may_be_a_stream() -> None:
+    """Few tiles of a long K, where the additions of `linalg` have `fastmath<reassoc>`; written options hold."""
+    text = benchmark_module("products").text_of("f16", (64, 64, 65536))
+    marked = text.replace("arith.addf %z, %r : f32", "arith.addf %z, %r fastmath<reassoc> : f32")
+    for program, options, streams in (
+        (text, "", False),
+        (marked, "", True),
+        (marked, "parts=1", False),
+        (marked, "split=none", False),
+    ):
+        launch = tirx.build(program, "sm_90a", options=options).kernels["product"].launch
+        assert any(argument.kind == "workspace" for argument in launch.arguments) is streams, (options, streams)
