@@ -15,7 +15,7 @@ from tirx.interp.memory import Numbers, Tile, joined
 from tirx.interp.numbers import Near, Value
 from tirx.interp.products import reduce, scan
 from tirx.interp.state import Functions, block_of
-from tirx.interp.tiles import of_all, rule, tile_dtype, value_of
+from tirx.interp.tiles import known_of, of_all, rule, tile_dtype, value_of
 
 _EXACT = (arith.SelectOp, arith.CmpfOp, arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
 """Operations of floats that do not round, among `arith` and `math`."""
@@ -121,8 +121,8 @@ class _Region:
         if unordered.any() and not _same(found, self._doubled(values)):
             self._launch.exact = False
             found = [_unknown(each, unordered) for each in found]
-        known = np.logical_and.reduce([np.ones(1, np.bool_) if x.known is None else x.known for x in lines])
-        known = None if known.all() else np.logical_and.accumulate(known, 0)
+        known = known_of(lines, lines[0].data.shape)
+        known = None if known is None else np.logical_and.accumulate(known, 0)
         return [_numbers(each, known) for each in found]
 
     def _sequential(self, values: list[Value]) -> list[Value]:
