@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 _WORDS = re.compile(r"expected (.+?), found (.+?)(?:; (.+?))?(?: \[[\w-]+\])?$", re.DOTALL)
 """The form of messages: what was expected and found, and what to do or the nearest legal choice."""
 
-_NEAREST = re.compile(r"; nearest is (.+?)(?= \[[\w-]+\]$|;|$)|; did you mean '(.+?)'", re.DOTALL)
+_NEAREST = re.compile(r"; nearest(?: is|:) (.+?)(?= \[[\w-]+\]$|;|$)|; did you mean '(.+?)'", re.DOTALL)
 
 _FIX = re.compile(r"^## (\S+)\n(?:(?!^## ).)*?^Fix: (.*?)$", re.MULTILINE | re.DOTALL)
 

@@ -253,6 +253,8 @@ def test_json() -> None:
     [
         ("expected M in {64, 128}, found 32; nearest is 64 [tcgen05-product]", Facts(rule="tcgen05-product"),
          {"expected": "M in {64, 128}", "found": "32", "nearest": "64", "fix": "Take 64."}),
+        ("expected M in steps of 8, found 60; nearest: 56 and 64", Facts(rule="mma-product"),
+         {"expected": "M in steps of 8", "found": "60", "nearest": "56 and 64", "fix": "Take 56 and 64."}),
         ("operation 'tirx.lod' is not registered; did you mean 'tirx.load'?", Facts(rule="syntax"),
          {"expected": None, "found": None, "nearest": "tirx.load", "fix": "Take tirx.load."}),
         ("%sa: expected a layout, found none; run tirx-pick-layouts first", Facts(),

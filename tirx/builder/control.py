@@ -1,4 +1,4 @@
-"""What rewritten functions call, in place of the control flow of Python; see `tirx.builder.rewrite`."""
+"""Functions that rewritten code calls in place of the control flow of Python; see `tirx.builder.rewrite`."""
 
 from __future__ import annotations
 

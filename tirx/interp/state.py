@@ -49,7 +49,7 @@ class Launch:
 
     @property
     def arithmetic(self) -> Mapping[str, bool]:
-        """How products and sums of the launch are computed."""
+        """The way in which products and sums of the launch are computed."""
         return {"bounds": self.bounds, "modular": self.modular}
 
     def numbers(self, found: Sum) -> Numbers:

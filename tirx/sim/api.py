@@ -111,10 +111,14 @@ def run(
     bind_arguments(launch, args)
     if launch.order is not None:
         launch.order.prerequisites.require([launch.global_memory.place_of(each)[0] for each in prerequisite])
-    if jobs > 1 and grid != cluster and program.independent and seed is None and observer is None:
-        run_in_processes(setting, launch, program, jobs, progress, report or _log)
-    else:
-        setting.run(launch, program, observer, progress)
+    try:
+        if jobs > 1 and grid != cluster and program.independent and seed is None and observer is None:
+            run_in_processes(setting, launch, program, jobs, progress, report or _log)
+        else:
+            setting.run(launch, program, observer, progress)
+    except SimError as error:
+        error.find_source(ptx_text)
+        raise
 
 
 def _require_least(least: int, what: str, found: int) -> None:

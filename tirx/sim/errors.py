@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 _LONGEST = 2000
 """Characters of a message, which may quote what it is about: a file may be one line."""
+
+_LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
+_FUNCTION = re.compile(r"\.(?:entry|func)\b")
 
 
 def _shortened(text: str) -> str:
@@ -16,8 +20,9 @@ class SimError(Exception):
     """
     A fault of the simulated program, a program that cannot be read, or an unknown instruction.
 
-    `message` says what is wrong; `line` is the line of the PTX text (1-based), `text` the instruction, `where` the
-    thread, warp and CTA that executed it. Whoever knows a location fills in what is still missing (`at`).
+    `message` says what is wrong; `line` is the line of the PTX text (1-based), `source` the place that a `.loc` names
+    for it, `text` the instruction, `where` the thread, warp and CTA that executed it. Whoever knows a location fills in
+    what is still missing (`at`).
 
     >>> from tirx.sim import SimError, run
     >>> ptx = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { trap; }"
@@ -33,6 +38,21 @@ class SimError(Exception):
         self.line = line
         self.text = _shortened(text)
         self.where = where
+        self.source = ""
+        """The place in the program that the PTX was compiled from, as `file:line:column`."""
+
+    def find_source(self, ptx: str) -> None:
+        """Fills in `source` from the `.loc` in front of the line, of the same function; PTX without has none.
+
+        See PTX ISA, "Debugging Directives: .loc".
+        """
+        for line in reversed(ptx.splitlines()[: self.line or 0]):
+            if _FUNCTION.search(line):
+                return
+            if (found := _LOC.match(line)) is not None:
+                file = re.search(rf'^\s*\.file\s+{found[1]}\s+"(.*?)"', ptx, re.MULTILINE)
+                self.source = f"{file[1] if file else found[1]}:{found[2]}:{found[3]}"
+                return
 
     def at(self, line: int | None, text: str = "", where: str = "") -> SimError:
         """This error, with a location where it has none yet."""
@@ -43,7 +63,8 @@ class SimError(Exception):
         return self
 
     def __str__(self) -> str:
-        location = "" if self.line is None else f"PTX line {self.line}: "
+        source = f" ({self.source})" if self.source else ""
+        location = "" if self.line is None else f"PTX line {self.line}{source}: "
         text = f"\n    {self.text}" if self.text else ""
         where = f"\n    in {self.where}" if self.where else ""
         return f"{location}{self.message}{text}{where}"

@@ -428,7 +428,9 @@ def _show(path: str, error: SimError | SimWarning, severity: str = "error") -> s
     name = "<stdin>" if path == "-" else path
     if error.line is None:
         return f"{severity}: {error}"
-    rest = "".join(f"\n    {line}" for line in (error.text, f"in {error.where}" if error.where else "") if line)
+    source = f"of {error.source}" if isinstance(error, SimError) and error.source else ""
+    lines = (error.text, source, f"in {error.where}" if error.where else "")
+    rest = "".join(f"\n    {line}" for line in lines if line)
     return f"{name}:{error.line}: {severity}: {error.message}{rest}"
 
 
