@@ -241,11 +241,12 @@ class _Tiling(Reading):
             parts, SCHEDULES.slots, options.stages, options.schedule, streams, threads=options.threads
         )
         name = self.function.sym_name.data
-        if None in operands.size and isinstance(step.outputs[0], BlockArgument):
+        if None in operands.size:
             from tirx.passes.match.variant_choice import MOST_VARIANTS, choose_variants  # of no use to other functions
 
             most = self.options.variants or MOST_VARIANTS
-            variants = choose_variants(operands, self._sizes(steps), target, schedules, most)
+            m, n, k = (self._size_along(step, d) for d in (*step.parallel[self.batch :], *step.reduction))
+            variants = choose_variants(operands, (m, n, k), target, schedules, most)
             for choice, _ in variants:
                 remark(step.op, TilesChosen(name, str(choice), f"{choice.prediction}"))
             return variants
@@ -259,15 +260,6 @@ class _Tiling(Reading):
     def _contracted(steps: Sequence[Structured]) -> Structured | None:
         """The first contraction."""
         return next((each for each in steps if each.reduction and factors_of(each) is not None), None)
-
-    def _sizes(self, steps: Sequence[Structured]) -> tuple[Formula, Formula, Formula]:
-        """M, N and K of the first contraction."""
-        step = self._contracted(steps)
-        assert step is not None
-        out = step.outputs[0]
-        assert isinstance(out, BlockArgument)
-        m, n = (self._size(out, out.index, self.batch + d) for d in range(2))
-        return m, n, self._reduced_size(step)
 
     @staticmethod
     def _operands(steps: Sequence[Structured], step: Structured) -> Operands:
@@ -414,7 +406,7 @@ class _Tiling(Reading):
 
     def _loop(self, step: Structured) -> tuple[scf.ForOp, SSAValue]:
         """A loop over the tiles of the reduction; the builder goes into it."""
-        size = self._reduced_size(step)
+        size = self._size_along(step, step.reduction[0])
         high = (
             self.emit.constant(size, IndexType())
             if isinstance(size, int)
@@ -428,9 +420,8 @@ class _Tiling(Reading):
         self.emit = Emitter(InsertPoint.at_end(body), step.op.location)
         return loop, body.args[0]
 
-    def _reduced_size(self, step: Structured) -> Formula:
-        """The size of the reduction."""
-        (d,) = step.reduction
+    def _size_along(self, step: Structured, d: int) -> Formula:
+        """The size of a dimension of a step, of the first argument that has it."""
         operand, dims = next(each for each in zip(step.operands, step.dims, strict=True) if d in each[1])
         assert isinstance(operand, BlockArgument)
         size = memref_type(operand).get_shape()[dims.index(d)]
