@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import count
-from math import prod
+from math import nan, prod
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, FloatAttr, IndexType, ModuleOp, StringAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -24,7 +25,7 @@ from tirx.dialects.tirx.kernel import grid_problem
 from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
-from tirx.passes.ir.launch_values import ceildiv
+from tirx.passes.ir.launch_values import ceildiv, launched
 from tirx.passes.match.slots import CLUSTER, MOST_SLOTS, MOST_STAGES, ORDER, PARTS, SPLIT, Cluster
 from tirx.passes.match.tile_choice import (
     Operands,
@@ -407,11 +408,7 @@ class _Tiling(Reading):
     def _loop(self, step: Structured) -> tuple[scf.ForOp, SSAValue]:
         """A loop over the tiles of the reduction; the builder goes into it."""
         size = self._size_along(step, step.reduction[0])
-        high = (
-            self.emit.constant(size, IndexType())
-            if isinstance(size, int)
-            else self.emit(tirx.LaunchValueOp(size)).result
-        )
+        high = launched(self.emit, size)
         low, by = (self.emit.constant(n, IndexType()) for n in (0, self.tile[self.rank]))
         body = Block(arg_types=[IndexType()])
         loop = self.emit(scf.ForOp(low, high, by, [], Region(body)))
@@ -478,15 +475,7 @@ class _Tiling(Reading):
 
     def _reduction(self, step: Structured, how: tirx.Combination, value: SSAValue) -> None:
         loops = (*step.parallel[self.batch :], *step.reduction)
-        (d,) = step.reduction
-        out = step.outputs[0]
-        for operand, dims in zip(step.inputs, step.dims, strict=False):
-            if d not in dims:
-                continue
-            type_, part = memref_type(operand), self.tile[1]
-            size = type_.get_shape()[dims.index(d)]
-            if size == DYNAMIC_INDEX or size % part:
-                raise TilingError(step.op, f"expected a multiple of {part} elements to reduce, found {type_}")
+        out, size = step.outputs[0], self._size_along(step, step.reduction[0])
         assert step.body is not None
         column = (*self.extents, 1)
         total = self._alloc(column, memref_type(out).element_type, tirx.MemorySpace.REGISTER)
@@ -496,6 +485,8 @@ class _Tiling(Reading):
         tiles = [self._read(step, step.operands[i], step.dims[i], loops, at) for i in used]
         shape = (*self.extents, self.tile[1])
         (values,) = self._map(step, used, tiles, [value], shape)
+        if not isinstance(size, int) or size % self.tile[1]:
+            values = self._inside(values, at, launched(self.emit, size), 0.0 if how is tirx.Combination.ADD else nan)
         type_ = tirx.TileType.get(column, memref_type(out).element_type, tirx.MemorySpace.REGISTER)
         combine = step.yielded[0].owner
         assert isinstance(combine, Operation)
@@ -508,6 +499,20 @@ class _Tiling(Reading):
         self.emit(tirx.CopyOp(self.emit(tirx.MapOp([total, part], Region(block), [type_])).res[0], total))
         self._leave(loop)
         self.held[out] = _Held(total)
+
+    def _inside(self, tile: SSAValue, at: SSAValue, size: SSAValue, otherwise: float) -> SSAValue:
+        """The elements of a part of rows that begins `at` a place before `size`; those behind the end are another."""
+        type_ = tirx.TileType.of(tile)
+        element = scalar_type(type_.element_type)
+        other = self.emit(arith.ConstantOp(FloatAttr(otherwise, cast("AnyFloat", element)))).result
+        body = Block(arg_types=[element])
+        emit = Emitter(InsertPoint.at_end(body), self.emit.location)
+        place = emit.add(
+            at, emit(tirx.IndexOp.create(properties={"dim": i32_attr(1)}, result_types=[IndexType()])).result
+        )
+        kept = emit(arith.SelectOp(emit.compare(place, size, "ult"), body.args[0], other)).result
+        emit(tirx.YieldOp(kept))
+        return self.emit(tirx.MapOp([tile], Region(body), [type_])).res[0]
 
     def _map(
         self,

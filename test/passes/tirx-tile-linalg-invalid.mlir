@@ -142,24 +142,6 @@ func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) attributes {tirx.kern
 
 // -----
 
-// A reduction whose last part is no whole tile.
-
-#id = affine_map<(m, n) -> (m, n)>
-#t = affine_map<(m, n) -> (n, m)>
-#row = affine_map<(m, n) -> (m)>
-func.func @f(%a: memref<16x20xf32>, %d: memref<16xf32>) {
-  // expected-error@+1 {{expected a multiple of 8 elements to reduce, found memref<16x20xf32>}}
-  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
-      ins(%a : memref<16x20xf32>) outs(%d : memref<16xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    %s = arith.addf %x, %y : f32
-    linalg.yield %s : f32
-  }
-  func.return
-}
-
-// -----
-
 // A product that is subtracted.
 
 #mk = affine_map<(m, n, k) -> (m, k)>

@@ -271,6 +271,34 @@ func.func @f(%a: memref<70x128xf16>, %d: memref<70xf32>, %scale: memref<70xf32>)
     assert np.array_equal(d, scale * (squares.sum(1) if combine == "addf" else squares.max(1)))
 
 
+@pytest.mark.parametrize("combine", ["addf", "maxnumf", "minnumf"])
+@pytest.mark.parametrize(("columns", "target"), [(77, "sm_80"), ("?", "sm_90a"), (3, "sm_100a")])
+@pytest.mark.sample(2)
+def test_reductions_that_end_within_a_tile(combine: str, columns: int | str, target: str) -> None:
+    """Elements behind the end count nothing, whatever the sign of the others, and a row of NaN stays one."""
+    text = f"""
+func.func @f(%a: memref<20x{columns}xf32>, %d: memref<20xf32>) {{
+  linalg.generic {{indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}}
+      ins(%a : memref<20x{columns}xf32>) outs(%d : memref<20xf32>) {{
+  ^bb0(%x: f32, %acc: f32):
+    %one = arith.constant 1.0 : f32
+    %q = arith.addf %x, %one : f32
+    %s = arith.{combine} %q, %acc : f32
+    linalg.yield %s : f32
+  }}
+  func.return
+}}"""
+    rng, size = np.random.default_rng(3), 77 if columns == "?" else int(columns)
+    a, d = _integers(rng, 20, size, dtype=np.float32) - 100, _integers(rng, 20, dtype=np.float32) - 100
+    a[3:] *= -1
+    d[3:] *= -1
+    a[5], d[5] = np.nan, np.nan
+    by = {"addf": np.add, "maxnumf": np.fmax, "minnumf": np.fmin}[combine]
+    expected = by(by.reduce(a + 1, axis=1), d)
+    _kernel(text, 16, 32, threads=32, target=target).simulate(a, d[:, None])
+    np.testing.assert_array_equal(d, expected)
+
+
 def test_batches_of_reductions() -> None:
     """The largest of each row of a tensor of four dimensions, and matrices times vectors."""
     text = """
