@@ -14,28 +14,11 @@ import argparse
 import ast
 import re
 from pathlib import Path
-from typing import Any
 
-try:
-    import triton
-    import triton.language as tl
-except ImportError:  # lines are counted without it
-    triton = tl = None
+import triton_examples
+from triton_notes import SIGNATURES, kernel, tl
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-SIGNATURES: dict[str, tuple[str, dict[str, int]]] = {}
-"""Kernel -> types of its arguments, and its constants."""
-
-
-def kernel(signature: str = "", **constants: int) -> Any:
-    """Notes a kernel or, without a signature, a function, as Triton's."""
-
-    def note(function: Any) -> Any:
-        if signature:
-            SIGNATURES[function.__name__] = signature, constants
-        return function if triton is None else triton.jit(function)
-
-    return note
 
 
 @kernel("*fp32 *i32 i32 i32 i32", BN=256)
@@ -372,37 +355,81 @@ def window_attention(q, key, value, mask, d, T, D: tl.constexpr, BM: tl.constexp
     tl.store(d + rm[:, None] * D + rd[None, :], acc / l[:, None], mask=(rm < T)[:, None])
 
 
-_FILES = {"embedding_backward": "embedding"}
+TRITON = [Path(__file__), Path(triton_examples.__file__)]
+"""The files with kernels in Triton."""
+
+
+def functions_of(path: Path) -> dict[str, ast.FunctionDef]:
+    """The functions of a file by their names."""
+    return {each.name: each for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)}
 
 
 def function_lines(path: Path, name: str) -> int:
-    """Lines of a function in a file of Python, and of those that it calls there; a signature is one."""
+    """Lines of a function, and of functions and constants of its file that it uses; a signature is one line."""
     text = path.read_text()
-    functions = {each.name: each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)}
-    found = functions[name]
-    body = text.splitlines()[found.body[0].lineno - 1 : found.end_lineno]
-    nodes = [node for statement in found.body for node in ast.walk(statement)]
-    used = {node.id for node in nodes if isinstance(node, ast.Name)} & functions.keys() - {name}
-    own = 1 + sum(bool(line.strip()) and not line.strip().startswith("#") for line in body)
-    return own + sum(function_lines(path, each) for each in used)
+    lines, functions = text.splitlines(), functions_of(path)
+    constants = {
+        target.id: node
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for whole in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for target in ast.walk(whole)
+        if isinstance(target, ast.Name)
+    }
+
+    def count(first: int, last: int) -> int:
+        return sum(bool(line.strip()) and not line.strip().startswith("#") for line in lines[first - 1 : last])
+
+    counted, used, names = 0, set[str](), {name}
+    while names:
+        if (each := names.pop()) in used:
+            continue
+        used.add(each)
+        if (function := functions.get(each)) is not None:
+            body = function.body[1:] if ast.get_docstring(function) else function.body
+            own = {argument.arg for argument in function.args.args}
+            counted += 1 + count(body[0].lineno, function.end_lineno or 0)
+        else:
+            body, own = [constants[each]], set[str]()
+            counted += count(body[0].lineno, body[0].end_lineno or 0)
+        nodes = [node for statement in body for node in ast.walk(statement)]
+        known = (functions.keys() | constants.keys()) - own
+        names |= {node.id for node in nodes if isinstance(node, ast.Name)} & known
+    return counted
 
 
-def text_lines(name: str) -> int:
-    """Lines of a kernel in the gallery, with aliases and functions."""
-    text = (EXAMPLES / "gallery" / f"{_FILES.get(name, name)}.mlir").read_text()
+def text_lines(path: Path, name: str) -> int:
+    """Lines of a kernel in a file of MLIR, with aliases and functions."""
+    text = path.read_text()
     for other in re.findall(r"^tirx\.kernel @\w+.*?^}\n", text, re.DOTALL | re.MULTILINE):
         if f"@{name}(" not in other:  # another kernel of the file
             text = text.replace(other, "")
     return sum(bool(line.strip()) and not line.strip().startswith("//") for line in text.splitlines())
 
 
+def table() -> list[tuple[str, int, int, int]]:
+    """Each kernel of `examples/python`: its name, lines of Triton, of Python here, and of text."""
+    rows: list[tuple[str, int, int, int]] = []
+    of_triton = {name: path for path in TRITON for name in functions_of(path)}
+    for path in sorted((EXAMPLES / "python").glob("*.py")):
+        texts = [each for each in (EXAMPLES, EXAMPLES / "gallery") if (each / f"{path.stem}.mlir").exists()]
+        for name, function in functions_of(path).items():
+            if any("jit" in ast.unparse(each) for each in function.decorator_list) and texts:
+                same = triton_examples.SAME.get(path.stem) or triton_examples.SAME.get(name, name)
+                if same not in of_triton:  # layouts and schedules that are written by hand
+                    continue
+                lines = function_lines(of_triton[same], same), function_lines(path, name)
+                rows.append((name, *lines, text_lines(texts[0] / f"{path.stem}.mlir", name)))
+    return rows
+
+
 def compile_all() -> None:
     """Makes PTX of all kernels for sm_90."""
+    import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    for name, (signature, constants) in SIGNATURES.items():
-        function = globals()[name]
+    for name, (function, signature, constants) in SIGNATURES.items():
         types = dict(zip(function.arg_names, [*signature.split(), *["constexpr"] * len(constants)], strict=True))
         source = ASTSource(fn=function, signature=types, constexprs=constants)
         compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32))
@@ -416,10 +443,7 @@ def main() -> None:
     if parser.parse_args().compile:
         compile_all()
         return
-    rows: list[tuple[str, int, int, int]] = []
-    for name in sorted(SIGNATURES):
-        python = EXAMPLES / "python" / f"{_FILES.get(name, name)}.py"
-        rows.append((name, function_lines(Path(__file__), name), function_lines(python, name), text_lines(name)))
+    rows = table()
     rows.append(("sum", *(sum(row[i] for row in rows) for i in (1, 2, 3))))
     print("| kernel | Triton | Python here | x | text here | x |\n|---|---|---|---|---|---|")
     for name, of_triton, python, text in rows:

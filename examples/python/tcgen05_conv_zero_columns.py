@@ -3,10 +3,7 @@
 import tirx as tx
 from tirx import Array, f16, f32
 
-TAPS = [
-    tx.attribute(f"#tirx.zero_columns<{each}>")
-    for each in ("start = 0, zero = 1, use = 31", "[], shift = 1", "start = 31, zero = 1, use = 31, shift = 2")
-]
+TAPS = "start = 0, zero = 1, use = 31", "[], shift = 1", "start = 31, zero = 1, use = 31, shift = 2"
 
 
 @tx.jit(f16[322, 64], f16[3, 3, 64, 64], f32[64, 256], threads=128, target="sm_100a")

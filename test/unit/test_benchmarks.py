@@ -154,3 +154,14 @@ def test_recorded_timings() -> None:
     predicted = np.array([1.0, 3.0, 2.0, 4.0, 4.0, 3.0, 2.0, 1.0, 1.0, 2.0])
     # Of two sizes with three variants and more, neither is chosen right, and one has its best among the three chosen.
     assert timing.ranking(rows, predicted) == (2, 0.375, 0.0, 0.5)
+
+
+def test_kernels_in_python_have_fewer_lines_than_in_triton() -> None:
+    """At most 0.8 of the lines of Triton in the sum, and nowhere more; the page has the table."""
+    rows = benchmark_module("triton_gallery").table()
+    assert len(rows) >= 72
+    assert [row for row in rows if row[2] > row[1]] == []
+    assert sum(python for _, _, python, _ in rows) <= 0.8 * sum(triton for _, triton, _, _ in rows)
+    page = (BENCHMARKS.parent / "docs" / "performance.md").read_text()
+    for name, triton, python, _ in rows:
+        assert f"| {name} | {triton} | {python} | {python / triton:.2f} |" in page

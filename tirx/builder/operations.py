@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, AttrSizedResultSegments
+from xdsl.irdl import AttrSizedOperandSegments, AttrSizedResultSegments, BaseAttr
 from xdsl.irdl.operations import IRDLOperation, VariadicDef
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -142,7 +142,11 @@ def _constructor(kind: type[IRDLOperation]) -> Constructor:
 
 
 def property_of(kind: type[IRDLOperation], name: str, value: Any) -> Attribute | None:
-    """A property, of a value of Python: a number, a word, a list of them, True, or MLIR text in `tx.attribute`."""
+    """
+    A property, of a value of Python: a number, a word, a list of them, True, or MLIR text in `tx.attribute`.
+
+    Text for a property of one attribute is what stands in its brackets: `zero_columns="start = 0, zero = 1, use = 31"`.
+    """
     if value is None or value is False:
         return None
     if isinstance(value, Attribute):
@@ -153,6 +157,9 @@ def property_of(kind: type[IRDLOperation], name: str, value: Any) -> Attribute |
         raise BuildError(f"expected clauses of {kind.name} ({expected}), found {name}")
     if value is True:
         return UnitAttr()
+    of = cast(Any, constraint).attr if isinstance(constraint := known[name].constr, BaseAttr) else None
+    if isinstance(value, str) and of is not None and "." in of.name and not issubclass(of, EnumAttribute):
+        return attribute(f"#{of.name}<{value}>")
     convert = conversions(kind).get(name)
     try:
         if convert is None:
