@@ -320,6 +320,11 @@ class _Made:
         if (to := _TYPES.get(name)) is not None:
             if len(node.operands) != 1:
                 self._refuse(node.at, f"expected one operand of {name}(...)")
+            if _is_number(node.operands[0]):
+                value = self.value(node.operands[0], scalar_type(to))
+                if _is_unsigned(to):
+                    self.unsigned.add(value)
+                return value
             return self._cast(self.value(node.operands[0], None), to, node.at)
         for dialect in ("math", "arith"):
             if self.parser.ctx.get_optional_op(f"{dialect}.{name}") is not None:

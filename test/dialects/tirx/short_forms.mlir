@@ -137,6 +137,19 @@ tirx.kernel @unsigned(%x: memref<64xui8>) threads(32) {
 
 // -----
 
+// A number of the type that is written.
+
+// CHECK-LABEL: tirx.kernel @typed_numbers
+// CHECK: [[O:%\d+]] = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT: [[N:%\d+]] = arith.constant {{200|-56}} : i8
+// CHECK-NEXT: [[F:%\d+]] = arith.uitofp [[N]] : i8 to f32
+// CHECK-NEXT: arith.divf [[O]], [[F]] : f32
+tirx.kernel @typed_numbers() threads(32) {
+  %z = tirx.map () { f32(1.0) / f32(ui8(200)) } -> !tirx.tile<64xf32, register>
+}
+
+// -----
+
 // Tiles with their first contents, and bits of numbers.
 
 // CHECK-LABEL: tirx.kernel @contents
