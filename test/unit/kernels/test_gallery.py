@@ -63,6 +63,17 @@ def _paged_decode(n: int) -> list[Any]:
     return [integers(3, 64) / 8, *caches, table, lengths, *parts, _zeros(3, 64)]
 
 
+def _ragged_attention(n: int) -> list[Any]:
+    queries = np.array([n, 1, 0, n // 3 + 1])
+    keys = queries + [0, n, 5, 64]
+    of_queries, of_keys = (np.append(0, np.cumsum(each)).astype(np.int32) for each in (queries, keys))
+    blocks = [(s, r) for s in range(4) for r in range(of_queries[s], of_queries[s + 1], 16)]
+    sequence, first = (np.array(each, np.int32) for each in zip(*blocks, strict=True))
+    q, k, v = (_normal(rows, *more, 64, seed=i, dtype=np.float16) for i, (rows, *more) in
+               enumerate(((of_queries[-1] * 8,), (of_keys[-1], 2), (of_keys[-1], 2))))  # fmt: skip
+    return [q, k, v, of_queries, of_keys, sequence, first, np.zeros_like(q)]
+
+
 def _look_back(n: int) -> list[Any]:
     x, shape = integers(9, 5 * n), (9, -(-5 * n // 128))
     return [x, _zeros(*shape), _zeros(*shape), _zeros(3, shape[1], dtype=np.int32), _zeros(9, 5 * n)]
@@ -170,6 +181,7 @@ KERNELS: dict[str, tuple[Callable[[Any], list[Any]], list[Any]]] = {
     "moe": (_moe, _N),
     "conv2d": (_conv2d, _N),
     "paged_decode": (_paged_decode, _N),
+    "ragged_attention": (_ragged_attention, _N),
     "stream_k": (_stream_k, _N),
     "w4a16": (_w4a16, [(64, 64, 64), (16, 128, 128), (77, 71, 96)]),
     "fp8_gemm": (_fp8_gemm, [(64, 64, 128), (16, 192, 256), (77, 72, 144)]),
@@ -260,6 +272,17 @@ def _attended(given: Sequence[Any]) -> Array:
     return weights @ v / weights.sum(1, keepdims=True)
 
 
+def _attended_in_sequences(given: Sequence[Any]) -> Array:
+    q, k, v = (each.astype(np.float64) for each in given[:3])
+    rows = np.zeros_like(q := q.reshape(-1, 8, 64))
+    for (i, i_end), (j, j_end) in zip(*(zip(each, each[1:], strict=False) for each in given[3:5]), strict=True):
+        hidden = np.triu(np.ones((i_end - i, j_end - j)), 1 + j_end - j - i_end + i)
+        for head in range(8):
+            weights = np.exp(q[i:i_end, head] @ k[j:j_end, head // 4].T / 8) * (1 - hidden)
+            rows[i:i_end, head] = weights @ v[j:j_end, head // 4] / weights.sum(1, keepdims=True)
+    return rows.reshape(-1, 64)
+
+
 def _turned(given: Sequence[Any], left: Any, right: Any) -> Array:
     v = (given[0].astype(np.float64) @ given[1].astype(np.float64).T).reshape(len(given[0]), -1, 128)
     c, s, y = given[2][:, None], given[3][:, None], np.zeros_like(v)
@@ -296,6 +319,7 @@ _NAMES: dict[str, Callable[[Sequence[Any]], Array]] = {
     "tf32x3_gemm": lambda a: a[0].astype(np.float64) @ a[1].astype(np.float64).T,
     "argmax": lambda a: np.argmax(a[0], 1, keepdims=True),
     "paged_decode": _decoded,
+    "ragged_attention": _attended_in_sequences,
     "rotary_gemm": lambda a: _turned(a, slice(64), slice(64, None)),
     "rotary_gemm_neighbours": lambda a: _turned(a, slice(0, None, 2), slice(1, None, 2)),
     "sparse_gemm": _multiplied,
