@@ -93,31 +93,29 @@ class LaunchSizes:
                 raise ValueError(f"expected a number for the parameter {formula}")
 
 
-_PYTHON = {
-    "add": "({} + {})",
-    "mul": "({} * {})",
-    "ceildiv": "-(-{} // {})",
-    "min": "min({}, {})",
-    "max": "max({}, {})",
-}
-"""Operators -> the text of an expression."""
-
-
 def compiled(formulas: Iterable[Formula]) -> Callable[[LaunchSizes], Sequence[int]]:
-    """Python that evaluates formulas without parameters at once, a hundred times as fast as `LaunchSizes.evaluate`."""
+    """A function that evaluates formulas without parameters, ten times as fast as `LaunchSizes.evaluate`."""
+    steps = [_compiled(formula) for formula in formulas]
+    return lambda launch: [step(launch) for step in steps]
 
-    def text(formula: Formula) -> str:
-        match formula:
-            case Call("size" | "stride" as what, (argument, dimension)):
-                return f"launch.{what.replace('size', 'shape')}s[{argument}][{dimension}]"
-            case Call("sm_count"):
-                return "launch.sm_count"
-            case Call(function, operands):
-                return _PYTHON[function].format(*map(text, operands))
-            case _:
-                return str(formula)
 
-    return eval(f"lambda launch: [{', '.join(map(text, formulas))}]")
+def _compiled(formula: Formula) -> Callable[[LaunchSizes], int]:
+    match formula:
+        case int():
+            return lambda launch: formula
+        case Call("size", (int(argument), int(dimension))):
+            return lambda launch: launch.shapes[argument][dimension]
+        case Call("stride", (int(argument), int(dimension))):
+            return lambda launch: launch.strides[argument][dimension]
+        case Call("sm_count"):
+            return operator.attrgetter("sm_count")
+        case Call(function, (a, b)):
+            apply, first, second = OPERATORS[function], _compiled(a), _compiled(b)
+            if isinstance(b, int):
+                return lambda launch: apply(first(launch), b)
+            return lambda launch: apply(first(launch), second(launch))
+        case Call():
+            raise ValueError(f"expected a number for the parameter {formula}")
 
 
 def lookups(formula: Formula) -> list[tuple[str, int, int]]:
