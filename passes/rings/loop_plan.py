@@ -71,6 +71,11 @@ class RingPlan:
         return tirx.ASYNC_ENGINES[self.engine].queue
 
     @property
+    def is_fenced(self) -> bool:
+        """Returns True if threads wait for their copies, and fence them, before the asynchronous proxy reads a slot."""
+        return self.engine is tirx.Engine.CP_ASYNC and self.after is not None
+
+    @property
     def slot_bytes(self) -> int:
         """Bytes that one slot takes in shared memory, alignment included."""
         return sum(aligned_bytes(tile.alloc.result.type) for tile in self.tiles)
@@ -143,6 +148,11 @@ class LoopPlan:
         return int(self.delayed or bool(self.early))
 
     @property
+    def is_fenced(self) -> bool:
+        """Returns True if threads wait for the copies that fill some of the slots."""
+        return any(ring.is_fenced for ring in self.rings)
+
+    @property
     def pending(self) -> int:
         """Iterations whose products, none of them rounds apart, may be unfinished while the next ones are issued."""
         return min(self.schedule.pending, self.slots - 2) if self.products else 0
@@ -150,9 +160,9 @@ class LoopPlan:
     @property
     def skew(self) -> int:
         """Rounds that fills run ahead: the slot to fill has to be free again without a wait. Where products are rounds
-        apart, a role of its own fills and runs ahead by itself.
+        apart, a role of its own fills and runs ahead by itself. Threads wait for copies that they fence a round later.
         """
-        return 0 if self.rounds_apart else self.slots - 1 - self.pending
+        return 0 if self.rounds_apart else 1 if self.is_fenced else self.slots - 1 - self.pending
 
     @property
     def most(self) -> int:
@@ -160,6 +170,8 @@ class LoopPlan:
         match self.loop.attributes.get(MOST_STAGES):
             case IntegerAttr(value=value):
                 return value.data
+            case _ if self.is_fenced:  # a slot that is filled, one that is multiplied, and those still read
+                return min(2 + self.schedule.pending, self.schedule.slots)
             case _:
                 return self.schedule.slots
 
@@ -237,16 +249,27 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
         ) is not None:
             # Both blocks would have to wait for each other in every iteration.
             raise NotApplicable(pair, f"the loop of products of pairs stays sequential: {e.reason}") from e
-        awaited = _awaited_products(loop, [tile for tile, _ in staged], held)
         note = f"each product is awaited: {e.reason}"
-        return LoopPlan(loop, _rings(loop, staged, awaited), schedule, held, awaited=awaited, note=note)
+        awaited, ready = _awaited_products(loop, staged, held), staged
+        while fenced := {tile: op for tile, engine in ready if (op := _fencing(tile, engine, awaited)) is not None}:
+            for tile, op in fenced.items():
+                read = f"'{op.name}' reads by the asynchronous proxy what cp_async copies"
+                remark(op, Reason(f"{tile.name} keeps one buffer: {read}, and threads wait for it"))
+            ready = [each for each in ready if each[0] not in fenced]
+            if not ready:
+                raise NotApplicable(loop, note) from e
+            awaited = _awaited_products(loop, ready, held)
+        return LoopPlan(loop, _rings(loop, ready, awaited), schedule, held, awaited=awaited, note=note)
 
 
-def _awaited_products(loop: scf.ForOp, tiles: Sequence[StagedTile], held: Sequence[HeldTile]) -> tuple[tirx.MmaOp, ...]:
+def _awaited_products(
+    loop: scf.ForOp, staged: Sequence[tuple[StagedTile, tirx.Engine]], held: Sequence[HeldTile]
+) -> tuple[tirx.MmaOp, ...]:
     """The products by wgmma of every iteration that read nothing but slots and registers.
 
     None if something else reads one of these slots, too.
     """
+    tiles = [tile for tile, _ in staged]
     slots = {tile.alloc.result for tile in (*tiles, *held)}
     products = [op for op in loop.body.block.ops if isinstance(op, tirx.MmaOp) and not op.on_tensor_memory]
     found = tuple(
@@ -305,17 +328,19 @@ def _engine(tile: StagedTile) -> tirx.Engine:
             raise NotApplicable(
                 fill, f"{tile.name} keeps one buffer: {choice.engine} does this copy to it, and {engine} the one before"
             )
-    for read in tile.reads:
-        by_hardware = isinstance(read.op, tirx.MmaOp) or (
-            isinstance(read.op, tirx.CopyOp) and read.op.destination_type.memory is tirx.MemorySpace.TENSOR
-        )
-        if by_hardware and engine is tirx.Engine.CP_ASYNC:
-            raise NotApplicable(
-                read.op,
-                f"{tile.name} keeps one buffer: '{read.op.name}' reads through the asynchronous proxy what cp_async "
-                "copies, for which threads have to wait first",
-            )
     return engine
+
+
+def _fencing(tile: StagedTile, engine: tirx.Engine, products: Collection[tirx.MmaOp]) -> Operation | None:
+    """The first operation besides `products` that reads by the asynchronous proxy what `cp.async` copies to a tile."""
+    reads = [read.op for read in tile.reads if engine is tirx.Engine.CP_ASYNC and read.op not in products]
+    by_hardware = (
+        op
+        for op in reads
+        if isinstance(op, tirx.MmaOp)
+        or (isinstance(op, tirx.CopyOp) and op.destination_type.memory is tirx.MemorySpace.TENSOR)
+    )
+    return next(by_hardware, None)
 
 
 def _plan_of_products(
@@ -346,6 +371,8 @@ def _plan_of_products(
     asynchronous = {*products, *(() if scales is None else scales.copies)}
     _check_readers(tiles, asynchronous)
     rings = _rings(loop, staged, asynchronous)
+    if (delayed or early) and any(ring.is_fenced for ring in rings):
+        raise NotApplicable(loop, "products would run rounds apart from cp_async, for which threads have to wait")
     touched = accumulators, scales, metadata, exchanged
     return LoopPlan(loop, rings, schedule, held, products, (), delayed, *touched, early)
 

@@ -84,16 +84,18 @@ class TirxPipelineLoopsPass(ModulePass):
 
 
 def _pipeline(kernel: tirx.KernelOp, plans: Sequence[LoopPlan]) -> None:
+    awaits = any(ring.is_fenced for plan in plans for ring in plan.rings)
     for plan in plans:
-        _Pipeline(kernel, plan).rewrite()
+        _Pipeline(kernel, plan, awaits).rewrite()
         remark(kernel, StartValues(str(plan.schedule)))
 
 
 class _Pipeline:
-    """Rewrites one loop."""
+    """Rewrites one loop. `awaits`: threads wait for their `cp.async` by `tirx.await`, in all loops of the kernel."""
 
-    def __init__(self, kernel: tirx.KernelOp, plan: LoopPlan):
+    def __init__(self, kernel: tirx.KernelOp, plan: LoopPlan, awaits: bool):
         self.kernel = kernel
+        self.awaits = awaits
         self.plan = plan
         self.loop = plan.loop
         self.location = plan.loop.location
@@ -283,6 +285,9 @@ class _Pipeline:
         erase_dead(part)
         early = Block()
         slots: list[SSAValue] = []
+        if self.awaits and any(plan.engine is tirx.Engine.CP_ASYNC for plan in self.rings):
+            # The copies of the round before, and of none in the last rounds.
+            Emitter(InsertPoint.at_end(early), self.location)(tirx.AwaitOp(queue=tirx.Queue.CP_ASYNC))
         for plan, ring in self.rings.items():
             emit = Emitter(InsertPoint.at_end(early), self.location)
             if plan.engine is not tirx.Engine.CP_ASYNC:

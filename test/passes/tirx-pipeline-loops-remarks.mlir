@@ -219,6 +219,60 @@ tirx.kernel @awaited(%a: memref<128x4096xf16>) target("sm_100a") threads(128) {
 
 // -----
 
+// What cp.async copies for such products stays where it is; other tiles have rings.
+
+!s = !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
+!g = !tirx.tile<128x64xf16, global>
+!t = !tirx.tile<128x128xf32, tensor>
+!r = !tirx.tile<128x128xf32, register>
+// expected-remark@+1 {{start values: tcgen05}}
+tirx.kernel @awaited_beside(%a: memref<128x4096xf16>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %sq = tirx.alloc : !s
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !t
+  // expected-remark@+2 {{a ring of 6 slots of 16384 bytes for %sb, filled 5 iterations ahead by tma}}
+  // expected-remark@+1 {{each product is awaited: 'tirx.mma' reads %sq, which is in no ring}}
+  scf.for %k = %c0 to %c8 step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
+    tirx.copy %ga, %sa engine cp_async : !g, !s
+    tirx.copy %ga, %sb : !g, !s
+    // expected-remark@+1 {{%sa keeps one buffer: 'tirx.mma' reads by the asynchronous proxy what cp_async copies, and threads wait for it}}
+    tirx.mma %sq, %sa, %acc : !s, !s, !t
+    tirx.mma %sq, %sb, %acc : !s, !s, !t
+    %x = tirx.load %acc : !t -> !r
+    "test.op"(%x) : (!r) -> ()
+  }
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<128x64xf16, shared, #tirx.tile_layout<S[128, 64]>>
+!g = !tirx.tile<128x64xf16, global>
+!t = !tirx.tile<128x128xf32, tensor>
+tirx.kernel @awaited_alone(%a: memref<128x4096xf16>) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %sq = tirx.alloc : !s
+  %sa = tirx.alloc : !s
+  %acc = tirx.alloc : !t
+  // expected-remark@+1 {{each product is awaited: 'tirx.mma' reads %sq, which is in no ring}}
+  scf.for %k = %c0 to %c8 step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
+    tirx.copy %ga, %sa engine cp_async : !g, !s
+    // expected-remark@+1 {{%sa keeps one buffer: 'tirx.mma' reads by the asynchronous proxy what cp_async copies, and threads wait for it}}
+    tirx.mma %sq, %sa, %acc : !s, !s, !t
+  }
+  tirx.return
+}
+
+// -----
+
 // No room for three slots.
 
 !s = !tirx.tile<256x256xf16, shared, #tirx.tile_layout<S[256, 256]>>

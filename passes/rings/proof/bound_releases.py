@@ -119,17 +119,9 @@ class BoundReleases:
                     f"releases that are still open",
                     op,
                 )
-            for _ in range(_LIMIT):
-                joined = opened
-                for round_ in _rounds(op):
-                    behind = opened
-                    for block in round_:
-                        behind = self._block(block, behind)
-                    joined = _joined(joined, behind)
-                if joined == opened:
-                    return opened
-                opened = joined
-            raise AwaitError(f"expected an await of {self.queue} in a loop with releases after it, found none", op)
+            if isinstance(op, ForOp) and op.parts and not any(self._is_await(x) and self._kept(x) for x in op.walk()):
+                return self._skewed(op, opened)
+            return self._repeated(op, list(_rounds(op)), opened)
         if any(most for _, most in opened.values()):
             raise AwaitError(f"expected all groups of {self.queue} to be awaited before a branch with further ones", op)
         behind = opened
@@ -138,6 +130,40 @@ class BoundReleases:
         if any(most for _, most in behind.values()):
             raise AwaitError(f"expected all groups of {self.queue} of a branch to be awaited in it", op)
         return behind
+
+    def _repeated(self, op: Operation, rounds: Sequence[Sequence[Block]], opened: _Open) -> _Open:
+        """The open releases behind any number of rounds, each of one of these sequences of blocks."""
+        for _ in range(_LIMIT):
+            joined = opened
+            for round_ in rounds:
+                behind = opened
+                for block in round_:
+                    behind = self._block(block, behind)
+                joined = _joined(joined, behind)
+            if joined == opened:
+                return opened
+            opened = joined
+        raise AwaitError(f"expected an await of {self.queue} in a loop with releases after it, found none", op)
+
+    def _skewed(self, op: ForOp, opened: _Open) -> _Open:
+        """The open releases behind a loop whose parts run rounds apart and whose awaits leave nothing pending: of few
+        iterations, which begin and end at once, and of more, where all parts run in the rounds between.
+        """
+        span = max(part.offset for part in op.parts)
+
+        def run(trips: int, first: int, last: int, behind: _Open) -> _Open:
+            for number in range(first, last):
+                for part in op.parts:
+                    if 0 <= number - part.offset < trips:
+                        behind = self._block(part.body.block, behind)
+            return behind
+
+        ends = opened
+        for trips in range(1, span + 1):
+            ends = _joined(ends, run(trips, 0, trips + span, opened))
+        begun = run(span + 1, 0, span, opened)
+        steady = self._repeated(op, [[part.body.block for part in op.parts]], begun)
+        return _joined(ends, run(span + 1, span + 1, 2 * span + 1, steady))
 
     # Which stay open
 

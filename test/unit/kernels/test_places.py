@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.examples import EXAMPLES
 
 import tirx
+from tirx.diagnostics import Diagnostic, diagnostic_handler
 
 _SCATTER = """
 !ids = !tirx.tile<16xi32, register>
@@ -78,17 +80,30 @@ tirx.kernel @gathered(%a: memref<?x?xf16>, %ids: memref<?xi32>, %b: memref<?x?xf
 
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 256), (100, 76, 200), (16, 132, 64)])
 @pytest.mark.parametrize(
-    ("target", "slots"), [("sm_75", 0), ("sm_80", 4), ("sm_90a", 0), ("sm_100a", 0), ("sm_120a", 0)]
+    ("target", "slots"), [("sm_75", 0), ("sm_80", 4), ("sm_90a", 3), ("sm_100a", 3), ("sm_120a", 4)]
 )
 def test_gathered_rows_fill_a_ring(target: str, slots: int, m: int, n: int, k: int) -> None:
-    """Rounds ahead, where threads read the slots; an index outside is a row of zeros."""
+    """Rounds ahead, also of wgmma and tcgen05; an index outside is a row of zeros."""
     program = tirx.build(_GATHERED, target=target)
-    assert program.kernels["gathered"].launch.dynamic_shared >= slots * 2 * 64 * 64 * 2
+    schedule = program.kernels["gathered"].launch.schedule
+    assert [ring.slots for ring in schedule.rings if ring.name in ("sa", "sa_sb")] == [slots] * (slots > 0)
     a, b = (np.random.default_rng(i).integers(-2, 3, (rows, k)).astype(np.float16) for i, rows in ((0, 40), (1, n)))
     ids, d = np.random.default_rng(2).integers(-1, 40, m).astype(np.int32), np.zeros((m, n), np.float32)
     program.kernels["gathered"].simulate(a, ids, b, d, check="strict")
     rows = np.where(ids[:, None] >= 0, a[ids], 0).astype(np.float32)
     np.testing.assert_array_equal(d, rows @ b.astype(np.float32).T)
+
+
+def test_copies_by_threads_for_products_rounds_apart() -> None:
+    """Products of attention, which run rounds apart with TMA, are awaited where cp.async fills the rings."""
+    text = (EXAMPLES / "flash_attention.mlir").read_text()
+    text = text.replace("tirx.copy %gk, %sk :", "tirx.copy %gk, %sk engine cp_async :")
+    text = text.replace("tirx.copy %gv, %sv :", "tirx.copy %gv, %sv engine cp_async :")
+    found: list[Diagnostic] = []
+    with diagnostic_handler(found.append):
+        program = tirx.build(text)
+    assert any("products would run rounds apart from cp_async" in each.message for each in found)
+    assert "agree" in str(program.kernels["flash_attention"].check())
 
 
 @pytest.mark.parametrize(("element", "dtype"), [("f16", np.float16), ("i64", np.int64)])

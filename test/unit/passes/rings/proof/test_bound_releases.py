@@ -84,6 +84,9 @@ _FOUND = {
     "for at0 mma ab end at2 mma cd all-but-1 end end all": (
         "expected an await of wgmma in a loop with releases after it, found none"
     ),
+    "for at0 mma ab end at1 all end end all": "0/0-2 0/0-0, 0/0-0 0/0-0",
+    "for at1 all end at0 mma ab end end all": "0/1-1 0/0-0, 0/0-0 0/0-0",
+    "for at0 mma ab end at2 all mma cd end end all": "0/0-3 0/0-1, 0/0-0 0/0-1",
     "scf mma ab all end": "0/1-1 0/0-0",
     "scf mma ab end": "expected all groups of wgmma of a branch to be awaited in it",
     "mma ab scf mma ab all end": "expected all groups of wgmma to be awaited before a branch with further ones",
