@@ -17,7 +17,7 @@ from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definiti
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.index_text import made, parse_index
 from tirx.dialects.tirx.interface import is_register_tile
-from tirx.dialects.tirx.places import ViewOp
+from tirx.dialects.tirx.places import ViewOp, tile_strides
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, write, write_types
 from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
@@ -61,11 +61,16 @@ def _part_type(
 ) -> TileType:
     layout = source.layout
     if layout is not None and steps is not None:
-        if not isinstance(layout, TileLayout) or not layout.equivalent(TileLayout.row_major(source.dims)):
-            raise LayoutError(f"expected a tile in row-major order, or without a layout, for steps, found {layout}")
-        arranged = Arrangement.part(source.dims, offsets, steps, shape)
-        shard = [Iter(n, stride, "m") for n, stride in zip(shape, arranged.strides, strict=True)]
-        layout = TileLayout(shard, (), (("m", arranged.offset),))
+        moved = dict(layout.offsets) if isinstance(layout, TileLayout) else {}
+        fixed = TileLayout(layout.shard, layout.replica) if isinstance(layout, TileLayout) else layout
+        strides = tile_strides(source.with_layout(fixed))
+        if strides is None or moved.keys() - {"m"}:
+            raise LayoutError(
+                f"expected a tile with one stride along each dimension, or without a layout, for steps, found {layout}"
+            )
+        first = moved.get("m", 0) + sum(start * stride for start, stride in zip(offsets, strides, strict=True))
+        shard = [Iter(n, stride * step, "m") for n, stride, step in zip(shape, strides, steps, strict=True)]
+        layout = TileLayout(shard, (), (("m", first),))
     elif layout is not None:
         region = tuple((start, start + extent) for start, extent in zip(offsets, shape, strict=True))
         layout = layout.slice(source.dims, region)
@@ -85,8 +90,8 @@ class SubviewOp(DirectOperation):
     The part of a tile that starts at these coordinates. Its layout is the slice of the tile's. Coordinates that are
     computed are of type index; the slices at all of their values have one layout, and differ in their address only.
     `steps [1, -1]` behind the coordinates takes every n-th element along each dimension, or goes backwards; of tiles
-    in memory those in shared memory in row-major order. With a number in place of the result type, the part of a
-    register tile is one element, which `tirx.element` hands to all threads.
+    in memory those in shared memory, with one stride along each dimension. With a number in place of the result type,
+    the part of a register tile is one element, which `tirx.element` hands to all threads.
     """
 
     name = "tirx.subview"

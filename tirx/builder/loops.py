@@ -15,7 +15,6 @@ from tirx.builder.carried import Bodies, Carried, bound_values, ssa_value, writt
 from tirx.builder.dtypes import index
 from tirx.builder.scalars import Elements, Scalar
 from tirx.builder.spans import Span, as_index
-from tirx.builder.tiles import Tile
 from tirx.builder.trace import BuildError, current
 from tirx.builder.views import View
 from tirx.frames import hiding_frames
@@ -162,15 +161,26 @@ def _pruned(op: scf.ForOp, inits: list[SSAValue], kept: list[int]) -> tuple[scf.
 
 
 def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known: dict[str, Any]) -> tuple[Any, ...]:
-    """A `while` loop: `scf.while` where the kernel computes the condition."""
-    values = bound_values(names, known, "the loop")
+    """A `while` loop: rounds whose condition Python knows are written out, and `scf.while` goes on from there."""
+    given = tuple(bound_values(names, known, "the loop"))
+    while (after := _while(test, body, names, given, known)) is None:
+        if not condition_of(test(*given)):
+            return given
+        given = body(*given)
+    return after
+
+
+def _while(
+    test: Callable[..., Any], body: Bodies, names: tuple[str, ...], values: tuple[Any, ...], known: dict[str, Any]
+) -> tuple[Any, ...] | None:
+    """The values behind the loop in the kernel; None where Python knows the condition."""
     trace = current()
     trace.flush()
     writes, copies = trace.writes, len(trace.copies)
     with trace.loop() as key:
         while True:
             trace.loops[-1] = 0
-            carried = Carried(trace, names, values, key)
+            carried = Carried(trace, names, [*values], key)
             inits = carried.inits()
             types = [each.type for each in inits]
             before, block = Block(arg_types=types), Block(arg_types=types)
@@ -180,7 +190,7 @@ def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known
                     for _, fill in carried.memories.values():
                         fill.detach()
                         fill.erase()
-                    break
+                    return None
                 trace(scf.ConditionOp(condition.value, *before.args))
             with trace.inside(block):
                 with written_once(known):
@@ -192,16 +202,6 @@ def while_(test: Callable[..., Any], body: Bodies, names: tuple[str, ...], known
             op = trace(scf.WhileOp(inits, types, Region(before), Region(block)))
             trace.check_copies(trace.copies[copies:], writes)
             return carried.after(op.results, found, "the loop")
-    given = tuple(values)
-    while _known(test(*given)):
-        given = body(*given)
-    return given
-
-
-def _known(value: Any) -> bool:
-    if isinstance(value, Scalar | Tile):
-        raise BuildError("expected a condition that stays a Python value in a loop, found one that the kernel computes")
-    return bool(value)
 
 
 def plain(items: Any, what: str) -> Any:

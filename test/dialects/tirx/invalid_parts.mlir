@@ -2,7 +2,8 @@
 
 !x = !tirx.tile<8x4xf32, register>
 !g = !tirx.tile<8x4xf32, global>
-tirx.kernel @k(%x: !x, %g: !g, %s: !tirx.tile<8x4xf32, shared, #tirx.tile_layout<S[(8, 4) : (1, 8)]>>) threads(32) {
+tirx.kernel @k(%x: !x, %g: !g, %s: !tirx.tile<8x4xf32, shared, #tirx.tile_layout<S[(8, 4) : (1, 8)]>>,
+    %u: !tirx.tile<8x4xf32, shared, #tirx.tile_layout<S[(2, 4, 4) : (64, 4, 1)]>>) threads(32) {
   // expected-error@+1 {{expected each dimension from 0 to 1 once, found [1, 1]}}
   %0 = tirx.transpose %x [1, 1] : !x -> !tirx.tile<4x8xf32, register>
   // expected-error@+1 {{expected a 4x8 tile of f32, found !tirx.tile<8x4xf32, register>}}
@@ -27,8 +28,8 @@ tirx.kernel @k(%x: !x, %g: !g, %s: !tirx.tile<8x4xf32, shared, #tirx.tile_layout
   %6 = tirx.subview %x[0, 0] steps [1, -1] : !x -> !tirx.tile<8x2xf32, register>
   // expected-error@+1 {{expected steps on a tile in registers or shared memory, found !tirx.tile<8x4xf32, global>}}
   %7 = tirx.subview %g[0, 0] steps [2, 1] : !g -> !tirx.tile<4x4xf32, global>
-  // expected-error@+1 {{expected a tile in row-major order, or without a layout, for steps, found S[(8, 4) : (1, 8)]}}
-  %8 = tirx.subview %s[0, 0] steps [2, 1] : !tirx.tile<8x4xf32, shared, #tirx.tile_layout<S[(8, 4) : (1, 8)]>> -> !tirx.tile<4x4xf32, shared>
+  // expected-error@+1 {{expected a tile with one stride along each dimension, or without a layout, for steps, found S[(2, 4, 4) : (64, 4, 1)]}}
+  %8 = tirx.subview %u[0, 0] steps [2, 1] : !tirx.tile<8x4xf32, shared, #tirx.tile_layout<S[(2, 4, 4) : (64, 4, 1)]>> -> !tirx.tile<4x4xf32, shared>
   // expected-error@+1 {{expected an offset and 2 strides, found 1 strides}}
   %9 = tirx.convert %x elements [0, 1] : !x -> !x
   // expected-error@+1 {{expected elements from 0 to 31, found 1 to 32}}

@@ -67,6 +67,9 @@ _STATEMENTS = [
     "v = f[0:4]\nfor k in tx.range(n): v = f[k:k + 4]; v += 1.0",
     "t = tx.shared(f[:]); t[::2] = t[1::2]; t[0:4:3] += 1.0; t[::-2] = f[0:8]; o[0:8] = t[::-2]; o[8:16] = t[::2]",
     "for i in range(2):\n a = tx.zeros(f32, 4)\n for k in tx.range(2):\n  if i: a = a + f[k:k + 4]\n o[i:i + 4] += a",
+    "a, b = 0, 16\nwhile a < b:\n m = (a + b) // 2\n if f[m] < 0.5: a = m + 1\n else: b = m\no[0] = 1.0 * a",
+    "k = 0\nwhile k < 3 if k < 1 else n > k: k = k + 1; o[k] = 1.0 * k\no[0] = 1.0 * k",
+    "t = tx.shared(f[:].reshape(2, 8)); v = t[:, 2:6]; w = v[::-1, ::2]; w *= 3.0; f[:] = t.reshape(16)",
     "if n < 3: v = f[x[8]]\nelse: f[0] = 9.0\no[0] = f[0]",
     "for j in range(3):\n match j:\n  case z: import math as m\no[1] = m.floor(1.0 * z)",
 ]
