@@ -31,8 +31,8 @@ def _fit(copy: tirx.CopyOp) -> None:
         return
     ends = [placed(tile) for tile in (copy.source, copy.destination)]
     tensors = [end for end in ends if end.memory is tirx.MemorySpace.TENSOR]
-    layout = common_fragment(tensors) if tensors else distribution(copy, ends[0].dims, *ends)
     emit, type_ = Emitter.before(copy), copy.source_type
+    layout = common_fragment(tensors) if tensors else distribution(copy, type_.dims, *ends)
     load = emit(
         tirx.LoadOp(copy.source, tirx.TileType.get(type_.dims, type_.element_type, tirx.MemorySpace.REGISTER, layout))
     )

@@ -102,6 +102,38 @@ tirx.kernel @late(%b: memref<64x4096xf16>, %n: index) target("sm_100a") threads(
 !r = !tirx.tile<128x64xf32, register>
 !h = !tirx.tile<128x64xf16, register>
 // expected-remark@+1 {{start values: tcgen05}}
+tirx.kernel @sometimes(%b: memref<64x4096xf16>, %n: index, %c: i1) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %no = arith.constant false
+  %sb = tirx.alloc : !b
+  %w = tirx.alloc : !w
+  %acc = tirx.alloc : !t
+  // expected-remark@+2 {{a ring of 6 slots of 8192 bytes for %sb}}
+  // expected-remark@+1 {{each product is awaited: %w is not written by each iteration before products read it}}
+  scf.for %k = %c0 to %n step %c64 {
+    %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !gb
+    tirx.copy %gb, %sb engine tma : !gb, !b
+    scf.if %c {
+      %h = tirx.zero : !h
+      tirx.store %h, %w : !h, !w
+    }
+    tirx.mma %w, %sb, %acc accumulate(%no) : !w, !b, !t
+  }
+  tirx.return
+}
+
+// -----
+
+!ga = !tirx.tile<128x64xf16, global>
+!gb = !tirx.tile<64x64xf16, global>
+!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!b = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>>
+!t = !tirx.tile<128x64xf32, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+!w = !tirx.tile<128x64xf16, tensor, #tirx.tile_layout<S[(128, 64) : (1@TLane, 1@TCol)]>>
+!r = !tirx.tile<128x64xf32, register>
+!h = !tirx.tile<128x64xf16, register>
+// expected-remark@+1 {{start values: tcgen05}}
 tirx.kernel @both(%a: memref<128x64xf16>, %b: memref<64x4096xf16>, %n: index) target("sm_100a") threads(128) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index

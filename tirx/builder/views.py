@@ -251,10 +251,10 @@ class View(Tile):
                 where.append(place.to(DTYPES["i32"]).ssa() if place.dtype == index else place.ssa())
                 is_inside = False
                 continue
-            start, reach, step = (place, 1, 1) if isinstance(place, Scalar) else (place.start, place.extent, place.step)
+            start, last = (place, 0) if isinstance(place, Scalar) else (place.start, (place.extent - 1) * place.step)
             where.append(start.value)
             known = index_range(start.value)
-            inside = extent is not None and known.least >= 0 and known.greatest + (reach - 1) * step < extent
+            inside = extent is not None and known.least >= 0 and known.greatest + last < extent
             is_inside &= inside or (isinstance(place, Scalar) and extent is None)
             if isinstance(place, Span) and (size := self._size(place, d)) is not None:
                 sizes[d] = size.value

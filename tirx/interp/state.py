@@ -217,7 +217,7 @@ def interpreter_for(functions: tuple[InterpreterFunctions, ...], block: Block) -
     launch = block.launch
     listeners = () if launch.max_operations is None else (_Limit(launch),)
     listeners += () if launch.watch is None else (launch.watch,)
-    interpreter = Interpreter(ModuleOp([]), index_bitwidth=64, listeners=listeners)
+    interpreter = Interpreter(ModuleOp([]), listeners=listeners)
     for each in functions:
         interpreter.register_implementations(each)
     interpreter.set_data(Functions, "block", block)

@@ -101,7 +101,7 @@ class Arrangement:
                 raise LayoutError(f"expected dimensions of whole iters, found {n} steps of {stride} in {source}")
             for low, high in reversed(list(pairwise(ends))):
                 pairs = zip(iters, steps, strict=True)
-                it, step = next((it, step) for it, step in pairs if step <= low < step * it.extent)
+                it, step = next((it, step) for it, step in pairs if step <= low)  # from the outermost on
                 shard.append(Iter(high // low, it.stride * (low // step), it.axis))
         offset = {name: count for name, count in source.offset if axis(name).kind != "memory"}
         for it, step in zip(iters, steps, strict=True):

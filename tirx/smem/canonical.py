@@ -163,7 +163,7 @@ def _readable_in_steps(operand: Operand, fits: Sequence[Fit]) -> LegalityError |
             continue
         columns = SWIZZLE_MODES[fit.canonical.swizzle].row_bytes * 8 // operand.container_bits
         parts = operand.steps(columns)
-        if len({part.shape for part in parts}) == 1 and _read(parts, fit.canonical, absolute_lbo=False)[1] is None:
+        if len({part.shape for part in parts}) == 1 and _read(parts, fit.canonical)[1] is None:
             row, column = (int(x) for x in past[0])
             return CanonicalLayoutError(
                 f"the layout has one descriptor for every {columns} elements of K, not one for all {operand.shape[1]}: "
@@ -318,7 +318,7 @@ def _swizzled(
         if fit.legal and fit.only_swizzle_missing and not fit.past.any():
             mode = SWIZZLE_MODES[fit.canonical.swizzle]
             parts = replace(operand, address=mode.on_bits.apply(operand.address)).steps(k_instr)
-            if _read(parts, fit.canonical, absolute_lbo=False)[1] is None:
+            if _read(parts, fit.canonical)[1] is None:
                 tile = layout.tile if isinstance(layout, ComposeLayout) else layout
                 swizzle = SwizzleLayout.for_bits(operand.container_bits, mode.name)
                 return ComposeLayout(swizzle, tile), fit.canonical
@@ -356,7 +356,9 @@ def _slice_name(step: int, k_instr: int) -> str:
     return f"the layout of K elements [{step * k_instr}, {(step + 1) * k_instr})"
 
 
-def _read(parts: Sequence[Operand], template: CanonicalLayout, absolute_lbo: bool) -> tuple[list[Fit], Fit | None]:
+def _read(
+    parts: Sequence[Operand], template: CanonicalLayout, absolute_lbo: bool = False
+) -> tuple[list[Fit], Fit | None]:
     """Reads the parts one after the other with the strides of one descriptor, up to the first that it cannot read."""
     good: list[Fit] = []
     for part in parts:

@@ -127,6 +127,21 @@ tirx.kernel @k(%a: memref<64xf32>, %d: memref<64xf32>) grid(1) threads(32) {
     assert errors is not None and (errors[1:] > np.spacing(np.float32(1000))).all() and errors.max() < 1
 
 
+def test_errors_count_the_operations_of_a_step() -> None:
+    """Four units in the last place of the largest number, for each operation that rounds."""
+    numbers, least = np.random.default_rng(0).random(64).astype(np.float32), np.finfo(np.float32).eps
+    for body, roundings in (("%p + %q", 1), ("%p * 1.0 + %q", 2), ("%p * 1.0 * 1.0 + %q", 3)):
+        text = f"""
+tirx.kernel @k(%a: memref<64xf32>, %d: memref<64xf32>) grid(1) threads(32) {{
+  %x = tirx.load %a[0] : memref<64xf32> -> !tirx.tile<64xf32, register>
+  %y = tirx.scan ins(%x : !tirx.tile<64xf32, register>) dim(0) (%p, %q) {{ {body} }} -> !tirx.tile<64xf32, register>
+  tirx.store %y, %d[0] : !tirx.tile<64xf32, register>, memref<64xf32>
+}}"""
+        (kernel,) = kernels(embed.parse(text, "k.mlir"))
+        errors = run_kernel(kernel, [numbers, np.zeros(64, np.float32)], bounds=True).errors[1]
+        assert 0.5 < numbers[:2].sum() < 1 and errors is not None and errors[1] == 4 * roundings * least / 2, body
+
+
 def test_a_nan_that_comparisons_see() -> None:
     """The largest of numbers by a region with `>`: which one it is depends on the brackets behind a NaN only."""
     text = """

@@ -79,6 +79,13 @@ class _Machine:
             self.order.write(users, self.segment, offsets, width, how, width, data.view(f"u{width}"))
         self.segment.data[at : at + width] = value
 
+    def use_map(self, cluster: int, thread: int, at: int = 0) -> None:
+        users = self._users(cluster, [thread], 4)
+        self.order.read_map(users, self.segment, at, 128, WEAK)
+
+    def acquire_map(self, cluster: int, thread: int, at: int = 0) -> None:
+        self.order.acquire_map(self._users(cluster, [thread], 5), self.segment, at, 128)
+
     def fence(self, cluster: int, thread: int, fence: Fence = _GPU_FENCE) -> None:
         users = self._users(cluster, [thread], 3)
         self.checkers[cluster].fence(np.array([thread]), fence)
@@ -114,6 +121,23 @@ def test_errors_name_both_and_what_is_missing():
         "data race: the access of thread 0 of cluster 2 writes byte 128 of argument x, which line 13 "
         f"(thread 5 of cluster 1) has read: {flag}"
     )
+
+
+def test_tensor_maps_of_which_a_part_is_written():
+    """The error names the first write, wherever it is; an acquisition is for all of them."""
+    machine = _Machine()
+    for at, pc in ((72, 21), (100, 22)):
+        machine.write(0, 3, at=at, pc=pc)
+    problem = (
+        "data race: thread 5 of cluster 0 uses the tensor map at byte 0 of argument x, which line 21 has written: "
+        "expected fence.proxy.tensormap::generic.acquire of it behind a synchronisation with the writer"
+    )
+    machine.acquire_map(0, 5)
+    assert message_of(lambda: machine.use_map(0, 5)) == problem
+    machine.barrier(0, 3, 5)
+    assert message_of(lambda: machine.use_map(0, 5)) == problem
+    machine.acquire_map(0, 5)
+    machine.use_map(0, 5)
 
 
 _BARRIER = "expected a synchronisation of the two threads in between"
@@ -332,7 +356,8 @@ def test_flags_that_are_forgotten(monkeypatch: pytest.MonkeyPatch, strict: bool)
     ("limit", "value", "warns"),
     [
         ("_BUDGET", 1 << 28, False),
-        ("_BUDGET", 2000, True),
+        ("_BUDGET", 8 * (500 + 24 + 512), False),  # eight writes by one thread, whose flags take 512 bytes
+        ("_BUDGET", 8 * (500 + 24 + 512) - 1, True),
         ("_MOST_IMPORTS", 8, False),
         ("_MOST_IMPORTS", 7, True),
         ("_MOST_SOURCES", 1, False),

@@ -289,6 +289,7 @@ def test_spinning_groups_let_those_go_that_have_arrived() -> None:
         cta.last_update[2] = last_update
         assert not scheduler._release([cluster], same_update=same_update)  # does not spin
         cta.spinning[:] = True
+        assert not scheduler._release([cluster], same_update=same_update, waiting=True)
         group.wait = waiting()
         assert not scheduler._release([cluster], same_update=same_update)
         group.wait = None
@@ -415,8 +416,9 @@ class _Script:
         self.log.append(f"{self.turns}: {len(seen)} states")
         return len(seen) == 2
 
-    def _release(self, running: list[Cluster], *, same_update: bool) -> bool:
-        self.log.append(f"{self.turns}: release{' by update' if same_update else ''}")
+    def _release(self, running: list[Cluster], *, same_update: bool, waiting: bool = False) -> bool:
+        how = " by update" if same_update else " of those that wait" if waiting else ""
+        self.log.append(f"{self.turns}: release{how}")
         return self.turns == 4
 
     def _time_out(self, running: list[Cluster]) -> bool:
@@ -467,7 +469,11 @@ def test_groups_that_only_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     assert script.log == [f"{turn}: release" for turn in (4, 8, 9, 10, 11)] and script.turns == 11
     script = _Script(monkeypatch, 1000, idle=True)
     script.ran = 0
-    assert script.scheduler._stalled([script.cluster], patient=True) and script.log == ["1: time out"]
+    assert script.scheduler._stalled([script.cluster]) and script.log == ["1: time out"]
+    script.log.clear()
+    script.turns = 2
+    assert script.scheduler._stalled([script.cluster], patient=True)
+    assert script.log == ["3: time out", "4: release of those that wait", "5: release of those that wait"]
     script = _Script(monkeypatch, 10_000, idle=True)
     script.cluster.ctas[0].groups.clear()
     assert not script.scheduler._stalled([script.cluster]) and script.log == []

@@ -99,7 +99,10 @@ END: selp.b32 %o2, 1, 0, %p2;""",
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("setp.eq.u32 %p0, %thread, 3; @%p0 bra L; shfl.sync.idx.b32 %o0, %a0, 0, 31, -1; L:", "which have diverged"),
+        (
+            "setp.eq.u32 %p0, %thread, 3; @%p0 bra L; shfl.sync.idx.b32 %o0, %a0, 0, 31, -1; L:",
+            "waits for lanes [3] of its member mask, which have diverged",
+        ),
         ("shfl.sync.idx.b32 %o0, %a0, 8, 31, 0xff;", "a member mask that has the executing lane in it"),
         ("setp.lt.u32 %p0, %thread, 8; @%p0 shfl.sync.idx.b32 %o0, %a0, 8, 31, 0xff;", "reads lane 8"),
         ("vote.ballot.b32 %o0, %p0;", "expected one of .sync"),
@@ -109,6 +112,24 @@ def test_wrong_members(body: str, message: str):
     with pytest.raises(SimError) as caught:
         run_threads(f"mov.u32 %o0, 0; {body}", np.zeros((32, 4), np.uint32))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("barrier", ["bar.warp.sync -1;", "barrier.sync 1, 64;"])
+def test_barriers_at_several_places(barrier: str, seed: int | None):
+    """Lanes below 16 meet the others, which are still in their branch, at the barrier behind it."""
+    body = f"""and.b32 %r0, %thread, 31; setp.lt.u32 %p0, %r0, 16; mov.u32 %o0, 1; @%p0 bra BEHIND;
+  mov.u32 %o0, 2; {barrier} bra END;
+BEHIND: {barrier}
+END:"""
+    words = np.zeros((64, 4), np.uint32)
+    assert run_threads(body, words, seed=seed)[:, 0].tolist() == [1] * 16 + [2] * 16 + [1] * 16 + [2] * 16
+    twice = body.replace("bra END;", "").replace("END:", "mov.u32 %o0, 3;")
+    if barrier.startswith("bar.warp"):  # those that have exited are not waited for
+        assert (run_threads(twice, words, seed=seed)[:, 0] == 3).all()
+    else:
+        with pytest.raises(SimError, match="at barrier 1, where 32 of 64 threads are"):
+            run_threads(twice, words, seed=seed)
 
 
 @pytest.mark.parametrize("seed", [None, 1])

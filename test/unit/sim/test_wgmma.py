@@ -140,6 +140,12 @@ def test_widths_and_signs(n: int, accumulate: bool) -> None:
             "mov.b32 %c3, 0;",
             "register %c3 is written while a wgmma.mma_async",
         ),
+        (
+            "wgmma.fence.sync.aligned;",
+            "setp.ge.u32 %p, %t, 96; @%p bar.sync 1; wgmma.fence.sync.aligned;",
+            r"warp 3 .*: at barrier 1, where 32 of 128 (.|\n)*"
+            r"warp 2 .*: at wgmma.mma_async, for the other warps of the warpgroup\n",
+        ),
         (".m64n16k16.", ".m64n20k16.", "expected N from 8 to 256 in steps of 8"),
         (", %q, 1, 1, 0, 0;", ", %q, 2, 1, 0, 0;", "expected 1 or -1"),
     ],

@@ -15,6 +15,7 @@ from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import UnknownLoc
 
 from tirx.diagnostics import Diagnostic
+from tirx.dialects import wgmma
 from tirx.dialects.schedule_names import RingPlace
 from tirx.dialects.tirx import AllocOp, CopyOp, RingOp, kernels
 from tirx.layout import LayoutError
@@ -31,6 +32,7 @@ from tirx.tools.decisions import (
     DecisionRecorder,
     KernelDecisions,
     _barriers,  # pyright: ignore[reportPrivateUsage]
+    _descriptor_facts,  # pyright: ignore[reportPrivateUsage]
     _Kernel,  # pyright: ignore[reportPrivateUsage]
     _read_places,  # pyright: ignore[reportPrivateUsage]
     _read_view,  # pyright: ignore[reportPrivateUsage]
@@ -226,6 +228,28 @@ def test_views_of_slots() -> None:
         "behind 'use' at byte 0; behind 'free' at byte 24"
     )
     assert _barriers(RingPlace("r", 1, ("fill",), (-1,), ())) == "none"
+
+
+def test_descriptors_of_warpgroup_products() -> None:
+    """A is one descriptor, or in registers."""
+    tile = "#tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>"
+    fragment = "#tirx.tile_layout<S[(4, 2, 8, 2, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>"
+    sums = "#tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>"
+    a, r, d = (
+        f"!tirx.tile<128x64xf16, shared, {tile}>",
+        *(f"!tirx.tile<64x{n}, register, {layout}>" for n, layout in (("16xf16", fragment), ("64xf32", sums))),
+    )
+    module = parsed(f"""func.func @f(%a: {a}, %r: {r}, %d: {d}) {{
+  %x = wgmma.smem_descriptor %a, 1 of 16 rows 64 from [0] : {a} -> i64
+  %y = wgmma.smem_descriptor %a, 2 of 16 rows 64 from [64] : {a} -> i64
+  %1 = wgmma.mma_async "f16" "f16" n 64 a(%x : i64) b(%y) c(%d : {d}) at 0 -> !tirx.pending<{d}>
+  %2 = wgmma.mma_async "f16" "f16" n 64 a(%r : {r}) b(%y) c(%1 : !tirx.pending<{d}>) at 0 a_at 0 -> !tirx.pending<{d}>
+  func.return
+}}""")
+    first, second = (dict(_descriptor_facts(op)) for op in module.walk() if isinstance(op, wgmma.MmaAsyncOp))
+    assert first.keys() == {"A, descriptor", "B, descriptor"} and second.keys() == {"A", "B, descriptor"}
+    assert "swizzle 128B" in first["A, descriptor"] and first["A, descriptor"].endswith("the address of %a is added")
+    assert second["A"] == "%r in register memory, no descriptor"
 
 
 def test_facts_of_copies() -> None:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx.diagnostics import LocatedError, remark, warn
@@ -159,6 +160,13 @@ def test_bugs_are_not_errors_of_the_input(
         f"internal error: {line}",
         "This is a bug in tirx. Please report it with the input and the command line.",
     ]
+
+
+def test_passes_whose_output_does_not_verify(run: _Run, capsys: pytest.CaptureFixture[str]):
+    assert run(_OP, lambda op: Rewriter.insert_op(test.TestTermOp(), InsertPoint.before(op))) == 2
+    first, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("internal error: pass 'call' produced IR that does not verify: ")
+    assert last == "This is a bug in 'call'."
 
 
 def test_bugs_of_installed_packages_are_not_those_of_tirx(

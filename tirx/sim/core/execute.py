@@ -123,7 +123,7 @@ def goes_on(group: ThreadGroup) -> bool:
 
 def _is_aligned(opcode: str) -> bool:
     """Returns True if all threads of a warp have to execute the instruction together."""
-    return ".aligned" in opcode or opcode.startswith("bar.")
+    return ".aligned" in opcode or (opcode.startswith("bar.") and not opcode.startswith("bar.warp."))
 
 
 def may_need_converged(op: Op) -> bool:
@@ -313,10 +313,11 @@ def _close(group: ThreadGroup, frame: Frame) -> None:
 
 def release_arrived(group: ThreadGroup, *, same_update: bool) -> bool:
     """
-    Releases lanes that wait for a spinning group to meet them. Returns True if there are any.
+    Releases lanes that wait for a group that spins or waits to meet them. Returns True if there are any.
 
     Threads make progress independently of each other (PTX ISA, section 3.1.1): a lane may spin until one that has left
-    the loop does something behind it. `same_update`: only lanes that have got by the atomic at which this one spins.
+    the loop does something behind it, or meet one at a barrier that stands there. `same_update`: only lanes that have
+    got by the atomic at which this one spins.
     """
     cta = group.cta
     for frame in reversed(group.frames):

@@ -132,18 +132,21 @@ class Scheduler:
             if idle > _IDLE_ROUNDS and self._release(running, same_update=not patient):
                 idle = 0
             elif ran == 0 or (idle > _IDLE_ROUNDS and not patient):
-                if timed_out_at == self._launch.progress or not self._time_out(running):
+                if timed_out_at != self._launch.progress and self._time_out(running):
+                    timed_out_at = self._launch.progress
+                elif ran or not patient or not self._release(running, same_update=False, waiting=True):
                     return True
-                timed_out_at = self._launch.progress
             elif idle and turns * _TURN > _QUIET_INSTRUCTIONS:
                 return True
             elif quiet > _QUIET_INSTRUCTIONS and _repeats(running, seen):
                 return True
 
-    def _release(self, running: Sequence[Cluster], *, same_update: bool) -> bool:
-        """Releases lanes that a spinning group may wait for. Returns True if there are any."""
-        spinning = [group for group in _groups(running) if group.spinning and group.wait is None]
-        released = [release_arrived(group, same_update=same_update) for group in spinning]
+    def _release(self, running: Sequence[Cluster], *, same_update: bool, waiting: bool = False) -> bool:
+        """Releases lanes that groups which spin, or are `waiting`, may wait for. Returns True if there are any."""
+        groups = [
+            each for each in _groups(running) if (waiting or each.spinning) and (each.wait is not None) == waiting
+        ]
+        released = [release_arrived(group, same_update=same_update) for group in groups]
         return any(released)
 
     def _turn_together(self) -> int:

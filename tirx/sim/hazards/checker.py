@@ -105,7 +105,7 @@ class Checker(Monitor):
         return snapshot is None or self._clocks.knows(threads, snapshot)
 
     def relaxed(self, threads: Array) -> Snapshot:
-        snapshot = self._clocks.nothing()
+        snapshot, nothing = self._clocks.nothing(), self._clocks.nothing()
         self._clocks.own(Row.REACHED, threads)
         for row in _RELAXED:
             snapshot[row] = self._clocks.known[row, threads].max(axis=0)
@@ -114,8 +114,8 @@ class Checker(Monitor):
         released = self._fences.released[:, threads].max(axis=1)
         if self._threads > self._lanes:  # a fence of scope .cta releases nothing to other CTAs
             wide = [fenced[:, threads].max(axis=1) for at, fenced in self._fenced_at.items() if at > Scope.CTA]
-            released[Row.VISIBLE :] = 0
-            released[list(FLAG_ROWS)] = np.max(wide, axis=0) if wide else 0
+            released[Row.VISIBLE :] = nothing[Row.VISIBLE :]
+            released[list(FLAG_ROWS)] = np.max([nothing[list(FLAG_ROWS)], *wide], axis=0)
             released[Row.HANDED] = released[Row.VISIBLE]
         return np.maximum(snapshot, released)
 

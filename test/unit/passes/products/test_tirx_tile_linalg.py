@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
 from sweeps.linalg_products import check, program
+from xdsl.dialects import func
+from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
 from tirx import embed
 from tirx.diagnostics import LocatedError, diagnostic_handler
-from tirx.dialects.tirx import AllocOp
-from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
+from tirx.dialects.tirx import AllocOp, MemorySpace
+from tirx.passes.match.tile_choice import TileChoice
+from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass, _Tiling  # pyright: ignore[reportPrivateUsage]
+from tirx.predict import Prediction, Work
 from tirx.ptx.printer import print_ptx
 from tirx.runtime import ArgumentError, Kernel
 from tirx.runtime.describe import describe
@@ -588,6 +592,29 @@ def test_blocks_that_share_out_k_write_only_what_comes_from_the_sums(step: str, 
     module = embed.parse(_MAPS + text.replace("func.return", more), "f.mlir")
     embed.run(module, [TirxTileLinalgPass(target="sm_90a")])
     assert ("tirx.parts" in str(module)) == parts
+
+
+_SUMS = MemorySpace.ACCUMULATOR
+
+
+@pytest.mark.parametrize("is_ordered", [False, True])
+@pytest.mark.parametrize(("shares", "cluster"), [(None, None), ("a", "columns"), ("b", "rows")])
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_kernels_say_what_was_chosen(
+    exchanged: bool, shares: Literal["a", "b"] | None, cluster: str | None, is_ordered: bool
+) -> None:
+    """Blocks of neighbouring columns share A, and those of neighbouring rows share B; D^T has the rows of B."""
+    module = embed.parse(program("f16", (128, 256, 64)), "f.mlir")
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    tiling = _Tiling(function, TirxTileLinalgPass(target="sm_90a"))
+    work, prediction = cast(Work, None), cast(Prediction, None)
+    choice = TileChoice(64, 32, 16, 96, "wgmma", 5, 1, is_ordered, shares, exchanged, work, prediction, 1.0)
+    kernel = tiling._make(tiling.read(), choice)  # pyright: ignore[reportPrivateUsage]
+    said = {name: kernel.attributes.get(f"tirx.{name}") for name in ("cluster", "order", "parts")}
+    order = StringAttr("group") if is_ordered else None
+    assert said == {"cluster": cluster and StringAttr(cluster), "order": order, "parts": None}
+    (accumulator,) = (t for op in kernel.walk() if isinstance(op, AllocOp) and (t := op.result.type).memory is _SUMS)
+    assert accumulator.dims == (64, 32) and kernel.num_threads == 96
 
 
 def test_chosen_tiles() -> None:
