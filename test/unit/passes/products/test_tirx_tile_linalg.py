@@ -607,8 +607,10 @@ def test_kernels_say_what_was_chosen(
     module = embed.parse(program("f16", (128, 256, 64)), "f.mlir")
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     tiling = _Tiling(function, TirxTileLinalgPass(target="sm_90a"))
-    work, prediction = cast(Work, None), cast(Prediction, None)
-    choice = TileChoice(64, 32, 16, 96, "wgmma", 5, 1, is_ordered, shares, exchanged, work, prediction, 1.0)
+    choice = TileChoice(
+        64, 32, 16, 96, "wgmma", most=5, parts=1, is_ordered=is_ordered, shares=shares, exchanged=exchanged,
+        streamed=False, work=cast(Work, None), prediction=cast(Prediction, None), score=1.0,
+    )  # fmt: skip
     kernel = tiling._make(tiling.read(), choice)  # pyright: ignore[reportPrivateUsage]
     said = {name: kernel.attributes.get(f"tirx.{name}") for name in ("cluster", "order", "parts")}
     order = StringAttr("group") if is_ordered else None
