@@ -336,6 +336,35 @@ class SetpOp(TableInstruction):
     result = result_def(i1)
 
 
+def _sets(lanes: str) -> Iterator[Form]:
+    """Forms of `set` on packed integers."""
+    for comparison in tuple(Comparison)[:6]:
+        yield form(f"set.{comparison}.s{lanes}", i32, of=comparison, i32="set.packed")
+        yield form(f"set.{comparison}.u{lanes}", i32, of=comparison, flags="unsigned", i32="set.packed")
+
+
+class _PackedSet(TableInstruction, abc.ABC):
+    """Elements of two registers, compared: all bits of an element are set where the comparison holds."""
+
+    OPERANDS: ClassVar = ("lhs", "rhs")
+    LITERALS: ClassVar = False
+
+    comparison = prop_def(ComparisonAttr)
+    unsigned = opt_prop_def(UnitAttr)
+    lhs = operand_def(TableInstruction.T)
+    rhs = operand_def(TableInstruction.T)
+
+
+@row("set.x4", *_sets("8x4"), choices=("comparison",))
+class SetX4Op(_PackedSet):
+    """`ptx.set.x4 lt %a, %b` is `set.lt.s8x4`: a byte of ones where that of `%a` is less, or zero."""
+
+
+@row("set.x2", *_sets("16x2"), choices=("comparison",))
+class SetX2Op(_PackedSet):
+    """`ptx.set.x2 lt unsigned %a, %b` is `set.lt.u16x2`: as `ptx.set.x4`, of halves."""
+
+
 @irdl_op_definition
 class SelpOp(PureInstruction):
     """`selp.b32 d, a, b, %p`: a if the predicate holds, b otherwise."""

@@ -30,6 +30,8 @@ _COMPARED = tuple(
     TYPES[name] for name in ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "bf16", "f32", "f64")
 )
 _PACKED = {"f16x2": F16, "bf16x2": BF16}
+_PACKED_INTEGERS = {"u8x4": TYPES["u8"], "s8x4": TYPES["s8"], "u16x2": TYPES["u16"], "s16x2": TYPES["s16"]}
+_PACKED_TARGETS = ("sm_107a", "sm_107f")
 _SELECTED_BITS = (16, 32, 64, 128)
 
 
@@ -133,8 +135,8 @@ def _set(decoder: Decoder) -> Step:
     ftz = decoder.flag("ftz")
     if decoder.last in _PACKED:
         return _set_packed(decoder, name, combine, ftz)
-    if decoder.last in ("u8x4", "s8x4", "u16x2", "s16x2"):
-        raise decoder.error("set of packed integers is not simulated: no source says what their elements become")
+    if decoder.last in _PACKED_INTEGERS:
+        return _set_integers(decoder, name)
     value_type = decoder.type(*_COMPARED)
     result = decoder.type(U32, S32, F32, F16, BF16, TYPES["u16"], TYPES["s16"])
     decoder.finish(4 if combine else 3)
@@ -150,6 +152,25 @@ def _set(decoder: Decoder) -> Step:
     return elementwise(
         decoder, lambda a, b, p: np.where(mix(function(a, b), p), true, false), result, value_type, value_type, PRED
     )
+
+
+def _set_integers(decoder: Decoder, name: str) -> Step:
+    """
+    Decodes set of packed integers: all bits of an element, where the comparison holds.
+
+    No text says so, but ptxas 13.5.37 makes the same instruction (VISET.BM) of it as of `set.u32.u32`.
+    """
+    element = _PACKED_INTEGERS[decoder.modifiers.pop()]
+    if decoder.symbols.target not in _PACKED_TARGETS:
+        raise decoder.error(f"set of packed integers does not exist here; supported on {', '.join(_PACKED_TARGETS)}")
+    decoder.finish(3)
+    function = _comparison(decoder, name, element)
+
+    def compare(a: Array, b: Array) -> Array:
+        holds = function(*(np.ascontiguousarray(each).view(element.dtype) for each in (a, b)))
+        return np.where(holds, -1, 0).astype(element.dtype).view(np.uint32)
+
+    return elementwise(decoder, compare, bits_type(32), bits_type(32), bits_type(32))
 
 
 def _set_packed(decoder: Decoder, name: str, combine: str | None, ftz: bool) -> Step:

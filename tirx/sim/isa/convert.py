@@ -14,7 +14,7 @@ from tirx.sim.isa import convert_random
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics import modular
-from tirx.sim.numerics.formats import TABLES, largest_finite
+from tirx.sim.numerics.formats import DTYPES, TABLES, decode_elements, largest_finite
 from tirx.sim.numerics.integers import float_to_integer
 from tirx.sim.numerics.rounding import (
     Rounding,
@@ -353,6 +353,46 @@ def _ue5m3(decoder: Decoder) -> Step:
         return encode(high.astype(np.float64)) << np.uint16(8) | encode(low.astype(np.float64))
 
     return elementwise(decoder, pack, B16, F32, F32)
+
+
+QUADRUPLES = {"e4m3x4": 8, "e5m2x4": 8, "e2m3x4": 8, "e3m2x4": 8, "e2m1x4": 4}
+"""Types of four elements, with the bits of each in a register."""
+_PRODUCT_TARGETS = ("sm_100a", "sm_103a")
+
+
+def narrow_product(decoder: Decoder) -> Step:
+    """
+    Decodes mul of four elements of 8 bits and less: each product is rounded once.
+
+    Raises SimError for one that is too large without .satfinite: no text says what it becomes.
+    """
+    if (target := decoder.symbols.target) not in _PRODUCT_TARGETS:
+        supported = ", ".join(_PRODUCT_TARGETS)
+        raise decoder.error(f".{decoder.last} does not exist on {target or 'no target'}; supported on {supported}")
+    result, *sources = decoder.modifiers[-3:]
+    del decoder.modifiers[-3:]
+    if result not in ("e4m3x4", "e5m2x4") or not {*sources} <= QUADRUPLES.keys():
+        raise decoder.error(f"expected mul to .e4m3x4 or .e5m2x4 from two types of four elements, found .{result}")
+    decoder.take("rn")
+    finite = decoder.flag("satfinite")
+    decoder.finish(3)
+    decoder.refuse_modular()
+    dtype = np.dtype(DTYPES[result[:4]])
+
+    def numbers(values: Array, name: str) -> Array:
+        raw = np.ascontiguousarray(values).view(np.uint8)
+        if QUADRUPLES[name] == 4:
+            raw = np.stack([raw & 15, raw >> 4], axis=1).ravel()
+        return decode_elements(raw, name[:4]).astype(np.float64)
+
+    def multiply(a: Array, b: Array) -> Array:
+        product = numbers(a, sources[0]) * numbers(b, sources[1])
+        if not finite and (np.abs(product) > largest_finite(dtype)).any():
+            raise SimError("mul of four elements, of which one is too large, without .satfinite: no source says more")
+        return _encode(product, dtype, 8, "rn").view(np.uint32)
+
+    registers = [B32 if QUADRUPLES[name] == 8 else B16 for name in sources]
+    return elementwise(decoder, multiply, B32, *registers)
 
 
 def _from_narrow(decoder: Decoder, source_name: str, element: PtxType, relu: bool, scaled: bool) -> Step:

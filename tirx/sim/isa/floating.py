@@ -209,41 +209,55 @@ def _mixed(decoder: Decoder, halves: int) -> Step | None:
 _MIXED_TARGETS = ("sm_107a", "sm_107f")
 
 
+_PAIRS = {"f16x2": 2, "bf16x2": 2, "f32x2": 4}
+"""Pairs, with the bytes of an element."""
+
+
 def _mixed_pairs(decoder: Decoder) -> Step | None:
     """
-    Decodes add, sub and fma of pairs of .f32 whose first operand is a pair of .f16 or .bf16. Returns None for other
-    types.
+    Decodes add, sub, mul and fma of pairs, of two types. Returns None for other types.
+
+    Each result is rounded once. No text says more than the forms; ptxas makes one instruction of each (FHADD2, FHMUL2,
+    FHFMA2, HMUL2), so that NaN and zeros are taken to be those of other instructions on pairs.
     """
-    wide = 2 if decoder.root == "fma" else 1
-    types = decoder.modifiers[-2 - wide :]
-    if len(types) < 2 + wide or {types[0], *types[2:]} != {"f32x2"} or types[1] not in ("f16x2", "bf16x2"):
+    types = decoder.modifiers[-4 if decoder.root == "fma" else -3 :]
+    if not {*types} <= _PAIRS.keys() or len({*types}) == 1:
         return None
     if decoder.symbols.target not in _MIXED_TARGETS:
-        raise decoder.error(f".{types[1]} with .f32x2 does not exist here; supported on {', '.join(_MIXED_TARGETS)}")
-    half = ELEMENTS[types[1]][0].dtype
-    del decoder.modifiers[-1 - wide :]
-    asked = operation(decoder, F32)
-    decoder.finish(2 + wide)
+        supported = ", ".join(_MIXED_TARGETS)
+        raise decoder.error(f".{types[1]} with .{types[0]} does not exist here; supported on {supported}")
+    del decoder.modifiers[-len(types) :]
+    element = ELEMENTS[types[0]][0]
+    mode = _MODES[decoder.take(*_ROUNDINGS)]
+    flushes = decoder.flag("ftz")
+    asked = Operation(element, element, mode, False, False, False)
+    decoder.finish(len(types))
     decoder.refuse_modular(True)
-    if asked.flush or asked.saturate or asked.relu:
-        raise decoder.error("expected neither .ftz nor .sat nor .relu with operands of two types")
-    function = cast(
-        "Callable[..., Array]", fused_function(asked) if decoder.root == "fma" else binary_function(decoder.root, asked)
-    )
+    add, multiply = _signed_zero_sum(asked), cast("Binary", np.multiply)
+    exact: dict[str, Function] = {
+        "add": add,
+        "sub": _negated_second(add),
+        "mul": multiply,
+        "fma": lambda a, b, c: add(a * b, c),
+    }
+    function = _widened(exact[decoder.root], asked)
+    registers = [B64 if _PAIRS[name] == 4 else B32 for name in types]
 
-    def widened(narrow: Array, *values: Array) -> Array:
-        first = np.ascontiguousarray(narrow).view(half).astype(np.float32)
-        return canonical(function(first, *[np.ascontiguousarray(each).view(np.float32) for each in values])).view(
-            np.uint64
-        )
+    def pairs(*values: Array) -> Array:
+        numbers = [
+            np.ascontiguousarray(value).view(ELEMENTS[name][0].dtype)
+            for value, name in zip(values, types[1:], strict=True)
+        ]
+        result = canonical(function(*[flush(each) if flushes else each for each in numbers]))
+        return (flush(result) if flushes else result).view(registers[0].dtype)
 
-    return elementwise(decoder, widened, B64, B32, *[B64] * wide)
+    return elementwise(decoder, pairs, registers[0], *registers[1:])
 
 
 def arithmetic(decoder: Decoder) -> Step:
     """add, sub, mul, div"""
-    mixed = (_mixed(decoder, 1) or _mixed_pairs(decoder)) if decoder.root in ("add", "sub") else None
-    if mixed is not None:
+    mixed = (decoder.root in ("add", "sub") and _mixed(decoder, 1)) or (decoder.root != "div" and _mixed_pairs(decoder))
+    if mixed:
         return mixed
     if decoder.root == "div":
         # The approximations are exact here: within their error bounds.

@@ -6,7 +6,7 @@ import numpy as np
 
 from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B32, S32, S64, TYPES, U32, U64, Array, Binary, Mask, PtxType, bits_type, integer_type
-from tirx.sim.isa import floating
+from tirx.sim.isa import convert, floating
 from tirx.sim.isa.decoder import Decoder, elementwise
 from tirx.sim.isa.registry import instruction
 from tirx.sim.numerics.integers import divide, multiply_high, remainder, saturate
@@ -117,6 +117,8 @@ def _carry(decoder: Decoder, *, reads: bool, writes: bool) -> Step:
 
 @instruction("mul", "mad")
 def _mul(decoder: Decoder) -> Step:
+    if decoder.last in convert.QUADRUPLES:
+        return convert.narrow_product(decoder)
     if _is_float(decoder):
         return floating.fused(decoder) if decoder.root == "mad" else floating.arithmetic(decoder)
     adds = decoder.root == "mad"

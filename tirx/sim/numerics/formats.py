@@ -12,7 +12,7 @@ from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
 
 # Eight-bit and narrower formats, each element in a byte of its own (in its low bits).
-_DTYPES = {
+DTYPES = {
     "e4m3": ml_dtypes.float8_e4m3fn,
     "e5m2": ml_dtypes.float8_e5m2,
     "e2m3": ml_dtypes.float6_e2m3fn,
@@ -35,7 +35,7 @@ _TF32_MASK = np.uint32(0xFFFFE000)
 # Value of each code. All elements of operands are exact in f32.
 TABLES: dict[str, Array] = {
     name: np.arange(1 << BITS.get(name, 8), dtype=np.uint8).view(dtype).astype(np.float32)
-    for name, dtype in _DTYPES.items()
+    for name, dtype in DTYPES.items()
 }
 # ue5m3: bias 15, subnormal numbers below 2^-14, no infinity, one NaN.
 _CODES = np.arange(256)

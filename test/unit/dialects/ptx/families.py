@@ -352,10 +352,22 @@ def _atomics() -> Iterator[PTXInstruction]:
 def _pairs() -> Iterator[PTXInstruction]:
     for operation, format_ in product(packed.PairOperation, packed.PairFormat):
         yield ptx.PairOp(operation, format_, _words(packed.PAIR_ROWS[operation].operands))
-        yield ptx.MixedPairOp(operation, format_, WORD, [WIDE] * (packed.PAIR_ROWS[operation].operands - 1))
+        wide = [WIDE] * (packed.PAIR_ROWS[operation].operands - 1)
+        for rounding in (None, "rz", "rm", "rp"):
+            yield ptx.MixedPairOp(operation, format_, WORD, wide, rounding=rounding)
+        if operation in ("add", "sub", "mul", "min"):
+            yield ptx.NarrowPairOp(operation, format_, WIDE, WIDE)
     for format_ in packed.PairFormat:
         yield ptx.CvtPairOp(format_, FLOAT, FLOAT)
         yield ptx.CvtFromPairOp(format_, MASK)
+        yield ptx.MulPairOp(format_, WORD, WORD)
+
+
+def _quadruples() -> Iterator[PTXInstruction]:
+    formats = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
+    for element, of_a, of_b, finite in product(formats, formats, formats, FLAG):
+        a, b = (MASK if each == "e2m1" else WORD for each in (of_a, of_b))
+        yield ptx.MulX4Op(element, of_a, of_b, a, b, satfinite=finite)
 
 
 def _compressed() -> Iterator[PTXInstruction]:
@@ -462,6 +474,7 @@ FAMILIES = (
     _warps,
     _rows,
     _pairs,
+    _quadruples,
     _compressed,
     _global_reductions,
     _atomics,
