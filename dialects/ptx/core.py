@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i1,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
@@ -63,6 +64,9 @@ REGISTER_LIMIT = 255
 """Registers of 32 bits that a thread can have (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
 
+_NUMBERS = ("dynamic_shared", "maxnreg", "per_cta_memory")
+
+
 @irdl_op_definition
 class EntryOp(QuickWalk, DirectOperation):
     """A kernel: a control flow graph of instructions, with named parameters that `ptx.ld.param` reads.
@@ -76,7 +80,8 @@ class EntryOp(QuickWalk, DirectOperation):
     `reqntid` is the exact size of a block in threads (x, y, z), `cluster` that of a cluster in blocks, `dynamic_shared`
     the bytes of shared memory that a launch has to set aside. `grid(4, ceildiv(size(0, 1), 128))` are the blocks of a
     launch along x, y and z, numbers or formulas (`#ptx.formula`) of its arguments. `maxnreg` are the registers of a
-    thread at the entry, which `ptx.setmaxnreg` has to know.
+    thread at the entry, which `ptx.setmaxnreg` has to know. `per_cta_memory` are the least bytes of the memory of each
+    block that `ptx.per_cta_memory` finds.
     See PTX ISA, "Kernel and Function Directives: .entry" and "Performance-Tuning Directives: .reqntid".
     """
 
@@ -90,6 +95,7 @@ class EntryOp(QuickWalk, DirectOperation):
     cluster = opt_prop_def(ArrayAttr[IntAttr])
     dynamic_shared = opt_prop_def(IntAttr)
     maxnreg = opt_prop_def(IntAttr)
+    per_cta_memory = opt_prop_def(IntAttr)
     grid = opt_prop_def(ArrayAttr[FormulaAttr])
 
     traits = traits_def(Isolated(), SymbolOpInterface())
@@ -123,6 +129,8 @@ class EntryOp(QuickWalk, DirectOperation):
         self._verify_extents()
         if self.maxnreg is not None and not 1 <= self.maxnreg.data <= REGISTER_LIMIT:
             raise EntryError(f"expected maxnreg from 1 to {REGISTER_LIMIT}, found {self.maxnreg.data}")
+        if self.per_cta_memory is not None and not 0 <= self.per_cta_memory.data < 1 << 32:
+            raise EntryError(f"expected per_cta_memory from 0 to {(1 << 32) - 1}, found {self.per_cta_memory.data}")
         if (first := self.body.blocks.first) is not None and first.args:
             raise EntryError(
                 f"expected no arguments of the first block, as ptx.ld.param reads parameters, found {len(first.args)}"
@@ -158,7 +166,7 @@ class EntryOp(QuickWalk, DirectOperation):
         for keyword in ("reqntid", "cluster"):
             if parser.parse_optional_keyword(keyword) is not None:
                 clauses[keyword] = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
-        for keyword in ("dynamic_shared", "maxnreg"):
+        for keyword in _NUMBERS:
             if parser.parse_optional_keyword(keyword) is not None:
                 with parser.in_parens():
                     clauses[keyword] = parser.parse_integer(allow_boolean=False)
@@ -182,7 +190,8 @@ class EntryOp(QuickWalk, DirectOperation):
         for keyword, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
             if extents is not None:
                 printer.print_string(f" {keyword}({', '.join(str(n.data) for n in extents)})")
-        for keyword, number in (("dynamic_shared", self.dynamic_shared), ("maxnreg", self.maxnreg)):
+        numbers = self.dynamic_shared, self.maxnreg, self.per_cta_memory
+        for keyword, number in zip(_NUMBERS, numbers, strict=True):
             if number is not None:
                 printer.print_string(f" {keyword}({number.data})")
         printer.print_op_attributes(self.attributes, print_keyword=True)
@@ -383,6 +392,25 @@ class ReadSpecialOp(PureInstruction):
 
     def emit(self, reg: Names) -> str:
         return f"mov.u32 {reg(self.result)}, %{self.register.data.value}"
+
+
+@irdl_op_definition
+class PerCtaMemoryOp(PureInstruction):
+    """`%offset, %size = ptx.per_cta_memory`: the memory that `per_cta_memory` of the entry asks for.
+
+    `mov.u64 %rd0, %perctamemoryoffset; mov.u32 %r0, %perctamemorysize`, PTX 9.4, sm_80 and newer. See PTX ISA,
+    "Performance-Tuning Directives: .minperctamemory".
+    """
+
+    name = "ptx.per_cta_memory"
+
+    offset = result_def(i64)
+    size = result_def(i32)
+
+    assembly_format = "attr-dict"
+
+    def emit(self, reg: Names) -> str:
+        return f"mov.u64 {reg(self.offset)}, %perctamemoryoffset\nmov.u32 {reg(self.size)}, %perctamemorysize"
 
 
 @irdl_op_definition

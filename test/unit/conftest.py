@@ -12,7 +12,7 @@ from tirx.ptx.ptxas import assemble, find_ptxas
 REGISTERS = {
     "pred": "%p<4>",
     "b8": "%b<4>",
-    "b16": "%h<4>",
+    "b16": "%h<16>",
     "b32": "%r<140>",
     "b64": "%rd<4>",
     "b128": "%rq<4>",

@@ -22,9 +22,11 @@ NUMBERS: Mapping[tuple[str, int], str] = {
         for feature in (
             *("tcgen05", "tcgen05.block16", "tcgen05.block32", "tcgen05.sparse_mxf4"),
             *("tcgen05.wide_K", "tcgen05.sparsity_version_1", "tcgen05.decompress::lut::b"),
-            *("tcgen05.ld.red", "packed_integers", "packed.mixed", "spcompress"),
+            *("tcgen05.ld.red", "packed_integers", "packed.mixed", "set.packed", "spcompress"),
         )
     },
+    ("narrow.arith", 100): "model",
+    ("narrow.arith", 103): "model",
 }
 """(feature, compute capability times ten) -> who has multiplied with it: a GPU, or only the simulator. Elsewhere nobody
 has said."""

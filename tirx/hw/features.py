@@ -272,6 +272,8 @@ CAPABILITIES: Mapping[str, Requirement] = {
     "matrix_descriptor.15_bits": _WIDE_K,
     # Columns 512 to 575, by an exclusive allocation only.
     "tensor_memory.576_columns": _WIDE_K,
+    # `.minperctamemory`: a directive of entries, not an instruction.
+    "per_cta_memory": Since((9, 4), 80),
     # CUDA driver API, `cuTensorMapEncodeTiled`, `swizzle`: CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B.
     "tensor_map.atom_32B": Since((8, 6), 100),
 }

@@ -22,7 +22,17 @@ from tirx.dialects.ptx.base import (
     memory_type,
     register_class,
 )
-from tirx.dialects.ptx.core import LINES, BraOp, CondBraOp, ConstantOp, EntryOp, RetOp, SharedAllocOp, entries
+from tirx.dialects.ptx.core import (
+    LINES,
+    BraOp,
+    CondBraOp,
+    ConstantOp,
+    EntryOp,
+    PerCtaMemoryOp,
+    RetOp,
+    SharedAllocOp,
+    entries,
+)
 from tirx.dialects.ptx.debugging import RuntimeCallOp, module_declarations
 from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT, parameter_bytes
 from tirx.dialects.ptx.sync import RegisterChange, SetMaxNRegOp
@@ -164,9 +174,13 @@ def _required_version(entry: EntryOp, ops: Sequence[Operation], target: Target) 
     version = target.min_ptx
     if entry.cluster is not None:
         version = max(version, _feature_version(entry, "cluster", target))
+    if entry.per_cta_memory is not None:
+        version = max(version, _feature_version(entry, "per_cta_memory", target))
     if parameter_bytes([parameter.data for parameter in entry.params]) > SMALL_PARAM_LIMIT:
         version = max(version, LARGE_PARAM_VERSION)
     for op in ops:
+        if isinstance(op, PerCtaMemoryOp) and entry.per_cta_memory is None:
+            raise PtxModuleError(op, "expected per_cta_memory on the entry of ptx.per_cta_memory, found none")
         if isinstance(op, PTXInstruction):
             for feature in op.features():
                 version = max(version, _feature_version(op, feature, target))
@@ -200,6 +214,8 @@ def _print_entry(entry: EntryOp, ops: Sequence[Operation], target: Target, files
         directives.append(f".reqntid {', '.join(str(n.data) for n in entry.reqntid)}")
     if entry.maxnreg is not None:
         directives.append(f".maxnreg {entry.maxnreg.data}")
+    if entry.per_cta_memory is not None:
+        directives.append(f".minperctamemory {entry.per_cta_memory.data}")
     if entry.cluster is not None:
         directives.append(".explicitcluster")
         directives.append(f".reqnctapercluster {', '.join(str(n.data) for n in entry.cluster)}")

@@ -313,3 +313,18 @@ ptx.entry @inline() target("sm_80") {
   %e = ptx.inline_volatile "elect.sync _|$0, 0xffffffff" () needs ["elect.sync"] : () -> i1
   ptx.ret
 }
+
+// -----
+
+ptx.entry @memory_of_a_block() target("sm_80") {
+  // expected-error@+1 {{expected per_cta_memory on the entry of ptx.per_cta_memory, found none}}
+  %offset, %size = ptx.per_cta_memory
+  ptx.ret
+}
+
+// -----
+
+// expected-error@+1 {{'ptx.entry' needs per_cta_memory, which sm_75 lacks; supported on sm_80}}
+ptx.entry @memory_of_an_old_block() target("sm_75") per_cta_memory(64) {
+  ptx.ret
+}

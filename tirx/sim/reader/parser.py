@@ -17,6 +17,7 @@ _FUNCTION_DIRECTIVES: dict[str, int | None] = {
     ".minnctapersm": 1,
     ".maxnctapersm": 1,
     ".maxnreg": 1,
+    ".minperctamemory": 1,
     ".maxclusterrank": 1,
     ".explicitcluster": 0,
     ".blocksareclusters": 0,

@@ -28,7 +28,7 @@ from tirx.dialects.ptx.base import REGISTER_CLASSES, SCRATCH_CLASSES, PTXInstruc
 from tirx.dialects.ptx.table import TableInstruction
 from tirx.dialects.tcgen05 import Collector, MmaKind, MmaOp
 from tirx.hw.features import FEATURES, UnsupportedFeature, smallest_version
-from tirx.hw.targets import TARGETS, PtxVersion, Target
+from tirx.hw.targets import PtxVersion, Target
 from tirx.mma import VARIANTS
 from tirx.tcgen05 import LD_SHAPES, SCALE_VECTORS
 from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES
@@ -37,7 +37,7 @@ from tirx.wgmma import KINDS as WGMMA_KINDS
 from tirx.wgmma import Form as WgmmaForm
 
 Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
-NEWEST = max(target.min_ptx for target in TARGETS.values())
+NEWEST = max(row.ptx for row in FEATURES.values())
 TABLE = [op for op in ptx.PTX.operations if issubclass(op, TableInstruction)]
 FLAG = (False, True)
 COLLECTORS = (None, *Collector)
@@ -370,6 +370,33 @@ def _quadruples() -> Iterator[PTXInstruction]:
         yield ptx.MulX4Op(element, of_a, of_b, a, b, satfinite=finite)
 
 
+def _multiple() -> Iterator[PTXInstruction]:
+    names, orders = ("u32", "s64", "b32", "f32", "f16x2", "bf16"), atomics.Order
+    values = {"u32": WORD, "b32": WORD, "s64": WIDE, "f32": FLOAT, "f16x2": WORD, "bf16": BRAIN}
+    for name, order, number, operation in product(names, orders, (1, 2, 4, 8), ("add", "max", "xor", "inc")):
+        value, of = values[name], (name, order, "sys", WIDE)
+        yield ptx.MultimemLdReduceOp(*of, operation=operation, res=[value.type] * number)
+        yield ptx.MultimemRedOp(*of, [value] * number, operation=operation)
+        yield ptx.MultimemStOp(*of, [value] * number)
+    for name, scope, order in product(names, ("gpu", "cta"), ("release", "relaxed")):
+        yield ptx.MultimemStOp(name, order, scope, WIDE, [values[name]], asynchronous=True)
+        yield ptx.MultimemRedOp(name, order, scope, WIDE, [values[name]], asynchronous=True, operation="add")
+    yield ptx.MultimemBulkOp(WIDE, WORD, OTHER, mask=MASK)
+    yield ptx.MultimemBulkOp(WIDE, WORD, OTHER)
+    for operation, name in product(("add", "min", "inc", "xor"), ("u32", "s64", "b64", "f16", "f64")):
+        yield ptx.MultimemBulkOp(WIDE, WORD, OTHER, operation, name)
+    yield ptx.FabricTryGetOp(WORD, WIDE, OTHER, OTHER, WORD)
+    for several, counted, mask in product(FLAG, (None, WIDE), (None, MASK)):
+        operands = {"counted": counted, "mask": mask, "multimem": several}
+        yield ptx.FabricTryPutOp(WORD, WIDE, OTHER, OTHER, WORD, **operands)
+        for operation, name in product(("add", "min", "xor"), ("u32", "s32", "b32", "f32", "u64")):
+            yield ptx.FabricTryPutOp(WORD, WIDE, OTHER, OTHER, WORD, **operands, operation=operation, type=name)
+    for group, fetching in product(FLAG, FLAG):
+        yield ptx.FabricSubmitOp(group=group, fetching=fetching)
+    yield ptx.FabricWaitOp()
+    yield ptx.FabricWaitOp(group=1)
+
+
 def _compressed() -> Iterator[PTXInstruction]:
     for element, index, number in product(("b8", "b16"), ("b2", "b4"), (1, 2, 3, 8, 64)):
         words = -(-number * int(index[1:]) // int(element[1:]))
@@ -475,6 +502,7 @@ FAMILIES = (
     _rows,
     _pairs,
     _quadruples,
+    _multiple,
     _compressed,
     _global_reductions,
     _atomics,
@@ -488,6 +516,7 @@ NO_FORMS = {
     "ptx.constant": "a literal of the instructions that use it",
     "ptx.shared_alloc": "a declaration",
     "ptx.undefined": "a register that nothing writes",
+    "ptx.per_cta_memory": "it needs a directive of the entry: test/target/ptx/per_cta_memory.mlir",
     **dict.fromkeys(("ptx.inline", "ptx.inline_volatile"), "text by hand"),
     **dict.fromkeys(
         ("ptx.assert_fail", "ptx.printf"), "calls of functions that the module declares: the tests of them"
