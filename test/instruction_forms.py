@@ -287,17 +287,33 @@ def _copies() -> Iterator[Form]:
 _NOFTZ = (("red", "[rd] f"), ("atom", "f [rd] f"))
 
 
+_OF_SEVERAL = (
+    *(
+        ("add", "", types, each)
+        for types, each in (("u32|s32", "r"), ("u64", "rd"), ("f32", "f"), ("f16x2|bf16x2", "r"))
+    ),
+    *(("add", f"v{n}", "f32", f"{{f*{n}}}") for n in (2, 4)),
+    *(("add|min|max", f"v{n}", "f16x2|bf16x2", f"{{r*{n}}}") for n in (2, 4)),
+    *(("add|min|max", f"v{n}", "f16|bf16", f"{{h*{n}}}") for n in (2, 4, 8)),
+    *(("min|max", "", types, each) for types, each in (("u32|s32", "r"), ("u64|s64", "rd"))),
+    *(("and|or|xor", "", types, each) for types, each in (("b32", "r"), ("b64", "rd"))),
+)
+"""Operations on what several GPUs have: widths, types and operands."""
+
+
 def _multiple() -> Iterator[Form]:
     """Rows of instructions on multimem addresses, each of which stands for an address of several GPUs."""
-    for types, each in (("u32|s32", "r"), ("u64", "rd"), ("f32", "f"), ("bf16x2", "r")):
-        for width, value in (("", each), *((f"v{n}", f"{{{each}*{n}}}") for n in (2, 4) if "f" in types)):
-            for order in ("", "weak", "{} cta|cluster|gpu|sys"):
-                orders = ["relaxed|acquire", "relaxed|release", "relaxed|release"]
-                load, store, add = (order.format(each) for each in orders)
-                yield Form("multimem.ld_reduce", f"{load} global? add {width} {types}", f"{value} [rd]")
-                yield Form("multimem.st", f"{store} global? {width} {types}", f"[rd] {value}")
-                if order != "weak":
-                    yield Form("multimem.red", f"{add} global? add {width} {types}", f"[rd] {value}")
+    for order in ("", "weak", "{} cta|cluster|gpu|sys"):
+        load, store = (order.format(f"relaxed|{each}") for each in ("acquire", "release"))
+        for operation, width, types, value in (*_OF_SEVERAL, ("min|max", "", "f16x2|bf16x2", "r")):
+            yield Form("multimem.ld_reduce", f"{load} global? {operation} {width} {types}", f"{value} [rd]")
+            if operation == "add" and types[0] == "f" and types != "f32":
+                form = f"{load} global? add acc::f32 {width} {types}"
+                yield Form("multimem.ld_reduce", form, f"{value} [rd]")
+        for operation, width, types, value in _OF_SEVERAL:
+            if order != "weak":
+                yield Form("multimem.red", f"{store} global? {operation} {width} {types}", f"[rd] {value}")
+            yield Form("multimem.st", f"{store} global? {width} {types}", f"[rd] {value}")
     for which, each in (("add u32|s32", "r"), ("add u64", "rd")):
         yield Form("multimem.red.async", f"release gpu|sys global? {which}", f"[rd] {each}")
 
@@ -523,7 +539,13 @@ FORMS: tuple[Form, ...] = (
     *(Form(name, "global add noftz f32", operands) for name, operands in _NOFTZ),
     Form("prefetch", "global? L1::32B valid_addr", "[rd]"),
     *(Form("ldmatrix", f"{_LD} m8n16 x{count} shared::cta|shared? s8 s4", f"{{r*{count}}} [r]") for count in (1, 2, 4)),
-    Form("mul", "rn? satfinite? " + "e4m3x4|e5m2x4 " * 3, "r r r"),
+    *_forms(
+        "mul",
+        f"rn? satfinite? e4m3x4|e5m2x4 {_F8_4} {_F8_4} -> r r r",
+        f"rn? satfinite? e4m3x4|e5m2x4 {_F8_4} e2m1x4 -> r r h",
+        f"rn? satfinite? e4m3x4|e5m2x4 e2m1x4 {_F8_4} -> r h r",
+        "rn? satfinite? e4m3x4|e5m2x4 e2m1x4 e2m1x4 -> r h h",
+    ),
     Form("tensormap.replace", "tile swizzle_mode global|shared::cta b1024 b32", "[rd] m"),
     Form("tensormap.query", "alloc_class_large global|shared::cta b1024", "p [rd]"),
     Form("trace.mark", "", "mark"),
