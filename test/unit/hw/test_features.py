@@ -96,10 +96,6 @@ PROBES = {
     "mma.m16n8.f64": "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
     "{%fd0,%fd1,%fd2,%fd3}, {%fd0,%fd1}, {%fd2}, {%fd0,%fd1,%fd2,%fd3}",
     "mma.m16n8k32.f8.f32": f"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {_D}, {_A}, {{%r0,%r1}}, {_D}",
-    "mma.sp": f"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {_D}, {{%r0,%r1}}, {{%r0,%r1}}, "
-    f"{_D}, %r2, 0x0",
-    "mma.sp.f8": "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 "
-    f"{_D}, {{%r0,%r1,%r2,%r3}}, {{%r0,%r1,%r2,%r3}}, {_D}, %r2, 0x0",
     "mma.m16n8.f8": f"mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32 {_D}, {{%r0,%r1}}, {{%r0}}, {_D}",
     "mma.sp": "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
     f"{_D}, {{%r0,%r1}}, {{%r0,%r1}}, {_D}, %r2, 0x0",
