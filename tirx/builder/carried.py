@@ -130,7 +130,7 @@ def memories_of(*leaves: Any) -> set[SSAValue]:
 
 def wrapped(trace: Trace, value: SSAValue, like: Any, memories: set[SSAValue]) -> Any:
     """Returns a value of the IR as a leaf such as `like`, which may have been a view of one of `memories`."""
-    if isinstance(value.type, TileType):
+    if isinstance(type_ := value.type, TileType) and not type_.parameters_of_shape:
         return Chosen(trace, value, memories) if memories else Tile.of(value)
     dtype = like.dtype if isinstance(like, Scalar) else dtype_of(value.type)
     return Scalar(trace, value, dtype)
