@@ -117,10 +117,15 @@ class _Region:
         if self._roundings and self._launch.exact and not _same(found, self._doubled(values)):
             self._launch.exact = False
             found = self._sequential(values)  # with the errors, which were not looked for before
-        unordered = np.logical_or.accumulate(np.logical_or.reduce([_is_nan(each) for each in values]), 0)
-        if unordered.any() and not _same(found, self._doubled(values)):
-            self._launch.exact = False
-            found = [_unknown(each, unordered) for each in found]
+        if not all(np.isfinite(_data(each)).all() for each in (*values, *found)):
+            other = self._doubled(values)
+            nan = [_data(each) != _data(each) for each in values]
+            pairs = list(zip(found, other, strict=True))
+            differs = [_differ(*each) & ~np.logical_and(*(np.isfinite(_data(x)) for x in each)) for each in pairs]
+            unordered = np.logical_or.accumulate(np.logical_or.reduce([*nan, *differs]), 0)
+            if unordered.any() and not _same(found, other):
+                self._launch.exact = False
+                found = [_unknown(each, unordered) for each in found]
         known = known_of(lines, lines[0].data.shape)
         known = None if known is None else np.logical_and.accumulate(known, 0)
         return [_numbers(each, known) for each in found]
@@ -167,9 +172,13 @@ def _largest(before: Array, *values: Value) -> Array:
     return before
 
 
-def _is_nan(value: Value) -> Array:
-    data = value.value if isinstance(value, Near) else value
-    return data != data
+def _data(value: Value) -> Array:
+    return value.value if isinstance(value, Near) else value
+
+
+def _differ(x: Value, y: Value) -> Array:
+    a, b = _data(x), _data(y)
+    return (a != b) & ((a == a) | (b == b))
 
 
 def _unknown(value: Value, where: Array) -> Value:
@@ -190,8 +199,7 @@ def _stacked(values: Sequence[Value]) -> Value:
 
 
 def _same(a: Sequence[Value], b: Sequence[Value]) -> bool:
-    pairs = [[x.value if isinstance(x, Near) else x for x in pair] for pair in zip(a, b, strict=True)]
-    return all(bool(((x == y) | ((x != x) & (y != y))).all()) for x, y in pairs)
+    return not any(_differ(*pair).any() for pair in zip(a, b, strict=True))
 
 
 def _numbers(value: Value, known: Array | None) -> Numbers:

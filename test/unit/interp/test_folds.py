@@ -157,3 +157,20 @@ tirx.kernel @k(%a: memref<2x8xf32>, %d: memref<2x8xf32>) grid(1) threads(32) {
     assert not ran.exact and ran.errors[1] is not None
     assert np.isinf(ran.errors[1]).tolist() == [[False] * 8, [False] * 3 + [True] * 5]
     assert run_kernel(kernel, [numbers[:1].repeat(2, 0), np.zeros((2, 8), np.float32)]).exact
+
+
+def test_infinities_that_brackets_see() -> None:
+    """`y = a * y + b`: factors 0 and infinity in a row are a NaN in brackets of their own, which a scan may make."""
+    text = """
+!x = !tirx.tile<4xf32, register>
+tirx.kernel @k(%a: memref<4xf32>, %b: memref<4xf32>, %d: memref<4xf32>) grid(1) threads(32) {
+  %x = tirx.load %a[0] : memref<4xf32> -> !x
+  %y = tirx.load %b[0] : memref<4xf32> -> !x
+  %r:2 = tirx.scan ins(%x, %y : !x, !x) dim(0) (%p, %q, %s, %t) { %p * %s, %q * %s + %t } -> !x, !x
+  tirx.store %r#1, %d[0] : !x, memref<4xf32>
+}"""
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    sums = np.zeros(4, np.float32)
+    ran = run_kernel(kernel, [np.array([1, 2, 0, np.inf], np.float32), np.ones(4, np.float32), sums], bounds=True)
+    assert ran.errors[2] is not None
+    assert not ran.exact and np.isinf(ran.errors[2]).tolist() == [False] * 3 + [True]
