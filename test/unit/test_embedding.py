@@ -324,6 +324,23 @@ def test_places_of_own_passes() -> None:
         assert found[: at + 1] + found[at + 3 :] == usual
 
 
+class _MakingPass(ModulePass):
+    name = "toy-make"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        made = embed.parse('tirx.kernel @k() target("sm_80") grid(1) threads(32) { tirx.return }')
+        op.body.block.add_op(made.body.block.detach_op(next(iter(made.ops))))
+
+
+def test_kernels_that_a_pass_makes_get_the_target_of_the_pipeline() -> None:
+    """In front of the first pass, which every pipeline has."""
+    for target in (None, "sm_90a"):
+        module, passes = embed.parse(""), embed.pipeline(target)
+        assert passes[0].name == "tirx-tile-linalg"
+        embed.run(module, passes.insert_before(passes[0].name, _MakingPass()))
+        assert f".target {target or 'sm_80'}\n" in embed.ptx(module)
+
+
 def test_pipelines_are_values() -> None:
     usual, own = embed.pipeline(), _FailingPass()
     again = [at for at, each in enumerate(usual) if each.name == "tirx-check-rings"][1]
