@@ -204,10 +204,17 @@ class _Checker:
                     raise ThreadRangeError(op, f"expected axes that count threads of a block, found {name} in {layout}")
                 last += high * row.weight
         if last >= (threads := tirx.thread_set(op).count):
+            asking = (
+                Note(f"'{user.name}' asks for its layout", nearest_location(user))
+                for result in op.results
+                for user in (use.operation for use in result.uses)
+                if isinstance(user, tirx.TileOpInterface) and result in user.wanted_layouts(self.target)
+            )
             raise ThreadRangeError(
                 op,
                 f"expected a register tile within the {threads} threads of the kernel, "
                 f"found one that reaches thread {last}: {layout}",
+                asking,
             )
         format_ = register_format(type_)
         bits = format_.count * max(REGISTER_BITS, type_.dtype.storage_bits)

@@ -12,7 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, f64
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, position
 from tirx.dialects.ptx import PureInstruction
 from tirx.dialects.tirx import BarrierOp, RingOp, kernels
 from tirx.dialects.tirx.interface import TileEffects, tile_effects
@@ -142,6 +142,19 @@ def _half(op: Any, target: Any) -> Any:
 def _wide(op: Any, target: Any) -> Any:
     wide = arith.ExtFOp(op.operand, f64)
     return [wide], wide.result
+
+
+def test_a_note_says_who_asks_for_a_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = TileLayout.parse("S[(64, 32) : (1@tx, 1)]")
+    monkeypatch.setattr(RowsOp, "wanted_layouts", lambda op, target: {op.source: layout, op.result: layout})  # pyright: ignore
+    text = f"""
+  %x = tirx.load %ga : {_G} -> {_R}
+  %y = toy.rows %x : {_R} -> {_R}
+  tirx.copy %y, %gd : {_R}, {_G}"""
+    with pytest.raises(LocatedError, match="expected a register tile within the 32 threads") as found:
+        _build(_kernel(text, threads=32))
+    (note,) = found.value.notes
+    assert note.message == "'toy.rows' asks for its layout" and position(note.location) == ("toy.mlir", 8, 8)
 
 
 def test_what_an_instruction_needs_exists() -> None:
