@@ -67,16 +67,25 @@ class _Window:
         self.offsets = self._bounds(op.static_offsets, op.offsets)
         self.sizes = self._bounds(op.static_sizes, op.sizes)
         steps = self._bounds(op.static_strides, op.strides)
-        if steps != [1] * len(self.shape) or not len(self.offsets) == len(self.sizes) == len(self.shape):
-            raise ViewShapeError(op, f"expected offsets and sizes of {type_}, and steps of 1, found others")
+        self.steps = [n for n in steps if isinstance(n, int) and n > 0]
+        if not len(self.offsets) == len(self.sizes) == len(self.steps) == len(steps) == len(self.shape):
+            raise ViewShapeError(op, f"expected offsets and sizes of {type_}, and constant steps, found others")
         extents = tuple(n if isinstance(n, int) else DYNAMIC_INDEX for n in self.sizes)
-        expected = extents, type_.element_type, type_.get_strides()
+        strides = type_.get_strides()
+        if strides is not None:
+            strides = tuple(None if n is None else n * step for n, step in zip(strides, self.steps, strict=True))
+        expected = extents, type_.element_type, strides
         if (result.get_shape(), result.element_type, result.get_strides()) != expected:
             raise ViewShapeError(
-                op, f"expected a part of the rank, the strides and the elements of {type_}, found {result}"
+                op, f"expected a part of the rank, the strides times steps and the elements of {type_}, found {result}"
             )
         for d, (offset, size, extent) in enumerate(zip(self.offsets, self.sizes, self.shape, strict=True)):
-            inside = isinstance(offset, SSAValue) or isinstance(size, SSAValue) or extent < 0 or offset + size <= extent
+            inside = (
+                isinstance(offset, SSAValue)
+                or isinstance(size, SSAValue)
+                or extent < 0
+                or offset + (size - 1) * self.steps[d] < extent
+            )
             if not inside or (isinstance(offset, int) and offset < 0):
                 raise ViewBoundsError(op, f"expected a part within {extent} elements along dimension {d} of {type_}")
 
@@ -101,13 +110,14 @@ class _Window:
                 case memref.LoadOp() | memref.StoreOp() | SignalOp() | WaitUntilOp() if user.indices:
                     first = user.operands.index(user.indices[0])
                     for d, index in enumerate(user.indices):
-                        user.operands[first + d] = self._moved(emit, index, self.offsets[d])
+                        user.operands[first + d] = self._moved(emit, index, d)
                     user.operands[use.index] = self.op.source
                 case memref.SubviewOp():
-                    pairs = zip(self.offsets, self._bounds(user.static_offsets, user.offsets), strict=True)
-                    offsets = [self._sum(emit, *each) for each in pairs]
+                    given = self._bounds(user.static_offsets, user.offsets)
+                    offsets = [self._sum(emit, d, offset) for d, offset in enumerate(given)]
                     sizes = self._bounds(user.static_sizes, user.sizes)
-                    steps = self._bounds(user.static_strides, user.strides)
+                    own = self._bounds(user.static_strides, user.strides)
+                    steps = [n * step if isinstance(n, int) else n for n, step in zip(own, self.steps, strict=True)]
                     again = memref.SubviewOp.get(self.op.source, offsets, sizes, steps, user.result.type)
                     user.result.replace_all_uses_with(emit(again).result)
                     erase(user)
@@ -124,19 +134,24 @@ class _Window:
     def _value(emit: Emitter, bound: _Bound) -> SSAValue:
         return emit.constant(bound, IndexType()) if isinstance(bound, int) else bound
 
-    def _sum(self, emit: Emitter, a: _Bound, b: _Bound) -> _Bound:
-        return a + b if isinstance(a, int) and isinstance(b, int) else emit.add(self._value(emit, a), b)
+    def _sum(self, emit: Emitter, d: int, further: _Bound) -> _Bound:
+        """The coordinate of the argument along dimension `d`, of one of the part."""
+        offset, step = self.offsets[d], self.steps[d]
+        if isinstance(offset, int) and isinstance(further, int):
+            return offset + further * step
+        return self._moved(emit, self._value(emit, further), d)
 
-    def _moved(self, emit: Emitter, index: SSAValue, offset: _Bound) -> SSAValue:
-        return index if offset == 0 else emit.add(index, offset)
+    def _moved(self, emit: Emitter, index: SSAValue, d: int) -> SSAValue:
+        index = index if self.steps[d] == 1 else emit.mul(index, self.steps[d])
+        return index if self.offsets[d] == 0 else emit.add(index, self.offsets[d])
 
     def _view(self, emit: Emitter, view: ViewOp) -> ViewOp:
         """The view of the argument that has the same elements, and ends where the part does."""
         where, sizes = list[SSAValue](), dict[int, SSAValue]()
         for d, (place, offset, size) in enumerate(zip(view.places, self.offsets, self.sizes, strict=True)):
-            whole = offset == 0 and size == self.shape[d]
+            whole = offset == 0 and size == self.shape[d] and self.steps[d] == 1
             if place.is_plain:
-                where.append(self._moved(emit, place.index, offset))
+                where.append(self._moved(emit, place.index, d))
             elif whole:
                 where.append(place.index)
             else:
@@ -158,7 +173,12 @@ class _Window:
             sizes[d] = emit(arith.MinSIOp(sizes[d], left)).result if d in sizes else left
         sized = ArrayAttr([i32_attr(d) for d in sorted(sizes)]) if sizes else None
         ends = [sizes[d] for d in sorted(sizes)]
-        made = ViewOp(self.op.source, [*where, *ends], view.result.type, view.dims, view.steps, sized)
+        steps = [
+            place.step * (1 if place.of_tile is None or not place.is_plain else step)
+            for place, step in zip(view.places, self.steps, strict=True)
+        ]
+        stepped = view.steps if self.steps == [1] * len(steps) else ArrayAttr([i32_attr(n) for n in steps])
+        made = ViewOp(self.op.source, [*where, *ends], view.result.type, view.dims, stepped, sized)
         made.clipped, made.begins_inside = view.clipped, view.begins_inside
         return made
 

@@ -79,9 +79,17 @@ tirx.kernel @reshaped(%a: memref<64x64xf16>, %n: index) target("sm_80") threads(
 
 // -----
 
-tirx.kernel @steps(%a: memref<64x64xf32>) threads(32) {
-  // expected-error@+1 {{expected offsets and sizes of memref<64x64xf32>, and steps of 1, found others}}
-  %s = memref.subview %a[0, 0] [8, 8] [2, 1] : memref<64x64xf32> to memref<8x8xf32, strided<[128, 1]>>
+tirx.kernel @steps(%a: memref<64x64xf32>, %n: index) threads(32) {
+  // expected-error@+1 {{expected offsets and sizes of memref<64x64xf32>, and constant steps, found others}}
+  %s = memref.subview %a[0, 0] [8, 8] [%n, 1] : memref<64x64xf32> to memref<8x8xf32, strided<[?, 1]>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @steps_beyond(%a: memref<64x64xf32>) threads(32) {
+  // expected-error@+1 {{expected a part within 64 elements along dimension 0 of memref<64x64xf32>}}
+  %s = memref.subview %a[1, 0] [8, 8] [9, 1] : memref<64x64xf32> to memref<8x8xf32, strided<[576, 1], offset: 64>>
   tirx.return
 }
 
@@ -116,7 +124,7 @@ tirx.kernel @gathered(%a: memref<64x64xf32>, %n: index, %i: !tirx.tile<4xi32, re
 // -----
 
 tirx.kernel @other_type(%a: memref<64x64xf32>) threads(32) {
-  // expected-error@+1 {{expected a part of the rank, the strides and the elements of memref<64x64xf32>, found memref<4x4xf16, strided<[64, 1]>>}}
+  // expected-error@+1 {{expected a part of the rank, the strides times steps and the elements of memref<64x64xf32>, found memref<4x4xf16, strided<[64, 1]>>}}
   %s = memref.subview %a[0, 0] [4, 8] [1, 1] : memref<64x64xf32> to memref<4x4xf16, strided<[64, 1]>>
   tirx.return
 }

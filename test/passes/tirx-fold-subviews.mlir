@@ -28,6 +28,23 @@ tirx.kernel @parts(%a: memref<4x64x64xf16>, %i: index, %n: index) threads(32) {
 !p = memref<?x24xf32, strided<[64, 1], offset: ?>>
 !q = memref<4x8xf32, strided<[64, 1], offset: ?>>
 
+!rows = memref<?x24xf32, strided<[192, 2], offset: ?>>
+!fewer = memref<?x8xf32, strided<[192, 4], offset: ?>>
+
+// CHECK-LABEL: tirx.kernel @steps_of_parts
+// CHECK: [[ROW:%.+]] = arith.muli %i, %{{.*}} : index
+// CHECK: [[FROM:%.+]] = arith.addi [[ROW]], %{{.*}} : index
+// CHECK: tirx.view %a{{\[}}[[FROM]], %{{.*}}] steps [6, 2] clipped to {{.*}} : memref<?x64xf32> -> !tirx.tile<8x16xf32, global>
+// CHECK: tirx.view %a[%{{.*}}, %{{.*}}] steps [3, 4] : memref<?x64xf32> -> !tirx.tile<4x8xf32, global>
+tirx.kernel @steps_of_parts(%a: !a, %n: index) target("sm_80") grid(8) threads(32) {
+  %i = tirx.block_id x
+  %s = memref.subview %a[1, 8] [%n, 24] [3, 2] : !a to !rows
+  %v = tirx.view %s[%i, 4] steps [2, 1] clipped : !rows -> !tirx.tile<8x16xf32, global>
+  %t = memref.subview %s[%i, 2] [%n, 8] [1, 2] : !rows to !fewer
+  %z = tirx.view %t[0, 0] : !fewer -> !tirx.tile<4x8xf32, global>
+  tirx.return
+}
+
 // CHECK-LABEL: tirx.kernel @windows
 // CHECK: [[ROW:%.+]] = arith.addi %{{.*}}, %i : index
 // CHECK-NEXT: [[LEFT:%.+]] = arith.subi %n, %i : index

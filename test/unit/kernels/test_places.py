@@ -126,3 +126,32 @@ tirx.kernel @k(%x: memref<?x?x{element}>, %i: index) target("sm_75") grid(1) thr
     kernel.simulate(x, 3, check="strict")
     assert (x[3, :4] == x[3, 0]).all()
     assert x[3, 4] == 25
+
+
+_STEPPED = """
+!rows = memref<?x20xf32, strided<[?, 2], offset: ?>>
+!fewer = memref<?x9xf32, strided<[?, 4], offset: ?>>
+!t = !tirx.tile<16x32xf32, register>
+tirx.kernel @k(%a: memref<?x?xf32>, %d: memref<?x?xf32>, %n: index, %m: index) target("sm_80") grid(1) threads(64) {
+  %x = memref.subview %a[1, %n] [%m, 20] [3, 2] : memref<?x?xf32> to !rows
+  %t = tirx.load %x[1, 2] clipped : !rows -> !t
+  %y = memref.subview %x[0, 1] [%m, 9] [1, 2] : !rows to !fewer
+  %c = arith.constant 2 : index
+  %e = memref.load %y[%c, %c] : !fewer
+  %r = tirx.map ins(%t : !t) (%p) { %p + %e } -> !t
+  tirx.store %r, %d[0, 0] clipped : !t, memref<?x?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 12), (0, 5)])
+def test_steps_of_parts_of_arguments(n: int, m: int) -> None:
+    """A part of every third row and second column, its end, a part of it, and an element of that."""
+    a, d = np.random.default_rng(0).integers(-9, 10, (40, 60)).astype(np.float32), np.zeros((16, 32), np.float32)
+    kernel = tirx.build(_STEPPED).kernels["k"]
+    kernel.simulate(a, d, n, m, check="strict")
+    part = a[1:, n:][: 3 * m : 3, :40:2]
+    expected = np.zeros((16, 32), np.float32)
+    expected[: m - 1, :18] = part[1:, 2:]
+    np.testing.assert_array_equal(d, expected + part[:, 1:][:, ::2][2, 2])
+    assert "agree" in str(kernel.check(a, d, n, m))
