@@ -398,11 +398,12 @@ class ReadSpecialOp(PureInstruction):
 class PerCtaMemoryOp(PureInstruction):
     """`%offset, %size = ptx.per_cta_memory`: the memory that `per_cta_memory` of the entry asks for.
 
-    `mov.u64 %rd0, %perctamemoryoffset; mov.u32 %r0, %perctamemorysize`, PTX 9.4, sm_80 and newer. See PTX ISA,
+    `mov.u64 %rd0, %perctamemoryoffset; mov.u32 %r0, %perctamemorysize`. See PTX ISA,
     "Performance-Tuning Directives: .minperctamemory".
     """
 
     name = "ptx.per_cta_memory"
+    NEEDS: ClassVar = ("per_cta_memory",)
 
     offset = result_def(i64)
     size = result_def(i32)

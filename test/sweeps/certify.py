@@ -49,6 +49,10 @@ CERTIFIED = (
 NOT_REGISTERED = (
     "orders of modifiers other than that of the ISA: ptxas takes most of them, and they mean the same",
     "a modifier twice, numbers where registers of predicates or descriptors are: ptxas takes some, no text has them",
+    "add, sub and fma of four floats of 8 bits and less: ptxas 13.5.37 has mul only, of all types and modifiers tried",
+    "mul of them to e2m3x4 or e3m2x4: ptxas 13.5.37 knows the form and has it on no target tried (100a to 121a)",
+    "multimem of e4m3 and e5m2 (sm_100 and newer): no instruction of the dialect has them",
+    "instructions of which no row of features speaks: as old as sm_70; those of the dialects are assembled",
     *(f"{name}: {reason}" for name, reason in NO_FORMS.items()),
 )
 """What no row has, with the reason."""
@@ -57,6 +61,10 @@ MEASURED = (
     "ptxas 13.5.37 ends with an error of its own (C7308) at some tcgen05.ld.red of 128 registers",
     "ptxas 13.5.37 ends with an error of its own (C7907) at some kernels of many forms: they are asked in halves",
     "modifiers and operands of each form: ptxas 13.5.37, this command",
+    "set of packed integers is VISET.BM, the instruction of set.u32.u32: all bits of an element (nvdisasm 13.5.37)",
+    "packed arithmetic on two types is one instruction: FHADD2, FHMUL2, FHFMA2, HMUL2 (ptxas and nvdisasm 13.5.37)",
+    "ptxas 13.5.37 ends with an error of its own (C7907) at set.eq.u8x4 of two constants",
+    "fabric.wait.sync_restrict::reads is deprecated from 9.5 on, with a warning",
 )
 """What only ptxas tells."""
 

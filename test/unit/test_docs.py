@@ -31,6 +31,8 @@ from xdsl.printer import Printer
 
 import tirx
 from tirx.dialects import get_all_dialects
+from tirx.dialects.ptx.base import PTXInstruction
+from tirx.hw.features import since
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes, lower_to_ptx_pipeline
 from tirx.ptx.printer import print_ptx
 from tirx.text.parsing import parse_located
@@ -141,6 +143,20 @@ def test_reference_pages_have_everything() -> None:
     assert "`mma.m8n8k4.f16`" in before and hopper.strip() == "" and "`tcgen05.mma`" in blackwell
     assert "`cp.async.bulk.tensor.load`" in rows["tirx.copy"].split("|")[4]
     assert "`tcgen05.commit`" in rows["tirx.release"].split("|")[4]
+
+
+def test_every_instruction_says_since_when() -> None:
+    """Version and targets, from the rows that its forms need (`families.forms_of` holds forms to these rows)."""
+    page = (_DIRECTORY / "operations.md").read_text()
+    rows = dict(re.findall(r"^\| `(ptx\.[\w.]+)` \|.*\| ([^|]+) \|$", page, re.MULTILINE))
+    for name, make in get_all_dialects().items():
+        for op in make().operations:
+            if not issubclass(op, PTXInstruction):
+                continue
+            said = rows[op.name] if name == "ptx" else page.partition(f"### `{op.name}`\n")[2].partition("\n##")[0]
+            needs = [*op.NEEDS, *op.FORMS_NEED]
+            assert [each for each in needs if since(*([each] if each not in op.NEEDS else op.NEEDS)) not in said] == []
+            assert needs or "all targets" in said, op.name
 
 
 def test_passes_are_in_the_order_of_the_pipeline() -> None:

@@ -245,6 +245,8 @@ FEATURES: Mapping[str, Requirement] = {
     "wgmma": Specific((8, 0), ("sm_90a",), lacks=_NOT_WGMMA),
     "wgmma.mixed_integers": Specific((8, 4), ("sm_90a",), lacks=_NOT_WGMMA),
     "wgmma.sparse": Specific((8, 2), ("sm_90a",), lacks=_NOT_WGMMA),
+    # A directive of entries: its probe ends the entry, so that it stays the last.
+    "per_cta_memory": Since((9, 4), 80),
 }
 """Feature name -> requirement. The names are what `PTXInstruction.features` returns; `ptxas` knows them."""
 
@@ -272,8 +274,6 @@ CAPABILITIES: Mapping[str, Requirement] = {
     "matrix_descriptor.15_bits": _WIDE_K,
     # Columns 512 to 575, by an exclusive allocation only.
     "tensor_memory.576_columns": _WIDE_K,
-    # `.minperctamemory`: a directive of entries, not an instruction.
-    "per_cta_memory": Since((9, 4), 80),
     # CUDA driver API, `cuTensorMapEncodeTiled`, `swizzle`: CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B.
     "tensor_map.atom_32B": Since((8, 6), 100),
 }

@@ -206,6 +206,7 @@ PROBES = {
     "sin.2pi": "sin.approx.ftz.2pi.f32 %f0, %f1",
     "st.async.global": "st.async.release.gpu.global.u32 [%rd0], %r0",
     "tensormap.query": "tensormap.query.alloc_class_large.global.b1024 %p0, [%rd0]",
+    "per_cta_memory": "ret; } .visible .entry per_cta_memory() .minperctamemory 64 { ret",
 }
 """An instruction that needs the feature and nothing later."""
 
