@@ -3,6 +3,7 @@
 import tirx as tx
 from tirx import Array, f16, f32
 
+SCALE = 0.18033688  # log2(e) / sqrt(64)
 QKVO = f16[256, 64], f16[256, 64], f16[64, 256].strided(1, 64), f16[256, 64]
 
 
@@ -14,11 +15,11 @@ def attend(q: Array, k: Array, v: Array, o: Array, causal: bool) -> None:
     top, total = tx.full(f32, -1e30, 64, 1), tx.zeros(f32, 64, 1)
     for n in tx.tiles(m.end if causal else 128, 64):
         keys = n + head * 128
-        s = sq @ tx.shared(k[keys, :]).T * 0.18033688  # log2(e) / sqrt(64)
+        s = sq @ tx.shared(k[keys, :]).T
         if causal:
             s = tx.where(m.index[:, None] >= n.index[None, :], s, -1e30)
         new = tx.maxnum(top, s.max(1))
-        p, factor = tx.exp2(s - new), tx.exp2(top - new)
+        p, factor = tx.exp2((s - new) * SCALE), tx.exp2((top - new) * SCALE)
         total, top = tx.fma(total, factor, p.sum(1)), new
         sums = sums * factor + p.to(f16) @ tx.shared(v[:, keys]).T
     o[rows, :] = (sums / total).to(f16)

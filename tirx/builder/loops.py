@@ -13,7 +13,7 @@ from tirx.builder import functions
 from tirx.builder.branches import condition_of
 from tirx.builder.carried import Bodies, Carried, bound_values, ssa_value, written_once
 from tirx.builder.dtypes import index
-from tirx.builder.scalars import Elements, Scalar
+from tirx.builder.scalars import Elements, Scalar, distance
 from tirx.builder.spans import Span, as_index
 from tirx.builder.trace import BuildError, current
 from tirx.builder.views import View
@@ -56,7 +56,8 @@ class Tiles(Range):
         def __iter__(self) -> Iterator[Span]: ...  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def item(self, value: Scalar) -> Span:
-        whole = type(self.start) is int and type(self.stop) is int and (self.stop - self.start) % self.extent == 0
+        length = distance(as_index(self.stop).value, as_index(self.start).value)
+        whole = length is not None and length % self.extent == 0
         return Span(value, self.extent, None if whole else as_index(self.stop))
 
 
