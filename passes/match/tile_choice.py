@@ -334,7 +334,7 @@ def rated_tile(
     """
     rows, columns, depth = tile
     a, b, sums, d = operands.dtypes
-    family = family_name(operands, target, (rows, columns, threads), depth)
+    family = family_name((operands.a, operands.b, operands.sums), target, (rows, columns, threads), depth)
     slot = (rows * a.storage_bits + columns * b.storage_bits) * depth // 8
     if rows * columns * sums.storage_bits // 8 > _SUM_BYTES * threads and family != "tcgen05":
         return None
@@ -405,14 +405,16 @@ def rated_tile(
 
 
 @lru_cache(maxsize=1024)
-def family_name(operands: Operands, target: Target, tile: tuple[int, int, int], depth: int) -> str | None:
-    """The family whose instructions multiply such tiles, None if none does."""
-    rows, columns, threads = tile
+def family_name(
+    types: tuple[Attribute, Attribute, Attribute], target: Target, tile: tuple[int, int, int], depth: int
+) -> str | None:
+    """The family whose instructions multiply such tiles of A, B and sums of these types, None if none does."""
+    (a, b, sums), (rows, columns, threads) = types, tile
     try:
         product = Product(
-            TileType.get((rows, depth), operands.a, MemorySpace.SHARED),
-            TileType.get((columns, depth), operands.b, MemorySpace.SHARED),
-            TileType.get((rows, columns), operands.sums, MemorySpace.REGISTER),
+            TileType.get((rows, depth), a, MemorySpace.SHARED),
+            TileType.get((columns, depth), b, MemorySpace.SHARED),
+            TileType.get((rows, columns), sums, MemorySpace.REGISTER),
             *(None, None, None, None),
             is_weight_stationary=False,
             pair=False,

@@ -59,14 +59,17 @@ def choose_variants(
     Empty where `choose_tiles` has none.
     """
     drawn = [*(ends := _drawn(operands, ends=True)), *_drawn(operands, ends=False)]
+    given = [replace(operands, size=size, is_open=None in operands.size[:2]) for size in drawn]
+    exchanged = [each.exchange() for each in given]
     pool: dict[_Key, TileChoice] = {}
-    for size in ends:
-        found = choose_tiles(_of(operands, size), target, schedules)
+    for each in given[: len(ends)]:
+        found = choose_tiles(each, target, schedules)
         pool |= {each.kind: each for each in found if each.score < _LOSS * found[0].score}
     if not pool:
         return ()
     tiles = list(pool.values())
-    seconds = np.array([[_seconds(tile, operands, size, target, schedules) for size in drawn] for tile in tiles])
+    sides = ((tile, given if tile.exchanged == operands.exchanged else exchanged) for tile in tiles)
+    seconds = np.array([[_seconds(tile, each, target, schedules.asked) for each in side] for tile, side in sides])
     relative = seconds / seconds.min(axis=0)
     return [
         (tiles[i], _fitted(tiles[i], operands, sizes, drawn, seconds[i], 1 / (seconds[i] * relative[i] ** 2), target))
@@ -91,17 +94,12 @@ def _drawn(operands: Operands, ends: bool) -> Sequence[_Size]:
     return [(drawn(m, 0, i), drawn(n, 1, i), drawn(k, 2, i)) for i in range(count)]
 
 
-def _of(operands: Operands, size: _Size) -> Operands:
-    return replace(operands, size=size, is_open=None in operands.size[:2])
-
-
-def _seconds(tile: TileChoice, operands: Operands, size: _Size, target: Target, schedules: Schedules) -> float:
-    """The predicted time of a tile for a size."""
-    given = _of(operands, size)
-    given = given.exchange() if tile.exchanged != operands.exchanged else given
+def _seconds(tile: TileChoice, operands: Operands, target: Target, asked: int | None) -> float:
+    """The predicted time of a tile for operands of known sizes."""
     shape = tile.rows, tile.columns, tile.depth
     again = rated_tile(
-        given, target, shape, tile.threads, schedules.asked, tile.shares, tile.parts, tile.most, tile.is_ordered
+        *(operands, target, shape, tile.threads, asked, tile.shares, tile.parts, tile.most, tile.is_ordered),
+        streamed=tile.streamed,
     )
     return inf if again is None else again.score
 

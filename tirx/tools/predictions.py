@@ -55,7 +55,9 @@ class _Tiles:
             if isinstance(value, BlockArgument):
                 found[name] = value.index
         operands = product.operands
-        family = family_name(operands, kernel.require_target(), (rows, columns, kernel.num_threads), depth)
+        family = family_name(
+            (operands.a, operands.b, operands.sums), kernel.require_target(), (rows, columns, kernel.num_threads), depth
+        )
         return _Tiles(operands, (rows, columns, depth), family, found)
 
 
