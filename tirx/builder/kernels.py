@@ -348,8 +348,10 @@ class Kernel:
         """
         given = all(isinstance(each, ArrayType | DType | Attribute) for each in types)
         if given:
-            return ModuleOp([self.write(*types, **constants)[0]])
-        return ModuleOp([self._calls.trace(types, self._calls.chosen(types, constants))[0]])
+            kernel, _ = self.write(*types, **constants)
+        else:
+            kernel = self._calls.trace(types, self._calls.chosen(types, constants))[0]
+        return ModuleOp([kernel.clone()])  # operations of bodies that were tried use values of the kernel, too
 
     def write(self, *types: Type, specialises: bool = False, **constants: Any) -> tuple[KernelOp, Trace]:
         """The kernel for arguments of these types, and its trace; `specialises` lets NeedsExtent ask for numbers."""

@@ -39,6 +39,12 @@ def test_python_gives_the_numbers_of_the_text(name: str) -> None:
         np.testing.assert_allclose(b, a, rtol=2e-3 if np.asarray(a).dtype == np.float16 else 2e-5, atol=1e-4)
 
 
+def test_no_operation_outside_of_the_module_uses_its_values() -> None:
+    """Bodies of loops are tried: passes that run over the module in place see what is in it only."""
+    module = kernel_of("cumulative_sum_look_back").ir(*arguments_of("cumulative_sum_look_back"))
+    assert embed.run(module, embed.pipeline("sm_90a"))
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_the_simulator_runs_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
