@@ -107,11 +107,13 @@ func.func @f(%a: memref<200x96xf16>, %b: memref<96x136xf16>, %d: memref<200x136x
   }
   func.return
 }
-func.func @g(%x: memref<?x256xf32>, %d: memref<?xf32>) attributes {tirx.kernel = "sm_90a"} {
+func.func @g(%x: memref<?x40xf32>, %d: memref<?xf32>) attributes {tirx.kernel = "sm_90a"} {
+  %one = arith.constant 1.0 : f32
   linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
-      ins(%x : memref<?x256xf32>) outs(%d : memref<?xf32>) {
+      ins(%x : memref<?x40xf32>) outs(%d : memref<?xf32>) {
   ^bb0(%e: f32, %acc: f32):
-    %s = arith.addf %e, %acc : f32
+    %f = arith.addf %e, %one : f32
+    %s = arith.addf %f, %acc : f32
     linalg.yield %s : f32
   }
   func.return
