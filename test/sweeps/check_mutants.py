@@ -120,6 +120,27 @@ func.func @g(%x: memref<?x40xf32>, %d: memref<?xf32>) attributes {tirx.kernel = 
 }
 """
 _FEW_OWNERS = """
+!h = !tirx.tile<64x64xf16, shared>
+!p = !tirx.tile<64x64xf32, accumulator>
+tirx.kernel @any_depth(%a: memref<64x?xf16>, %b: memref<64x?xf16>, %d: memref<64x64xf32>)
+    target("sm_100a") grid(1) threads(128) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %depth = memref.dim %a, %c1 : memref<64x?xf16>
+  %sa = tirx.alloc : !h
+  %sb = tirx.alloc : !h
+  %p = tirx.alloc : !p
+  tirx.fill %p, %zero : f32, !p
+  scf.for %k = %c0 to %depth step %c64 {
+    tirx.copy %a[0, %k] clipped, %sa : memref<64x?xf16>, !h
+    tirx.copy %b[0, %k] clipped, %sb : memref<64x?xf16>, !h
+    tirx.mma %sa, %sb, %p : !h, !h, !p
+  }
+  tirx.copy %p, %d[0, 0] : !p, memref<64x64xf32>
+  tirx.return
+}
 tirx.kernel @k(%a: memref<128x64xf16>, %b: memref<32x64xf16>, %s: memref<4xf32>, %e: memref<4xf32>,
     %d: memref<128x32xf32>) target("sm_100a") grid(1) threads(128) {
   %c0 = arith.constant 0 : index
@@ -172,8 +193,8 @@ tirx.kernel @alone(%d: memref<?xi32>, %f: memref<1xi32>) target("sm_100a") grid(
   tirx.return
 }
 """
-"""Four threads store a tile in front of an instruction of whole warps, and one a number and a flag; and a block of one
-thread, which is the first one.
+"""Four threads store a tile in front of an instruction of whole warps, and one a number and a flag; a block of one
+thread, which is the first one; and a product of no iterations, whose sums nobody has written.
 """
 
 _STORED_TWICE = """
