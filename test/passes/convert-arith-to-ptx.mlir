@@ -300,3 +300,25 @@ ptx.entry @neutral(x : u32) target("sm_80") {
 ^end(%i : i32, %j : i32, %k : i32, %l : i32):
   ptx.ret
 }
+
+// Divisions of 64 bits by powers of two are shifts and masks, rounded down also where they are signed.
+// CHECK-LABEL: ptx.entry @powers_of_two
+// CHECK:         %[[SIX:.*]] = ptx.constant 6 : i32
+// CHECK-NEXT:    ptx.shr unsigned %b, %[[SIX]] : i64
+// CHECK-NEXT:    %[[MASK:.*]] = ptx.constant 63 : i64
+// CHECK-NEXT:    ptx.and %b, %[[MASK]] : i64
+// CHECK-NEXT:    %[[SIX:.*]] = ptx.constant 6 : i32
+// CHECK-NEXT:    ptx.shr %b, %[[SIX]] : i64
+// CHECK-NEXT:    ptx.div %b, %c : i64
+// CHECK-NEXT:    ptx.div unsigned %b, %d : i64
+ptx.entry @powers_of_two(b : u64) target("sm_80") {
+  %b = ptx.ld.param @b : i64
+  %c = arith.constant 64 : i64
+  %d = arith.constant 48 : i64
+  %0 = arith.divui %b, %c : i64
+  %1 = arith.remui %b, %c : i64
+  %2 = arith.floordivsi %b, %c : i64
+  %3 = arith.divsi %b, %c : i64
+  %4 = arith.divui %b, %d : i64
+  ptx.ret
+}

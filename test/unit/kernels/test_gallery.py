@@ -259,6 +259,14 @@ def test_ptx_does_what_the_text_means(name: str, size: int, target: str) -> None
     (found.get(name) or next(iter(found.values()))).check(*arguments_of(name, size))
 
 
+@pytest.mark.parametrize("options", ["parts=2", "split=stream", "BM=64 BN=64"])
+def test_weights_of_four_bits_are_shared_out(options: str) -> None:
+    """K in parts of a cluster, or Stream-K, where sums come of maps and leave transposed; loads of words of weights."""
+    program = tirx.build(text_of("w4a16"), target="sm_90a", options=options)
+    assert "ld.shared.v4" in program.ptx and "ld.shared.u8" not in program.ptx
+    program.kernels["w4a16"].check(*_w4a16((17, 132, 544)))
+
+
 def _backward(given: Sequence[Any]) -> Array:
     q, k, v, do = (each.astype(np.float64) for each in given[:4])
     p = np.exp(q @ k.swapaxes(1, 2) / 8 - given[4][..., None])

@@ -1,0 +1,27 @@
+// RUN: tirx-opt %s --tirx-mem2reg --tirx-pick-layouts | filecheck %s
+
+// Fragments carry back through reshapes to what is loaded from shared memory, not to what global memory has: the load of
+// %w is in the layout of A.
+// CHECK-LABEL: tirx.kernel @reshaped_operand
+// CHECK:         %q = tirx.load %w : {{.*}} -> !tirx.tile<64x64xsi8, register, #tirx.tile_layout<S[(4, 2, 8, 8, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+// CHECK-NOT:     tirx.convert
+// CHECK:         %a = builtin.unrealized_conversion_cast %f
+// CHECK-NEXT:    tirx.mma %a
+// CHECK:         %h = tirx.load %g : {{.*}} -> !tirx.tile<64x64xf16, register, #tirx.tile_layout<S[(4, 128, 8) : (8, 1@tx, 1)]>>
+// CHECK-NEXT:    %b = tirx.convert %h
+tirx.kernel @reshaped_operand(%m: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %w = tirx.alloc : !tirx.tile<64x64xsi8, shared>
+  %x = tirx.alloc : !tirx.tile<16x64xf16, shared>
+  %d = tirx.alloc fill(0.0) : !tirx.tile<64x16xf32, register>
+  %q = tirx.load %w : !tirx.tile<64x64xsi8, shared> -> !tirx.tile<64x64xsi8, register>
+  %groups = tirx.reshape %q : !tirx.tile<64x64xsi8, register> -> !tirx.tile<64x2x32xsi8, register>
+  %f = tirx.map ins(%groups : !tirx.tile<64x2x32xsi8, register>) (%e) { f16(%e) } -> !tirx.tile<64x2x32xf16, register>
+  %a = tirx.reshape %f : !tirx.tile<64x2x32xf16, register> -> !tirx.tile<64x64xf16, register>
+  tirx.mma %a, %x, %d : !tirx.tile<64x64xf16, register>, !tirx.tile<16x64xf16, shared>, !tirx.tile<64x16xf32, register>
+  %g = tirx.view %m[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<64x64xf16, global>
+  %h = tirx.load %g : !tirx.tile<64x64xf16, global> -> !tirx.tile<64x64xf16, register>
+  %b = tirx.reshape %h : !tirx.tile<64x64xf16, register> -> !tirx.tile<64x64xf16, register>
+  tirx.mma %b, %x, %d : !tirx.tile<64x64xf16, register>, !tirx.tile<16x64xf16, shared>, !tirx.tile<64x16xf32, register>
+  tirx.return
+}
