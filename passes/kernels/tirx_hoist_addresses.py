@@ -38,6 +38,9 @@ _INSTRUCTIONS: dict[type[Operation], int] = {**dict.fromkeys(_CHEAP, 1), DivOp: 
 _SAVED = 4
 """Instructions of an iteration that a register of 32 bits, which lives through the whole loop, has to save."""
 
+_SPILLED = 16
+"""The same of a register that ptxas may have to spill, or to free by spilling another one."""
+
 _SPARE = 8
 """Registers of a thread that stay free in a loop; ptxas needs some for what it computes itself."""
 
@@ -102,12 +105,13 @@ class _Nest:
             if len(users) == 1 and all(_is_among(user, same.found) for user in users):
                 continue  # what is computed of it is what to keep
             needed = list(dict.fromkeys(same.needed(op)))
-            if sum(_INSTRUCTIONS.get(type(each), 0) for each in needed) < _SAVED * width(value):
+            saved = sum(_INSTRUCTIONS.get(type(each), 0) for each in needed)
+            if saved < _SAVED * width(value):
                 continue
             if free is None:
                 free = registers_of_thread(loop) - registers_alive(loop) - _SPARE
-            if free < width(value):
-                break
+            if free < width(value) and saved < _SPILLED * width(value):
+                continue
             free -= width(value)
             new = _copied(needed, Emitter.before(loop), known)
             for use in tuple(value.uses):

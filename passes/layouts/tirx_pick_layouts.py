@@ -102,7 +102,11 @@ class _Picker:
                 self._wanted(op)
         self._packed_and_narrow_registers()
         loaded: defaultdict[object, list[RegisterClass]] = defaultdict(list)
-        for registers in dict.fromkeys(self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b)):
+        operands = [self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b)]
+        if by_wgmma:
+            self._spread()
+            operands += [registers for registers in self.registers if registers.type.layout is not None]
+        for registers in dict.fromkeys(operands):
             for alloc in dict.fromkeys(tirx.base_allocation(tile).owner for tile in registers.memory):
                 loaded[alloc].append(registers)
         for op in ops:

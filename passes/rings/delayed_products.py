@@ -37,7 +37,7 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operat
     if not has_registers(kernel.num_threads, bits):
         raise NotApplicable(late[0], f"'{late[0].name}' would need registers beside those of '{early[0].name}'")
     for op in loop.body.block.ops:
-        if op not in {*fills, *products, yielded} and not _computes(op):
+        if op not in {*fills, *products, yielded} and not computes(op):
             raise NotApplicable(op, f"'{op.name}' has an effect between products")
     sums = carried_sums(late, yielded, loop.body.block.args[1:])
     behind = users_among([*sums, *(op.results[0] for op in late)], loop.body.block.ops)
@@ -59,12 +59,12 @@ def _require_apart(early: Sequence[MmaOp], ops: Iterable[Operation]) -> None:
             raise NotApplicable(op, f"'{op.name}' needs a sum of the same iteration that threads use, too")
 
 
-def _computes(op: Operation) -> bool:
-    """True for an operation, and branches of such, that only computes registers from registers."""
+def computes(op: Operation) -> bool:
+    """Returns True for an operation, and branches of such, that only computes registers from registers."""
     if isinstance(op, TileOpInterface):
         return not op.tile_writes() and all(map(is_register_tile, op.tile_reads()))
     if isinstance(op, scf.IfOp):
-        return all(_computes(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+        return all(computes(inner) for region in op.regions for block in region.blocks for inner in block.ops)
     return is_pure(op) or isinstance(op, scf.YieldOp)
 
 

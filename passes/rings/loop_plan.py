@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, UnrealizedConversionCastOp
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from tirx.diagnostics import remark
@@ -34,7 +34,7 @@ from tirx.passes.match.pipelining import (
     writes_to,
 )
 from tirx.passes.match.slots import BARRIER_BYTES, MOST_STAGES, STAGES, operand_limit
-from tirx.passes.rings.delayed_products import can_delay
+from tirx.passes.rings.delayed_products import can_delay, computes
 from tirx.passes.rings.exchanges import exchange_bytes
 from tirx.passes.rings.proof.extraction import reads_as_a
 from tirx.passes.rings.start_values import FEWEST_SLOTS, FILL, USE, Schedule, fewest_slots, start_values
@@ -401,15 +401,24 @@ def _rings(
 def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
     """The operation of the loop's body behind which a slot is passed on.
 
-    Fragments that products use count as reads of the products: what loads them may move behind earlier products.
+    Fragments that products use, or what they are computed of, count as reads of the products: what loads them may move
+    behind earlier products, and slots are passed on while these run.
     """
     order = {op: i for i, op in enumerate(loop.body.block.ops)}
     tops = [read.top for read in tile.reads]
     for read in tile.reads:
         if isinstance(read.op, tirx.LoadOp):
-            users = [use.operation for use in read.op.result.uses]
-            tops += [top for op in users if isinstance(op, tirx.MmaOp) and (top := top_of(op, loop)) is not None]
+            products = [op for op in _reached(read.op) if isinstance(op, tirx.MmaOp)]
+            tops += [top for op in products if (top := top_of(op, loop)) is not None]
     return max(tops, key=order.__getitem__)
+
+
+def _reached(op: Operation) -> Iterator[Operation]:
+    """The operations that use the results of an operation, or what registers are computed of them."""
+    for use in (use for result in op.results for use in result.uses):
+        yield use.operation
+        if isinstance(use.operation, UnrealizedConversionCastOp) or computes(use.operation):
+            yield from _reached(use.operation)
 
 
 def _products(loop: scf.ForOp, staged: Sequence[tirx.AllocOp], on_tensor_memory: bool) -> tuple[tirx.MmaOp, ...]:
