@@ -19,6 +19,8 @@ NO_GROUP = 1 << 20
 def groups_since(value: SSAValue, user: Operation) -> int:
     """The least number of groups that any path commits between the product of a pending tile and `user`.
 
+    Those count that are behind the last operation between them that waits for all groups.
+
     Waiting until so many are pending waits for the product. Returns 0, which waits for all, for a value that cannot be
     followed, and `NO_GROUP` or more for a tile that nothing writes.
     """
@@ -61,7 +63,9 @@ def _between(op: Operation, user: Operation) -> int:
 
 
 def _before(first: Operation | None, user: Operation, block: Block | None) -> int:
-    """Groups committed from `first` in `block` on to `user`, in the first iteration of every loop around it."""
+    """Groups committed from `first` in `block` on to `user`, in the first iteration of every loop around it, without
+    those that something waits for.
+    """
     count = 0
     while block is not None:
         around = next(op for op in _around(user) if op.parent is block)

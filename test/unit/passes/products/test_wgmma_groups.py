@@ -35,7 +35,8 @@ _CASES = {
     "behind commits": (f"%p {_PRODUCT}{_COMMIT}{_COMMIT}", "%p", 2),
     "behind another product": (f"%p {_PRODUCT}%o {_PRODUCT}", "%p", 1),
     "before it": (f"{_COMMIT}%p {_PRODUCT}", "%p", 0),
-    "products of wgmma alone commit": (f"%p {_PRODUCT}" + _MMA.format(1, "") + _MMA.format(2, _PLAN), "%p", 1),
+    "products that wgmma does not do": (f"%p {_PRODUCT}" + _MMA.format(1, "") + _COMMIT, "%p", 1),
+    "behind a product that is awaited": (f"%p {_PRODUCT}{_COMMIT}" + _MMA.format(2, _PLAN) + _COMMIT, "%p", 1),
     "on tensor memory": (
         f"%p {_PRODUCT}tirx.async_mma %a, %a, %t : !a, !a, !t\n",
         "%p",
