@@ -38,9 +38,6 @@ _INSTRUCTIONS: dict[type[Operation], int] = {**dict.fromkeys(_CHEAP, 1), DivOp: 
 _SAVED = 4
 """Instructions of an iteration that a register of 32 bits, which lives through the whole loop, has to save."""
 
-_SPILLED = 16
-"""The same of a register that ptxas may have to spill, or to free by spilling another one."""
-
 _SPARE = 8
 """Registers of a thread that stay free in a loop; ptxas needs some for what it computes itself."""
 
@@ -50,7 +47,7 @@ class TirxHoistAddressesPass(ModulePass):
     Loop-invariant code motion of integer arithmetic, where it saves several instructions an iteration for a register.
 
     Constant terms of sums are added first: `(tile + slot) + lane` becomes `slot + (tile + lane)`. ptxas leaves such
-    arithmetic in loops whose products need most registers. Loops that need all registers stay as they are.
+    arithmetic in loops whose products need most registers. Of loops that need all registers only divisions are hoisted.
     """
 
     name = "tirx-hoist-addresses"
@@ -100,6 +97,7 @@ class _Nest:
         same = _Invariants(loop, self._depths)
         same.find(ops)
         free: int | None = None
+        full = False
         for value, op in tuple(same.found.items()):
             users = {use.operation for use in value.uses}
             if len(users) == 1 and all(_is_among(user, same.found) for user in users):
@@ -110,7 +108,8 @@ class _Nest:
                 continue
             if free is None:
                 free = registers_of_thread(loop) - registers_alive(loop) - _SPARE
-            if free < width(value) and saved < _SPILLED * width(value):
+            full = full or free < width(value)
+            if full and not any(isinstance(each, DivOp | RemOp) for each in needed):
                 continue
             free -= width(value)
             new = _copied(needed, Emitter.before(loop), known)

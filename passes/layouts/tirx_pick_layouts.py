@@ -103,9 +103,8 @@ class _Picker:
         self._packed_and_narrow_registers()
         loaded: defaultdict[object, list[RegisterClass]] = defaultdict(list)
         operands = [self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b)]
-        if by_wgmma:
-            self._spread()
-            operands += [registers for registers in self.registers if registers.type.layout is not None]
+        if any(is_register_tile(mma.a) for mma in by_wgmma):
+            operands += self._loaded_for_wgmma()
         for registers in dict.fromkeys(operands):
             for alloc in dict.fromkeys(tirx.base_allocation(tile).owner for tile in registers.memory):
                 loaded[alloc].append(registers)
@@ -173,6 +172,14 @@ class _Picker:
             if registers.type.layout is None:
                 self._registers(registers)
                 self._spread()
+
+    def _loaded_for_wgmma(self) -> list[RegisterClass]:
+        """Spreads the layouts that products have; returns the classes that get one and are only loaded."""
+        before = [registers for registers in self.registers if registers.type.layout is None]
+        self._spread()
+        found = [registers for registers in before if registers.type.layout is not None]
+        stored = [tirx.StoreOp, tirx.CopyOp]
+        return [one for one in found if not any(type(use.operation) in stored for v in one.values for use in v.uses)]
 
     def _spread(self) -> None:
         for registers, layout, why in self.flow.spread():

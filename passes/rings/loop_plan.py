@@ -11,6 +11,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing, walk
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.passes.ir.scheduled import is_scheduling
@@ -401,14 +402,16 @@ def _rings(
 def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
     """The operation of the loop's body behind which a slot is passed on.
 
-    Fragments that products use, or what they are computed of, count as reads of the products: what loads them may move
-    behind earlier products, and slots are passed on while these run.
+    Fragments that products use count as reads of the products: what loads them may move behind earlier products. So do
+    tiles that fragments of wgmma are computed of: slots are passed on while products run.
     """
     order = {op: i for i, op in enumerate(loop.body.block.ops)}
     tops = [read.top for read in tile.reads]
     for read in tile.reads:
         if isinstance(read.op, tirx.LoadOp):
-            products = [op for op in _reached(read.op) if isinstance(op, tirx.MmaOp)]
+            direct = [use.operation for use in read.op.result.uses]
+            by_wgmma = [op for op in _reached(read.op) if isinstance(op, tirx.MmaOp) and not is_register_tile(op.b)]
+            products = [op for op in (*direct, *by_wgmma) if isinstance(op, tirx.MmaOp)]
             tops += [top for op in products if (top := top_of(op, loop)) is not None]
     return max(tops, key=order.__getitem__)
 
