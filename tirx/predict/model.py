@@ -20,6 +20,12 @@ _TURNS = 3
 _JOIN = 3
 """The exponent that joins transfer and latency of a slot: they overlap where both are near."""
 
+_HANDED_ON = 28e3
+"""Cycles until sums of several blocks are one tile: a stream of 384 x 1536 x 7168 takes 39 us on an H200, not 23."""
+
+_WHOLE = 2
+"""Loops of a block from which on most of a stream's tiles are those of one block or two."""
+
 _SECOND_PASS = 4e12
 """Bytes a second of the kernel that rounds the sum of the parts, which are in L2."""
 
@@ -62,6 +68,7 @@ def _terms(x: Counts, gpu: Gpu, at: float, per: float, hertz: float) -> Terms:
     epilogue = epilogue + x.added * at * hertz / gpu.add
     epilogue = epilogue + x.exchanged * per / gpu.exchange + (x.exchanged > 0) * gpu.meeting
     epilogue = epilogue + x.loops * (chain + gpu.epilogue + x.out * per / gpu.store)  # of every loop of a stream
+    epilogue = epilogue + ((x.loops > 0) & (x.loops < _WHOLE)) * _HANDED_ON
     return Terms(products, fill, l2, memory, latency, step, epilogue)
 
 
