@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, f32, i32
 from xdsl.ir import Dialect, Operation, SSAValue
@@ -57,6 +59,10 @@ class RowsOp(IRDLOperation, TileOpInterface):
         row = threads.insert(arith.SIToFPOp(threads.thread, f32)).result
         return [[threads.insert(arith.AddfOp(x, row)).result for x in threads.registers(self.source)]]
 
+    def evaluate(self, *operands: Any) -> Sequence[Any]:
+        (source,) = operands
+        return [source + np.arange(len(source), dtype=source.dtype)[:, None]]
+
 
 @irdl_op_definition
 class NegateOp(IRDLOperation, TileOpInterface):
@@ -78,6 +84,11 @@ class NegateOp(IRDLOperation, TileOpInterface):
             at = 4 * threads.threads * step
             (value,) = threads.insert(LdOp("shared", address, [f32], at)).res
             threads.insert(StOp("shared", address, [threads.insert(arith.NegfOp(value)).result], at))
+        return []
+
+    def evaluate(self, *operands: Any) -> Sequence[Any]:
+        (tile,) = operands
+        tile[...] = -tile
         return []
 
 

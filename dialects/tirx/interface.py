@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects.builtin import MemRefType, UnregisteredOp
 from xdsl.ir import Operation, SSAValue
@@ -22,6 +22,9 @@ from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.reduction import reduced
 from tirx.rules import ForeignOperationError
 from tirx.values import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -141,6 +144,18 @@ class TileOpInterface:
 
     def check_layouts(self) -> None:
         """Raises ValueError, such as `tirx.layout.LayoutError`, for layouts that the operation cannot work on."""
+
+    def evaluate(self, *operands: Any) -> Sequence[NDArray[Any] | tuple[NDArray[Any], NDArray[Any] | float]]:
+        """Computes the results of whole tiles in numpy: the meaning that `tirx-check`, `--verify-lowering`,
+        `Program.check` and `tirx.interp.run_kernel` compare `lower` with, bit for bit.
+
+        Tiles and memrefs are arrays of their shape and of the dtype of their elements (`ml_dtypes` has narrow ones),
+        numbers are numpy scalars. A result is such an array, of floats also a wider one, which is rounded, or a pair
+        of an array and the largest absolute errors that `lower` may make. Operands that `tile_writes` names are
+        changed in place; one that `tile_reads` does not name is all zeros before. Results of inexact operands are not
+        compared.
+        """
+        raise NotImplementedError
 
     def lower(self, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
         """Emits what each thread does, in `arith`, `math`, `scf` and `ptx`; returns the registers of each result, as

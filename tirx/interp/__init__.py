@@ -7,6 +7,15 @@ tiles. `tirx-check` compares the PTX with it.
 """
 
 from tirx.interp.errors import RunError
-from tirx.interp.run import KernelFunctions, Ran, can_run, run_function, run_kernel, without_rule
+from tirx.interp.run import KernelFunctions, Ran, can_run, run_function, run_kernel, without_meaning, without_rule
 
-__all__ = ["KernelFunctions", "Ran", "RunError", "can_run", "run_function", "run_kernel", "without_rule"]
+__all__ = [
+    "KernelFunctions",
+    "Ran",
+    "RunError",
+    "can_run",
+    "run_function",
+    "run_kernel",
+    "without_meaning",
+    "without_rule",
+]

@@ -17,12 +17,13 @@ from tirx.diagnostics import operation_name
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import requirements
-from tirx.dialects.tirx import AsyncCopyOp, FillOp, KernelOp, WaitUntilOp, base_allocation, transfer
+from tirx.dialects.tirx import AsyncCopyOp, FillOp, KernelOp, WaitUntilOp, base_allocation, is_foreign, transfer
 from tirx.interp.atomics import AtomicFunctions
 from tirx.interp.control import CONTROL
 from tirx.interp.errors import RunError
 from tirx.interp.folds import FoldFunctions
 from tirx.interp.formats import Array, dtype_of, packed, packed_bits, unpacked
+from tirx.interp.guests import can_evaluate, guest_functions, written
 from tirx.interp.memory import Marks, Numbers, Tile
 from tirx.interp.parties import Parties
 from tirx.interp.scheduled import WITHOUT_WORK, ScheduledFunctions
@@ -101,6 +102,7 @@ def run_kernel(
         raise RunError(kernel, "arguments", broken.message)
     rng = None if seed is None else random.Random(seed)
     launch = Launch(kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds, max_operations, modular, watch)
+    launch.guests = guest_functions(kernel)
     order = list(range(launch.blocks))
     if rng is not None:
         rng.shuffle(order)
@@ -138,6 +140,7 @@ def run_function(
     _require_rules(function)
     memory, elements = _memory(function, arguments, bounds)
     launch = Launch(function, (1, 1, 1), LaunchSizes([], [], 1), Parties(None), bounds, modular=modular)
+    launch.guests = guest_functions(function)
     interpreter = interpreter_for((*_FUNCTIONS, STRUCTURED), Block(launch, 0))
     try:
         interpreter.run_ssacfg_region(function.body, tuple(memory))
@@ -157,20 +160,27 @@ def can_run(kernel: KernelOp | func.FuncOp) -> bool:
     """
     Returns True if every operation has a rule.
 
-    Those of the tile and of the scheduled level do in kernels, and structured ones in functions.
+    Those of the tile and of the scheduled level do in kernels, structured ones in functions, and those of other
+    dialects that have `TileOpInterface.evaluate`.
     """
     return without_rule(kernel) is None
 
 
 def without_rule(kernel: KernelOp | func.FuncOp) -> Operation | None:
     """Returns the first operation without a rule, None if there is none."""
-    return next((op for op in walk(kernel) if type(op) not in RULED and op is not kernel), None)
+    unruled = (op for op in walk(kernel) if type(op) not in RULED and op is not kernel)
+    return next((op for op in unruled if not can_evaluate(op)), None)
 
 
 def _require_rules(kernel: KernelOp | func.FuncOp) -> None:
     if (unknown := without_rule(kernel)) is not None:
         wanted = "on whole tiles and rings of them" if isinstance(kernel, KernelOp) else "of linalg and arith"
-        raise RunError(unknown, "unsupported", f"expected operations {wanted}, found '{operation_name(unknown)}'")
+        raise RunError(unknown, "unsupported", f"expected operations {wanted}, found {without_meaning(unknown)}")
+
+
+def without_meaning(op: Operation) -> str:
+    """Returns the name of an operation without a rule, and, of another dialect, the method that it lacks."""
+    return f"'{operation_name(op)}'" + (", which has no method 'evaluate' of TileOpInterface" if is_foreign(op) else "")
 
 
 def _run_blocks(launch: Launch, order: Sequence[int], memory: Sequence[Any]) -> None:
@@ -240,6 +250,7 @@ def operations_that_write(kernel: KernelOp | func.FuncOp) -> Iterator[tuple[Oper
     """Yields the operations of a kernel that write a tile, and the memory that it belongs to."""
     for op in walk(kernel):
         yield from ((op, output) for output in outputs(op))
+        yield from ((op, base_allocation(target)) for target in written(op))
         target = _target(op)
         if target is not None:
             yield op, base_allocation(target)

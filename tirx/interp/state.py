@@ -27,7 +27,7 @@ OpT = TypeVar("OpT", bound=Operation)
 class Launch:
     """
     A run of one kernel. `exact`: so far every lowering has the same bits. `bounds`: errors of elements are kept.
-    `modular`: floats stand for residues.
+    `modular`: floats stand for residues. `guests`: implementations of operations of other dialects.
 
     `unwritten` is the first operation that has read elements which nobody had written.
     """
@@ -40,6 +40,7 @@ class Launch:
     max_operations: int | None = None
     modular: bool = False
     watch: Interpreter.Listener | None = None
+    guests: tuple[InterpreterFunctions, ...] = ()
     exact: bool = True
     unwritten: Operation | None = None
     marks: int = 0
@@ -218,7 +219,7 @@ def interpreter_for(functions: tuple[InterpreterFunctions, ...], block: Block) -
     listeners = () if launch.max_operations is None else (_Limit(launch),)
     listeners += () if launch.watch is None else (launch.watch,)
     interpreter = Interpreter(ModuleOp([]), listeners=listeners)
-    for each in functions:
+    for each in (*functions, *launch.guests):
         interpreter.register_implementations(each)
     interpreter.set_data(Functions, "block", block)
     return interpreter

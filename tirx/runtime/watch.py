@@ -11,10 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from tirx.diagnostics import operation_name
 from tirx.dialects.tirx import KernelOp, ScalarOpInterface, is_foreign, kernels
 from tirx.hw.targets import Target
-from tirx.interp import RunError, can_run, without_rule
+from tirx.interp import RunError, can_run, without_meaning, without_rule
 from tirx.passes.kernels.guest_operations import lower_scalars
 from tirx.rules import ForeignOperationError
 from tirx.runtime.arrays import ArgumentError
@@ -133,7 +132,7 @@ def with_scalars_lowered(module: ModuleOp) -> ModuleOp:
 
 def no_meaning(name: str, op: Operation) -> str:
     """The message about a kernel with an operation of another dialect, which cannot be compared."""
-    return f"expected operations on whole tiles in @{name}, to compare it with, found '{operation_name(op)}'"
+    return f"expected operations on whole tiles in @{name}, to compare it with, found {without_meaning(op)}"
 
 
 def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from toy_dialect import TOY
+from toy_dialect import TOY, NegateOp, RowsOp
 from unit.examples import EXAMPLES
+from xdsl.dialects import arith
+from xdsl.ir import Dialect
 
 import tirx
 from tirx import embed
@@ -159,7 +162,7 @@ tirx.kernel @k(%a: memref<64xf32>) target("sm_80") grid(1) threads(32) {
 
 
 def test_operations_of_other_dialects() -> None:
-    """Scalar ones mean what they lower to; nobody knows what those on tiles compute, unless a pass lowers them."""
+    """Scalar ones mean what they lower to; those on tiles that do not say what they compute are errors."""
     scalar = """%y = tirx.map ins(%x : !tirx.tile<64xf32, register>) {
   ^bb0(%e: f32):
     %s = toy.twice %e : f32
@@ -170,11 +173,63 @@ def test_operations_of_other_dialects() -> None:
     assert checked.exact == checked.launches > 0
     tiles = "%y = toy.relu %x : !tirx.tile<64xf32, register> -> !tirx.tile<64xf32, register>"
     module = embed.parse(_FOREIGN.replace("OPERATION", tiles), "k.toy", embed.context(TOY))
-    message = r"^k\.toy:6:8: .*expected operations on whole tiles in @k, to compare it with, found 'toy\.relu'"
+    message = r"^k\.toy:6:8: .*operations on whole tiles in @k, .*, found 'toy\.relu', which has no method 'evaluate'"
     with pytest.raises(embed.LocatedError, match=message):
         tirx.build(module, verify=True)
     with pytest.raises(CheckError, match=message):
         tirx.build(module).check()
+
+
+def _with_rows(**methods: Any) -> tirx.Program:
+    """Returns a program of `toy.rows` on numbers that are inexact behind `exp` and `toy.negate` in shared memory."""
+    kind = type("RowsOp", (RowsOp,), methods)
+    text = """
+tirx.kernel @k(%a: memref<64x8xf32>, %b: memref<64x8xf32>) target("sm_80") grid(1) threads(64) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x8xf32> -> !tirx.tile<64x8xf32, global>
+  %h = tirx.view %b[%c0, %c0] : memref<64x8xf32> -> !tirx.tile<64x8xf32, global>
+  %x = tirx.load %g : !tirx.tile<64x8xf32, global> -> !tirx.tile<64x8xf32, register>
+  %y = toy.rows %x : !tirx.tile<64x8xf32, register> -> !tirx.tile<64x8xf32, register>
+  %s = tirx.alloc : !tirx.tile<64x8xf32, shared>
+  tirx.copy %y, %s : !tirx.tile<64x8xf32, register>, !tirx.tile<64x8xf32, shared>
+  toy.negate %s : !tirx.tile<64x8xf32, shared>
+  tirx.copy %s, %h : !tirx.tile<64x8xf32, shared>, !tirx.tile<64x8xf32, global>
+  tirx.return
+}"""
+    return tirx.build(embed.parse(text, "k.toy", embed.context(Dialect("toy", [kind, NegateOp]))), verify=True)
+
+
+def _constant(answer: Any, *operands: Any) -> Any:
+    return answer
+
+
+def test_operations_of_other_dialects_that_say_what_they_compute() -> None:
+    (checked,) = _with_rows().check()
+    assert checked.exact == checked.launches > 0
+
+    def double(self: RowsOp, threads: Any) -> Any:
+        return [[threads.insert(arith.AddfOp(x, x)).result for x in threads.registers(self.source)]]
+
+    with pytest.raises(CheckError, match=r"elements of %b differ, .*expected .*, found"):
+        _with_rows(lower=double)
+
+    def near(self: RowsOp, x: Any) -> Any:
+        return [(x, abs(x))]
+
+    assert _with_rows(lower=double, evaluate=near).check()[0].exact == 0
+    for answer, message in (
+        (None, "'evaluate' of 'toy.rows' to return a list of 1 results, found None"),
+        ([np.zeros((8, 64), np.float32)], r"of shape \(64, 8\) for .*, found float32 of shape \(8, 64\)"),
+        ([np.zeros((64, 8), np.int32)], "to give float32 of shape .*, found int32"),
+    ):
+        with pytest.raises(embed.LocatedError, match=rf"^k\.toy:7:8: .*{message}"):
+            _with_rows(evaluate=partial(_constant, answer))
+
+    def faulty(self: RowsOp, x: Any) -> Any:
+        raise KeyError("mine")
+
+    with pytest.raises(embed.LocatedError, match=r"^k\.toy:7:8: .*'evaluate' of 'toy.rows' raised KeyError: 'mine'"):
+        _with_rows(evaluate=faulty, __module__=faulty.__module__)
 
 
 def test_the_lowering_is_watched_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
