@@ -8,7 +8,7 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import for_each
 from tirx.dialects.tirx import kernels
-from tirx.passes.ir.scheduled import has_barriers, is_scheduling
+from tirx.passes.ir.scheduled import has_lowered_rings, is_scheduling
 
 
 class TirxCheckRingsPass(ModulePass):
@@ -26,7 +26,7 @@ class TirxCheckRingsPass(ModulePass):
     name = "tirx-check-rings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = [kernel for kernel in kernels(op) if has_barriers(kernel) or is_scheduling(kernel)]
+        found = [kernel for kernel in kernels(op) if has_lowered_rings(kernel) or is_scheduling(kernel)]
         if found:
             from tirx.passes.rings.proof.proof import prove  # imports what only such kernels need
 

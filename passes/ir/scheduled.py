@@ -6,6 +6,7 @@ from xdsl.ir import Operation
 
 from tirx.dialects import tirx
 from tirx.dialects.nesting import walk
+from tirx.dialects.schedule_names import RING
 from tirx.rules import PairError, StageError
 
 SCHEDULED = (
@@ -28,9 +29,10 @@ BARRIERS = "ring_barriers"
 """The attribute of the allocation of the mbarriers of lowered rings."""
 
 
-def has_barriers(kernel: tirx.KernelOp) -> bool:
-    """True if rings of a kernel have been lowered to mbarriers."""
-    return any(isinstance(op, tirx.AllocOp) and BARRIERS in op.attributes for op in kernel.body.block.ops)
+def has_lowered_rings(kernel: tirx.KernelOp) -> bool:
+    """True if rings of a kernel have been lowered to mbarriers, or to slots that threads fill and need none for."""
+    marks = {BARRIERS, RING}
+    return any(isinstance(op, tirx.AllocOp) and not marks.isdisjoint(op.attributes) for op in kernel.body.block.ops)
 
 
 def is_scheduling(op: Operation) -> bool:

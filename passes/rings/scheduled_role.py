@@ -22,7 +22,7 @@ from tirx.passes.rings.asynchronous_copies import CopyCode
 from tirx.passes.rings.barrier_rounds import is_covered
 from tirx.passes.rings.proof.bound_releases import Passes
 from tirx.passes.rings.proof.parties import SELF, Members, Owner, is_issued_by_one_thread, issuer, response_place
-from tirx.passes.rings.proof.slots import Place, place_of, yielded
+from tirx.passes.rings.proof.slots import Place, place_of, slot_tile, yielded
 from tirx.passes.rings.ring_code import (
     Counter,
     RingStorage,
@@ -410,7 +410,16 @@ class Schedule(RoleCode):
 
     def _product(self, op: tirx.AsyncMmaOp, emit: Emitter) -> None:
         if op.on_tensor_memory:
-            self.elected(emit, lambda inside: inside(op.clone(self.values)), issuer(op))
+
+            def by_one_thread(inside: Emitter) -> None:
+                slots = (slot_tile(tile) for tile in (op.a, op.b))
+                parts = {slot.acquire.parent_op() for slot in slots if slot is not None}
+                if any(isinstance(part, tirx.AtOp) and not part.is_ancestor(op) for part in parts):
+                    # That behind its wait for the slot was in another branch of this thread.
+                    inside(FenceOp(FencePosition.AFTER))
+                inside(op.clone(self.values))
+
+            self.elected(emit, by_one_thread, issuer(op))
         else:
             self._bring_together(emit)
             self._other(op, emit)

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from tirx.diagnostics import remark, wants_remarks
 from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import KernelOp, RingOp
-from tirx.passes.ir.scheduled import has_barriers
+from tirx.passes.ir.scheduled import has_lowered_rings
 from tirx.passes.rings.proof.errors import located
 from tirx.passes.rings.proof.extraction import Extraction
 from tirx.passes.rings.proof.lowered import check_barriers
@@ -44,7 +44,7 @@ def _state(op: Operation) -> tuple[object, ...]:
 
 
 def _prove(kernel: KernelOp) -> None:
-    if has_barriers(kernel):
+    if has_lowered_rings(kernel):
         check_barriers(kernel)
         return
     extraction = Extraction(kernel)

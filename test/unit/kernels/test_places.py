@@ -94,6 +94,77 @@ def test_gathered_rows_fill_a_ring(target: str, slots: int, m: int, n: int, k: i
     np.testing.assert_array_equal(d, rows @ b.astype(np.float32).T)
 
 
+_PARTS_OF_K = """
+!ga = !tirx.tile<64x64xf16, global>
+!gb = !tirx.tile<32x64xf16, global>
+!a = !tirx.tile<64x64xf16, shared>
+!b = !tirx.tile<32x64xf16, shared>
+!acc = !tirx.tile<64x32xf32, accumulator>
+!ids = !tirx.tile<64xi32, register>
+tirx.kernel @split_k(%a: memref<64x320xf16>, %b: memref<32x320xf16>, %ids: memref<64xi32>, %d: memref<64x32xf32>)
+    target("sm_90a") grid(4) threads(128) {
+  %size = arith.constant 300 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant 0.0 : f32
+  %part = tirx.block_id x
+  %start = arith.muli %part, %c128 : index
+  %stop = arith.addi %start, %c128 : index
+  %end = arith.minui %stop, %size : index
+  %gi = tirx.view %ids[0] : memref<64xi32> -> !tirx.tile<64xi32, global>
+  %rows = tirx.load %gi : !tirx.tile<64xi32, global> -> !ids
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %start to %end step %c64 {
+    %left = arith.subi %end, %k : index
+    %va = tirx.view %a[VIEW_A -> !ga
+    %vb = tirx.view %b[VIEW_B : memref<32x320xf16> -> !gb
+    tirx.copy %va, %sa : !ga, !a
+    tirx.copy %vb, %sb : !gb, !b
+    PRODUCT
+  }
+  %gd = tirx.view %d[0, 0] : memref<64x32xf32> -> !tirx.tile<64x32xf32, global>
+  tirx.copy %acc, %gd reduce(add) : !acc, !tirx.tile<64x32xf32, global>
+  tirx.return
+}
+"""
+_PLAIN = "0, %k] : memref<64x320xf16>"
+_ONE_END = "0, %k] clipped to [*, %left] : memref<64x320xf16>"
+_TWO_ENDS = "0, %k] clipped to [50, %left] : memref<64x320xf16>"
+_GATHERED_END = "[%rows], %k] clipped to [*, %left] : memref<64x320xf16>, !ids"
+_PRODUCT = "tirx.mma %sa, %sb, %acc : !a, !b, !acc"
+_BRANCH = f"%later = arith.cmpi ne, %k, %start : index\nscf.if %later {{ {_PRODUCT} }}"
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+@pytest.mark.parametrize(
+    ("a", "b", "product"),
+    [
+        (_ONE_END, "0, %k] clipped to [*, %left]", _PRODUCT),
+        (_TWO_ENDS, "0, %k]", _PRODUCT),
+        (_PLAIN, "0, %k] clipped to [20, %left]", _PRODUCT),
+        (_GATHERED_END, "0, %k] clipped", _PRODUCT),
+        (_GATHERED_END, "0, %k] clipped to [*, %left]", _BRANCH),
+    ],
+)
+def test_ends_of_parts_of_k(target: str, a: str, b: str, product: str) -> None:
+    """Blocks of 2, 1 and 0 rounds; `cp.async` copies one or both operands to rings, with mbarriers and without."""
+    program = tirx.build(_PARTS_OF_K.replace("VIEW_A", a).replace("VIEW_B", b).replace("PRODUCT", product), target)
+    kernel = program.kernels["split_k"]
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-2, 3, (rows, 320)).astype(np.float16) for rows in (64, 32))
+    ids, d = rng.integers(-1, 66, 64).astype(np.int32), np.zeros((64, 32), np.float32)
+    kernel.simulate(x, y, ids, d, check="strict")
+    inside = (ids >= 0) & (ids < 64)
+    rows = np.where(inside[:, None], x[ids % 64], 0) if a is _GATHERED_END else x
+    rows = np.where(np.arange(64)[:, None] < (50 if a is _TWO_ENDS else 64), rows, 0).astype(np.float32)
+    columns = np.where(np.arange(32)[:, None] < (20 if "20" in b else 32), y, 0).astype(np.float32)
+    read = (np.arange(320) < 300) & ((np.arange(320) % 128 >= 64) | (product is _PRODUCT))
+    np.testing.assert_array_equal(d, rows[:, read] @ columns[:, read].T)
+
+
 def test_copies_by_threads_for_products_rounds_apart() -> None:
     """Products of attention, which run rounds apart with TMA, are awaited where cp.async fills the rings."""
     text = (EXAMPLES / "flash_attention.mlir").read_text()
