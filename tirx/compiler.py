@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -32,8 +32,12 @@ def lower(
     target: str | None = None,
     options: str = "",
     after_each: Callable[[ModulePass, ModuleOp], None] | None = None,
+    passes: Sequence[ModulePass] | None = None,
 ) -> ModuleOp:
-    """The module of the ptx dialect whose text `compile` returns; `after_each` is called behind each pass."""
+    """The module of the ptx dialect whose text `compile` returns; `after_each` is called behind each pass.
+
+    `passes` are in the place of those of the target and the options.
+    """
     with paused_collector():
         context = new_context()
         match module_or_text:
@@ -47,5 +51,5 @@ def lower(
                 module = module_or_text.clone()
             case _:
                 raise TypeError(f"expected a module or its text, found {type(module_or_text).__name__}")
-        run_passes(context, module, lower_to_ptx_passes(target, options).passes, after_each)
+        run_passes(context, module, passes or lower_to_ptx_passes(target, options).passes, after_each)
         return module

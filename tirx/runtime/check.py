@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.utils import FastMathFlag
+from xdsl.passes import ModulePass
 
 from tirx.compiler import lower
 from tirx.diagnostics import diagnostic_handler
@@ -32,7 +33,7 @@ from tirx.runtime.watch import Watch, no_meaning, with_scalars_lowered
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, run_passes
 from tirx.universe import new_context
-from tirx.values import dataclass
+from tirx.values import dataclass, replace
 
 _MOST_SIZES = 6
 _MOST_IDLE = 2
@@ -53,11 +54,20 @@ _APPROXIMATED = (math.ExpOp, math.LogOp, math.TanhOp, math.SinOp, math.CosOp)
 
 @dataclass(frozen=True)
 class Source:
-    """The source that a program was compiled from: its module as IR or as text, the target and the options."""
+    """The source that a program was compiled from: its module as IR or as text, the target and the options.
+
+    `given` are the passes that it was compiled by, None for those that the target and the options say.
+    """
 
     program: ModuleOp | str
     target: str | None
     options: str
+    given: tuple[ModulePass, ...] | None = None
+
+    @property
+    def passes(self) -> tuple[ModulePass, ...]:
+        """The passes from tiles to PTX."""
+        return lower_to_ptx_passes(self.target, self.options).passes if self.given is None else self.given
 
     def module(self) -> ModuleOp:
         """Returns the module, one that may be changed."""
@@ -142,9 +152,9 @@ class _Compiled:
         for op in module.walk():
             if isinstance(op, _APPROXIMATED):
                 op.properties["fastmath"] = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
-        source = Source(module, self.source.target, self.source.options)
+        source = replace(self.source, program=module)
         with diagnostic_handler(lambda _: None):
-            lowered = lower(module, source.target, source.options)
+            lowered = lower(module, passes=source.passes)
         launch = next(each for each in describe(lowered) if each.entry == name)
         return _Compiled(print_ptx(lowered), launch, source, *_tile_kernel(source, name), True)
 
@@ -224,7 +234,7 @@ def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[A
 
 def _tile_kernel(source: Source, name: str) -> tuple[KernelOp, Origin | None]:
     """Returns a kernel as the program has it, and the function that it was made of."""
-    module, passes = source.module(), lower_to_ptx_passes(source.target, source.options).passes
+    module, passes = source.module(), source.passes
     origins = Origin.of(module)
     front = [each.name for each in passes].index(TirxSpecializePass.name) + 1
     run_passes(new_context(), module, passes[:front])  # functions become kernels, parameters numbers
@@ -243,7 +253,7 @@ def _watched(source: Source, name: str, case: Case) -> tuple[str, str]:
     known = [each.sym_name.data for each in kernels(module)]
     watch = Watch(str(module), {**dict.fromkeys(known, ()), name: [case]})
     with diagnostic_handler(lambda _: None):
-        for each in lower_to_ptx_passes(source.target, source.options).passes:
+        for each in source.passes:
             run_passes(context, module, [each])
             known += [kernel.sym_name.data for kernel in kernels(module)]
             if name in known:  # a function is one behind a pass

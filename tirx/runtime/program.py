@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
 
     from tirx.runtime.check import Checked, Source
     from tirx.runtime.launch import Launch
@@ -297,7 +298,7 @@ def build(
         given = _text(module_or_text, locations="lines=" in options)
 
     def make() -> Program:
-        return _compile(module_or_text, target, options, verify=verify)
+        return compiled(module_or_text, target, options, verify=verify)
 
     def for_any_strides(source: ModuleOp | str) -> partial[Program] | None:
         if "strides=" in options:
@@ -337,7 +338,15 @@ def _text(module: ModuleOp, *, locations: bool) -> str:
     return text.getvalue()
 
 
-def _compile(module_or_text: ModuleOp | str, target: str | None, options: str, *, verify: bool = False) -> Program:
+def compiled(
+    module_or_text: ModuleOp | str,
+    target: str | None,
+    options: str,
+    *,
+    verify: bool = False,
+    passes: tuple[ModulePass, ...] | None = None,
+) -> Program:
+    """Compiles a module as `build` does, and keeps nothing; `passes` are in the place of those of the options."""
     # Here, so that a program that is read from disk does not wait for the compiler.
     from xdsl.dialects.builtin import ModuleOp
 
@@ -349,9 +358,9 @@ def _compile(module_or_text: ModuleOp | str, target: str | None, options: str, *
         from tirx.runtime.watch import Watch
 
     given = module_or_text.clone() if isinstance(module_or_text, ModuleOp) else module_or_text
-    source = Source(given, target, options)
+    source = Source(given, target, options, passes)
     watch = Watch.of(source.module()) if verify else None
-    module = compiler.lower(module_or_text, target, options, None if watch is None else watch.after)
+    module = compiler.lower(module_or_text, target, options, None if watch is None else watch.after, passes)
     program = Program(print_ptx(module), describe(module), source)
     if watch is not None:
         watch.end(program.ptx, [each.launch for each in (program.kernels | program.variants).values()])

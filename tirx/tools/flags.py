@@ -171,7 +171,7 @@ _WHERE = {"before": "in front of", "after": "behind", "replace": "in the place o
 
 
 @dataclass(frozen=True)
-class _Placed:
+class Placed:
     """Passes of `--before`, `--after` or `--replace`, as `NAME=PASSES` or `NAME:OCCURRENCE=PASSES`."""
 
     where: str
@@ -190,6 +190,29 @@ class _Placed:
             raise UsageError(f"--{self.where}: {error.args[0]}{hint}") from error
         added = _parse(lambda text: list(parse_pipeline(text)), found[3]) if found[3] else []
         return [*specs[: at + (self.where == "after")], *added, *specs[at + (self.where != "before") :]]
+
+
+def add_placed(parser: ArgumentParser) -> None:
+    """Adds `--before`, `--after` and `--replace`, which put passes into the pipeline to PTX."""
+    for where in ("before", "after", "replace"):
+        parser.add_argument(
+            f"--{where}",
+            dest="placed",
+            action="append",
+            default=[],
+            metavar="NAME=PASSES",
+            type=partial(Placed, where),
+            help=f"run these passes {_WHERE[where]} the pass NAME of --lower-to-ptx; NAME:2 is the second of that name",
+        )
+
+
+def passes_of(texts: Sequence[str], placed: Sequence[Placed]) -> tuple[ModulePass, ...]:
+    """Returns the passes that pipelines in text name, with others placed among them. Raises UsageError."""
+    passes = all_passes()
+    specs = [spec for text in texts for spec in _parse(lambda text: list(parse_pipeline(text)), text)]
+    for each in placed:
+        specs = each.among(specs)
+    return tuple(deferred(spec) or _find("pass", spec, passes) for spec in specs)
 
 
 def _argument_parser(epilog: str) -> ArgumentParser:
@@ -212,16 +235,7 @@ def _argument_parser(epilog: str) -> ArgumentParser:
         help='run the whole pipeline and print PTX; --lower-to-ptx="target=sm_90a" overrides the kernels\' target, '
         '"stages=4 roles=load order=group" says how copies and products overlap, "pipeline=off" that they do not',
     )
-    for where in ("before", "after", "replace"):
-        flag(
-            f"--{where}",
-            dest="placed",
-            action="append",
-            default=[],
-            metavar="NAME=PASSES",
-            type=partial(_Placed, where),
-            help=f"run these passes {_WHERE[where]} the pass NAME of --lower-to-ptx; NAME:2 is the second of that name",
-        )
+    add_placed(parser)
     flag("--launch", metavar="FILE", help="with PTX as output, also write how to launch each kernel, as JSON")
     flag("--cache-directory", metavar="DIR", help="keep the output in this directory, and write what is kept there")
     flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")
@@ -366,9 +380,7 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
         raise UsageError("expected --print-whole with --print-between-passes or --print-after")
     if (args.explain is not None or args.predict is not None) and not args.passes:
         args.passes = [",".join(lower_to_ptx_pipeline())]
-    specs = [spec for text in args.passes for spec in _parse(lambda text: list(parse_pipeline(text)), text)]
-    for each in args.placed:
-        specs = each.among(specs)
+    chosen = passes_of(args.passes, args.placed)
     default_target = "ptx" if args.lower_to_ptx else "mlir"
     target_spec = _parse(parse_spec, default_target if args.target is None else args.target)
     target = _find("target", target_spec, targets)
@@ -386,7 +398,7 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
     return OptFlags(
         input_path=args.input_path,
         output_path=args.output_path,
-        passes=tuple(deferred(spec) or _find("pass", spec, passes) for spec in specs),
+        passes=chosen,
         target=target,
         allow_unregistered_dialect=args.allow_unregistered_dialect,
         print_between_passes=args.print_between_passes or bool(args.print_after),

@@ -1,6 +1,7 @@
 """`tirx-check`: compares the PTX of tile programs, in the simulator, with what the programs mean.
 
-Exit code 0 says that all launches agree, 1 that one differs or that the input or the command line is wrong.
+Exit code 0 says that all launches agree, 1 that one differs or that the input or the command line is wrong, 2 that a
+pass leaves IR that does not verify.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import get_args
 
+from xdsl.utils.exceptions import DiagnosticException
+
 from tirx.diagnostics import LocatedError
 from tirx.hw.targets import TargetError
+from tirx.passes import lower_to_ptx_pipeline
 from tirx.passes.pipeline import OptionError
 from tirx.runtime.check_arguments import Numbers
-from tirx.runtime.program import build
+from tirx.runtime.program import build, compiled
 from tirx.text.parsing import parse_located
-from tirx.text.verification import CheckError
+from tirx.text.verification import CheckError, InvalidPassOutputError
 from tirx.tools import commands
 from tirx.tools.files import FileError, read_input, write_output
+from tirx.tools.flags import Placed, add_placed, passes_of
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.universe import new_context
 from tirx.values import dataclass
@@ -50,6 +55,7 @@ class CheckFlags:
     numbers: tuple[Numbers, ...]
     seconds: float
     seed: int
+    placed: Sequence[Placed]
 
 
 def _parser() -> ArgumentParser:
@@ -63,6 +69,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument("input", help="the file with the kernels, - for standard input")
     parser.add_argument("--target", help="the GPU, instead of that which the kernels name")
     parser.add_argument("--options", default="", help="options of the pipeline, such as 'stages=2 roles=load'")
+    add_placed(parser)
     parser.add_argument("--kernel", help="only this kernel")
     parser.add_argument(
         "--numbers", action="append", choices=get_args(Numbers), help="which numbers arrays hold (integers and normal)"
@@ -75,7 +82,12 @@ def _parser() -> ArgumentParser:
 def _check(flags: CheckFlags) -> int:
     start = time.process_time()
     text = read_input(flags.input_path).decode(errors="surrogateescape")
-    program = build(parse_located(new_context(), text, flags.input_path), flags.target, flags.options)
+    module = parse_located(new_context(), text, flags.input_path)
+    if flags.placed:
+        passes = passes_of(lower_to_ptx_pipeline(flags.target, flags.options), flags.placed)
+        program = compiled(module, flags.target, flags.options, passes=passes)
+    else:
+        program = build(module, flags.target, flags.options)
     known = program.kernels | program.variants
     chosen = {name: each for name, each in known.items() if flags.kernel in (None, name)}
     if not chosen:
@@ -101,11 +113,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not (given.seconds >= 0 and given.seed >= 0):
             raise UsageError(f"expected --seconds and --seed of 0 or more, found {given.seconds} and {given.seed}")
         numbers: tuple[Numbers, ...] = tuple(given.numbers or ("integers", "normal"))
-        flags = CheckFlags(given.input, given.target, given.options, given.kernel, numbers, given.seconds, given.seed)
-        return _check(flags)
-    except (UsageError, FileError, LocatedError, OptionError, TargetError) as error:
+        shown = given.kernel, numbers, given.seconds, given.seed
+        return _check(CheckFlags(given.input, given.target, given.options, *shown, given.placed))
+    except (UsageError, FileError, DiagnosticException, OptionError, TargetError) as error:
         print(error if isinstance(error, LocatedError) else f"error: {error}", file=sys.stderr)
         return 1
+    except InvalidPassOutputError as error:
+        print(f"internal error: {error}\nThis is a bug in {error.culprit}.", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

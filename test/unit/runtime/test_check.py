@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 from toy_dialect import TOY, NegateOp, RowsOp
 from unit.examples import EXAMPLES
+from xdsl.context import Context
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
 
 import tirx
 from tirx import embed
@@ -27,9 +30,11 @@ from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check import Source, check_kernel
 from tirx.runtime.check_arguments import _strided  # pyright: ignore[reportPrivateUsage]
 from tirx.runtime.watch import _cases  # pyright: ignore[reportPrivateUsage]
+from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError
-from tirx.tools import tirx_opt
+from tirx.tools import flags, tirx_opt
 from tirx.tools.tirx_check import main
+from tirx.universe import all_passes
 
 _STORES = """
 tirx.kernel @k(%m: memref<192x64xf16>) target("TARGET") grid(3) threads(128) {
@@ -230,6 +235,40 @@ def test_operations_of_other_dialects_that_say_what_they_compute() -> None:
 
     with pytest.raises(embed.LocatedError, match=r"^k\.toy:7:8: .*'evaluate' of 'toy.rows' raised KeyError: 'mine'"):
         _with_rows(evaluate=faulty, __module__=faulty.__module__)
+
+
+class _MakingPass(ModulePass):
+    name = "toy-make"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        made = parse_located(ctx, _PART, "part.mlir")
+        op.body.block.add_op(made.body.block.detach_op(next(iter(made.ops))))
+
+
+class _WrongPass(ModulePass):
+    name = "toy-wrong"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in op.walk():
+            if isinstance(each, SubviewOp):
+                each.offsets = type(each.offsets)([each.offsets.data[0], i32_attr(31)])
+
+
+def test_passes_of_other_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = {**all_passes(), "toy-make": lambda: _MakingPass, "toy-wrong": lambda: _WrongPass}
+    monkeypatch.setattr(flags, "all_passes", lambda: known)
+    path = tmp_path / "k.mlir"
+    path.write_text("func.func private @mine()")
+    assert main([str(path)]) == 1
+    make = f"--before={embed.pipeline()[0].name}=toy-make"
+    assert main([str(path), make, "--seconds", "1"]) == 0
+    assert "@k: " in capsys.readouterr().out
+    assert main([str(path), make, "--after", "tirx-mem2reg=toy-wrong", "--seconds", "1"]) == 1
+    assert "toy-wrong" in capsys.readouterr().out
+    assert main([str(path), "--after", "tirx-mem2rag=toy-make"]) == 1
+    assert "did you mean 'tirx-mem2reg'?" in capsys.readouterr().err
 
 
 def test_the_lowering_is_watched_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,11 +149,11 @@ def test_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (path,) = tmp_path.iterdir()
     # From here on, the file is all there is.
     monkeypatch.setattr(program, "_cache", {})
-    monkeypatch.setattr(program, "_compile", Mock(side_effect=AssertionError))
+    monkeypatch.setattr(program, "compiled", Mock(side_effect=AssertionError))
     assert tirx.build(KERNEL, cache_directory=tmp_path).ptx == first.ptx
     path.write_text("cut off")
     monkeypatch.setattr(program, "_cache", {})
-    monkeypatch.setattr(program, "_compile", Mock(return_value=first))
+    monkeypatch.setattr(program, "compiled", Mock(return_value=first))
     assert tirx.build(KERNEL, cache_directory=tmp_path) is first
     (kept,) = tmp_path.iterdir()
     assert kept == path
@@ -280,7 +280,7 @@ def test_the_oldest_program_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "_cache", {})
     monkeypatch.setattr(program, "_CACHE_SIZE", 2)
     made = Mock(side_effect=lambda *inputs, verify: Program(str(inputs), []))  # pyright: ignore
-    monkeypatch.setattr(program, "_compile", made)
+    monkeypatch.setattr(program, "compiled", made)
     found = [tirx.build(text).ptx for text in ("a", "b", "a", "c", "b", "a", "c")]
     assert found == [f"('{text}', None, '')" for text in "abacbac"]
     # "c" makes "a" go, "a" then "b".
