@@ -62,7 +62,8 @@ MEASURED = (
     "ptxas 13.5.37 ends with an error of its own (C7907) at some kernels of many forms: they are asked in halves",
     "modifiers and operands of each form: ptxas 13.5.37, this command",
     "set of packed integers is VISET.BM, the instruction of set.u32.u32: all bits of an element (nvdisasm 13.5.37)",
-    "packed arithmetic on two types is one instruction: FHADD2, FHMUL2, FHFMA2, HMUL2 (ptxas and nvdisasm 13.5.37)",
+    "each of the 36 forms of packed arithmetic on two types is one instruction: FHADD2 for add and sub, FHMUL2 or "
+    "HMUL2 for mul, FHFMA2 for fma (ptxas and nvdisasm 13.5.37, sm_107a)",
     "ptxas 13.5.37 ends with an error of its own (C7907) at set.eq.u8x4 of two constants",
     "fabric.wait.sync_restrict::reads is deprecated from 9.5 on, with a warning",
 )

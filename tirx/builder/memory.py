@@ -58,10 +58,9 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
         place = place.as_tile()
     if isinstance(value, View) and value.is_element:
         value = value.read()
-    target = place.op_value
     if isinstance(value, int | float | Scalar):
         if isinstance(place, Memory) and reduce is None:
-            trace.before_write(target)
+            trace.before_write(target := place.op_value)
             trace(FillOp(target, functions.scalar(value, place.dtype).value))
             trace.writes += 1
             return
@@ -79,6 +78,7 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
     if in_memory and isinstance(value, View):
         value.check_copy()
     source = value.op_value if isinstance(value, View | Memory) and in_memory else value.ssa()
+    target = place.op_value  # the place behind the value, as in Python
     if in_memory and not _is_register(target) and root(source) is root(target):  # they may overlap
         source, in_memory = value.load().ssa(), False
     trace.before_write(target)

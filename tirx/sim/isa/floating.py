@@ -217,8 +217,8 @@ def _mixed_pairs(decoder: Decoder) -> Step | None:
     """
     Decodes add, sub, mul and fma of pairs, of two types. Returns None for other types.
 
-    Each result is rounded once. No text says more than the forms; ptxas makes one instruction of each (FHADD2, FHMUL2,
-    FHFMA2, HMUL2), so that NaN and zeros are taken to be those of other instructions on pairs.
+    Each result is rounded once. No text says more than the forms; ptxas makes one instruction of each (nvdisasm shows
+    FHADD2, FHMUL2, HMUL2 or FHFMA2), so that NaN and zeros are taken to be those of other instructions on pairs.
     """
     types = decoder.modifiers[-4 if decoder.root == "fma" else -3 :]
     if not {*types} <= _PAIRS.keys() or len({*types}) == 1:
