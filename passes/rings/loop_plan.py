@@ -14,6 +14,7 @@ from tirx.dialects.nesting import enclosing, walk
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
+from tirx.passes.ir.index_analysis import never_runs
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.match.aliasing import may_share
 from tirx.passes.match.bulk_copies import ring_engine
@@ -186,7 +187,7 @@ def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> lis
     plans: list[LoopPlan] = []
     written = hardware_operation(kernel)
     has_order = is_scheduling(kernel) or any(map(is_ordering, kernel.walk()))
-    for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp)]:
+    for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp) and not never_runs(op)]:
         asked = _asked(loop)
         wanted = stages if asked is None else asked
         if wanted == 1 or not copies_to_shared(loop):

@@ -165,6 +165,17 @@ def test_ends_of_parts_of_k(target: str, a: str, b: str, product: str) -> None:
     np.testing.assert_array_equal(d, rows[:, read] @ columns[:, read].T)
 
 
+@pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
+def test_no_rings_of_loops_that_never_run(target: str) -> None:
+    """Nobody would arrive at their mbarriers."""
+    text = _PARTS_OF_K.replace("VIEW_A", _ONE_END).replace("VIEW_B", "0, %k]").replace("PRODUCT", _PRODUCT)
+    kernel = tirx.build(text.replace("%start to %end", "%c64 to %c64"), target).kernels["split_k"]
+    assert not [ring for ring in kernel.launch.schedule.rings if "sa" in ring.name]
+    d = np.full((64, 32), 7, np.float32)
+    kernel.simulate(*(np.ones((rows, 320), np.float16) for rows in (64, 32)), np.zeros(64, np.int32), d, check="strict")
+    assert (d == 7).all()
+
+
 def test_copies_by_threads_for_products_rounds_apart() -> None:
     """Products of attention, which run rounds apart with TMA, are awaited where cp.async fills the rings."""
     text = (EXAMPLES / "flash_attention.mlir").read_text()
