@@ -31,7 +31,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.ops import AllocOp
 from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text, write, write_types
-from tirx.layout import Iter, LayoutError, TileLayout
+from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.rules import ElementTypeError, TileMemoryError, ViewError, ViewLayoutError
 from tirx.values import dataclass
 
@@ -77,17 +77,23 @@ def memory_problem(type_: MemRefType[Attribute]) -> str | None:
 
 
 def tile_strides(type_: TileType) -> list[int] | None:
-    """Elements from one position to the next along each dimension of a tile in memory; None where there are others."""
-    if not isinstance(layout := type_.layout, TileLayout) or layout.offsets or layout.replica:
+    """Returns the strides of a tile in memory that begins at its address, as `layout_strides` does."""
+    layout = type_.layout
+    return None if isinstance(layout, TileLayout) and layout.offsets else layout_strides(layout, type_.dims)
+
+
+def layout_strides(layout: TileLayout | ComposeLayout | None, dims: Sequence[int]) -> list[int] | None:
+    """Elements from one position to the next along each dimension in memory; None where there are others."""
+    if not isinstance(layout, TileLayout) or layout.replica:
         return None
     try:
-        grouped, starts = layout.group(type_.dims)
+        grouped, starts = layout.group(dims)
     except LayoutError:
         return None
     found = [[it for it in grouped.shard[a:b] if it.extent > 1] for a, b in pairwise((*starts, len(grouped.shard)))]
-    if any(len(iters) > 1 or any(it.axis != "m" for it in iters) for iters in found[: len(type_.dims)]):
+    if any(len(iters) > 1 or any(it.axis != "m" for it in iters) for iters in found[: len(dims)]):
         return None
-    return [iters[0].stride if iters else 1 for iters in found[: len(type_.dims)]]
+    return [iters[0].stride if iters else 1 for iters in found[: len(dims)]]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definiti
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.index_text import made, parse_index
 from tirx.dialects.tirx.interface import is_register_tile
-from tirx.dialects.tirx.places import ViewOp, tile_strides
+from tirx.dialects.tirx.places import ViewOp, layout_strides
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, write, write_types
 from tirx.hw.errors import OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
@@ -60,10 +60,9 @@ def _part_type(
     source: TileType, offsets: tuple[int, ...], shape: tuple[int, ...], steps: tuple[int, ...] | None
 ) -> TileType:
     layout = source.layout
-    if layout is not None and steps is not None:
+    if layout is not None and steps is not None and any(step != 1 for step in steps):
         moved = dict(layout.offsets) if isinstance(layout, TileLayout) else {}
-        fixed = TileLayout(layout.shard, layout.replica) if isinstance(layout, TileLayout) else layout
-        strides = tile_strides(source.with_layout(fixed))
+        strides = layout_strides(layout, source.dims)
         if strides is None or moved.keys() - {"m"}:
             raise LayoutError(
                 f"expected a tile with one stride along each dimension, or without a layout, for steps, found {layout}"
@@ -168,8 +167,7 @@ class SubviewOp(DirectOperation):
                 )
         _require_same_storage(source, part)
         try:
-            steps = None if self.steps is None else self.step
-            expected = SubviewOp.type_of(source, self.start, part.dims, steps)
+            expected = SubviewOp.type_of(source, self.start, part.dims, self.step)
         except LayoutError as e:
             raise PartError(str(e)) from e
         if expected.layout is not None and not _same_places(expected.layout, part.layout):

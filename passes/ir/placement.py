@@ -30,8 +30,7 @@ def place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> SSAValue:
         match op:
             case SubviewOp() if op.result.type.layout is None:
                 try:
-                    steps = None if op.steps is None else op.step
-                    part = SubviewOp.type_of(placed, op.start, op.result.type.dims, steps).layout
+                    part = SubviewOp.type_of(placed, op.start, op.result.type.dims, op.step).layout
                 except LayoutError as e:
                     raise LayoutChoiceError(op, f"the layout picked for the source has no such part: {e}") from e
                 if part is not None:

@@ -46,6 +46,11 @@ def view_layout(part: SSAValue, root: SSAValue, layout: Layout) -> Layout:
     match part.owner:
         case tirx.SubviewOp() as op:
             source = view_layout(op.source, root, layout)
+            if op.steps is not None:
+                type_ = tirx.TileType.of(op.source).with_layout(source)
+                stepped = tirx.SubviewOp.type_of(type_, op.start, op.result.type.dims, op.step).layout
+                assert stepped is not None  # parts of tiles with layouts have one
+                return stepped
             ends = zip(op.start, op.result.type.dims, strict=True)
             return source.slice(tirx.TileType.of(op.source).dims, tuple((start, start + size) for start, size in ends))
         case tirx.ReshapeOp() as op:

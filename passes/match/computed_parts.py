@@ -69,13 +69,13 @@ def _offsets(op: SubviewOp) -> Iterator[ComputedOffset]:
         )
     if source.layout is None:
         raise MissingLayoutError(f"expected a layout on {source}; tirx-pick-layouts chooses one")
-    wide = tuple(
-        (0, size) if d in computed else (start, start + extent)
-        for d, (start, extent, size) in enumerate(zip(op.start, op.result.type.dims, source.dims, strict=True))
-    )
+    reaches = tuple((extent - 1) * step for extent, step in zip(op.result.type.dims, op.step, strict=True))
+    spans = tuple(abs(reach) + 1 for reach in reaches)
+    first = tuple(start + min(0, reach) for start, reach in zip(op.start, reaches, strict=True))
+    wide = tuple((0, size) if d in computed else (first[d], first[d] + spans[d]) for d, size in enumerate(source.dims))
     rows, dims = source.layout.slice(source.dims, wide), tuple(end - start for start, end in wide)
     multiples = [index_range(computed[d]).divisor if d in computed else None for d in range(len(dims))]
-    boxes = rows.slice_dynamic(dims, op.result.type.dims, multiples)
+    boxes = rows.slice_dynamic(dims, spans, multiples)
     begin, ends = boxes.begin.group(boxes.begin_shape)
     bits, unit = source.dtype.storage_bits, UNIT_BITS[source.memory]
     for d, index in computed.items():

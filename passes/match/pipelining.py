@@ -227,13 +227,15 @@ def covers(alloc: tirx.AllocOp, writes: Iterable[SSAValue], reads: Iterable[SSAV
 
 def box_of(tile: SSAValue, base: SSAValue) -> tuple[slice, ...] | None:
     """The elements of `base` that a view of it has, () for all; None if they are no known box of its dimensions."""
-    starts: list[int] = []
     extents = tirx.TileType.of(tile).dims
+    starts, steps = list[int](), [1] * len(extents)
     whole = False
     while tile is not base:
         match tile.owner:
             case tirx.SubviewOp() as op if not whole and not op.indices:
-                starts = [a + b for a, b in zip(starts or [0] * len(extents), op.start, strict=True)]
+                inner = starts or [0] * len(extents)
+                starts = [a + n * step for a, n, step in zip(op.start, inner, op.step, strict=True)]
+                steps = [n * step for n, step in zip(steps, op.step, strict=True)]
                 tile = op.source
             case tirx.ReshapeOp() as op if not starts:
                 # A reshape of all elements has all elements; of a part of them, any.
@@ -246,7 +248,13 @@ def box_of(tile: SSAValue, base: SSAValue) -> tuple[slice, ...] | None:
                 return None
     if whole:
         return ()
-    return tuple(slice(s, s + n) for s, n in zip(starts or [0] * len(extents), extents, strict=True))
+    return tuple(map(_elements, starts or [0] * len(extents), extents, steps))
+
+
+def _elements(start: int, extent: int, step: int) -> slice:
+    """The elements at `extent` positions along a dimension, in their order in memory."""
+    low, high = sorted((start, start + (extent - 1) * step))
+    return slice(low, high + 1, None if extent == 1 or abs(step) == 1 else abs(step))
 
 
 def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:

@@ -407,7 +407,7 @@ class _Splitter:
                 case tirx.SubviewOp():
                     dims = _half(op.result.type.dims, dimension)
                     # All of the dimension that is shared out: half of the layout has the slice that the whole has.
-                    part = tirx.SubviewOp.type_of(type_, op.start, dims, None if op.steps is None else op.step)
+                    part = tirx.SubviewOp.type_of(type_, op.start, dims, op.step)
                     self._replace(op.result, dimension, part)
                 case tirx.ReshapeOp():
                     inner = None if dimension is None else _reshaped(before, op.result.type.dims, dimension)

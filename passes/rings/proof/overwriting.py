@@ -113,9 +113,15 @@ class _Part:
     def meets(self, other: _Part) -> bool:
         """True if two parts of one tile of a slot certainly share bytes."""
         if self.view.index == other.view.index:
-            return all(a.start < b.stop and b.start < a.stop for a, b in zip(self.box, other.box, strict=False))
+            return all(map(_meet, self.box, other.box))
         sizes = tirx.TileType.of(self.view).num_bytes, tirx.TileType.of(other.view).num_bytes
         return self.num_bytes >= sizes[1] or other.num_bytes >= sizes[0]
+
+
+def _meet(a: slice, b: slice) -> bool:
+    """True if two sets of positions have one in common."""
+    (few, many) = sorted((range(each.start, each.stop, each.step or 1) for each in (a, b)), key=len)
+    return any(n in many for n in few)
 
 
 def _overlap(first: tirx.AsyncCopyOp, second: tirx.AsyncCopyOp) -> bool:

@@ -7,6 +7,8 @@ import pytest
 from unit.sim.assembled import assembled
 
 import tirx
+import tirx as tx
+from tirx import f16, f32
 
 SHARED = """
 !s = !tirx.tile<32x64xf16, shared{layout}>
@@ -128,3 +130,26 @@ def test_products_of_parts(target: str, memory: str, m: int, alloc: str, part: s
     d = np.zeros((m, 64), np.float32)
     program.kernels["k"].simulate(a, b, d, check="strict")
     np.testing.assert_array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+def _stepped(a: tx.Array, b: tx.Array, c: tx.Array) -> None:
+    s, r = tx.shared(a[:, :]), tx.shared(b[:, :])
+    sums = tx.zeros(f32, 32, 32)
+    sums += s[::-1, ::2][::2, :] @ r[31::-1, 1::2].T
+    c[:, :] = sums
+    for i in tx.range(32):
+        c[i, 0:16] += s[i, 63:31:-2].to(f32)
+
+
+def test_steps_of_shared_tiles() -> None:
+    """Steps of steps, backwards, as operands of a product, and beside computed coordinates."""
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
+    c = np.zeros((32, 32), np.float32)
+    kernel = tx.jit(f16[64, 64], f16[64, 64], f32[32, 32], threads=64, target="sm_80", grid=[1])(_stepped)
+    program = tirx.build(kernel.module)
+    assembled(program.ptx)
+    program.kernels["_stepped"].simulate(a, b, c, check="strict")
+    expected = a[::-2, ::2].astype(np.float32) @ b[31::-1, 1::2].T.astype(np.float32)
+    expected[:, :16] += a[:32, 63:31:-2]
+    np.testing.assert_array_equal(c, expected)

@@ -17,6 +17,8 @@ tirx.kernel @k(%n: index) target("sm_90a") threads(128) {
   %top = tirx.subview %s[0, 0] : !s -> !half
   %bottom = tirx.subview %s[32, 0] : !s -> !half
   %middle = tirx.subview %s[16, 0] : !s -> !half
+  %even = tirx.subview %s[0, 0] steps [2, 1] : !s -> !half
+  %odd = tirx.subview %s[63, 0] steps [-2, 1] : !s -> !half
   %computed = tirx.subview %s[%n, 0] : !s -> !half
   tirx.return
 }
@@ -37,6 +39,10 @@ tirx.kernel @k(%n: index) target("sm_90a") threads(128) {
         ("top", "computed", False),
         ("computed", "top", False),
         ("top", "", True),
+        ("even odd", "s", True),
+        ("top", "even", False),
+        ("odd", "top", False),
+        ("odd top", "odd top", True),
     ],
 )
 def test_covered_parts(writes: str, reads: str, expected: bool):
