@@ -21,15 +21,15 @@ passes of their own, put behind any pass of tirx. `docs/embedding.md` is the gui
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, StringAttr
-from xdsl.ir import Dialect, Operation
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, StringAttr
+from xdsl.ir import BlockArgument, Dialect, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, report
+from tirx.diagnostics import Diagnostic, LocatedError, Note, diagnostic_handler, report, written_at
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.binary import BinaryOp
 from tirx.dialects.ptx.core import EntryOp, entries
@@ -80,16 +80,37 @@ def context(*dialects: Dialect, allow_unregistered: bool = False) -> Context:
     return made
 
 
-def parse(text: str, name: str = "<string>", context: Context | None = None) -> ModuleOp:
+def parse(
+    text: str, name: str = "<string>", context: Context | None = None, *, location: LocationAttr | None = None
+) -> ModuleOp:
     """The module that MLIR text spells, whose operations know their line in the file `name`.
 
-    `context` defaults to one that knows all dialects. Raises LocatedError for text that is not MLIR.
+    `context` defaults to one that knows all dialects. `location` is for text that a compiler makes of one place of its
+    source: it is that of all operations for which the text has no `loc(...)`, and of errors of the text, which have a
+    note with the line of the text. Raises LocatedError for text that is not MLIR.
 
     >>> from tirx import embed
     >>> embed.parse("func.func @f() { func.return }", "f.mlir").ops.first.location.line.data
     1
     """
-    return parse_located(new_context() if context is None else context, text, name)
+    try:
+        module = parse_located(new_context() if context is None else context, text, name)
+    except LocatedError as error:
+        if location is not None:
+            error.notes = (Note("in this text", error.location), *error.notes)
+            error.location = location
+        raise
+    if location is not None:
+        for each in _located_in(module):
+            if (place := written_at(each.location)) is None or place.filename.data == name:
+                each.location = location
+    return module
+
+
+def _located_in(module: ModuleOp) -> Iterator[Operation | BlockArgument]:
+    for op in module.walk():
+        yield op
+        yield from (argument for region in op.regions for block in region.blocks for argument in block.args)
 
 
 class Pipeline(tuple[ModulePass, ...]):

@@ -19,6 +19,7 @@ from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
 from tirx.dialects.xdsl_private import operands_of
 from tirx.layout import ComposeLayout, TileLayout
+from tirx.passes.checks.feature_checks import check_features
 from tirx.passes.copies.clipping import Clip
 from tirx.passes.copies.index_tiles import IndexTiles
 from tirx.passes.copies.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, is_whole
@@ -115,6 +116,7 @@ class KernelLowering:
         bound_registers(entry, kernel.num_threads, self.maxnreg, plan.shared)
         entry.attributes.update(kernel.attributes)
         Emitter.before(kernel)(entry)
+        check_features(entry, target)
         erase(kernel)
 
     def name(self, hint: str | None, default: str) -> str:

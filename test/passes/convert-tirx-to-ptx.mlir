@@ -8,7 +8,7 @@
 !s = !tirx.tile<8x32xf32, shared, #row>
 !r = !tirx.tile<8x32xf32, register, #lanes>
 
-// CHECK-LABEL: ptx.entry @kernel(x : u64 ptr align 16 from memref<64x32xf32>, n : u32 from i32, k : u64 from index, y_in_2 : u64 ptr align 16 from memref<8xf32>, f : f64 from f64, unused : u64 from i64) target("sm_80") reqntid(64, 1, 1) {
+// CHECK-LABEL: ptx.entry @kernel(x : u64 ptr align 16 from memref<64x32xf32>, n : u32 from i32, k : u64 from index, y_in_2 : u64 ptr align 16 from memref<8xf32>, f : f64 from f64, unused : u64 from i64) target("sm_90") reqntid(64, 1, 1) {
 // CHECK:         %0 = ptx.ld.param @x : i64
 // CHECK-NEXT:    %1 = ptx.cvta.to.global %0
 // CHECK-NEXT:    %n = ptx.ld.param @n : i32
@@ -38,7 +38,7 @@
 // CHECK-NEXT:    %p = arith.andi %20, %21 : i1
 // CHECK-NEXT:    ptx.bar.sync 0
 // CHECK-NEXT:    ptx.ret
-tirx.kernel @kernel(%x: memref<64x32xf32>, %n: i32, %k: index, %y.in-2: memref<8xf32>, %f: f64, %unused: i64) target("sm_80") threads(64) {
+tirx.kernel @kernel(%x: memref<64x32xf32>, %n: i32, %k: index, %y.in-2: memref<8xf32>, %f: f64, %unused: i64) target("sm_90") threads(64) {
   %i = tirx.block_id y
   %0 = arith.addi %i, %k : index
   %1 = arith.addi %n, %n : i32

@@ -37,9 +37,9 @@ from tirx.dialects.ptx.debugging import RuntimeCallOp, module_declarations
 from tirx.dialects.ptx.parameters import LARGE_PARAM_VERSION, SMALL_PARAM_LIMIT, parameter_bytes
 from tirx.dialects.ptx.sync import RegisterChange, SetMaxNRegOp
 from tirx.dialects.tirx import kernels
-from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.checks.entry_checks import check_entry
+from tirx.passes.checks.feature_checks import feature_version
 from tirx.passes.ir.in_place import in_place_operands, shared_registers
 from tirx.rules import NoFormError, PtxModuleError, StageError
 from tirx.values import dataclass, field
@@ -173,9 +173,9 @@ def _common_target(module: Operation, entries: Sequence[EntryOp]) -> Target:
 def _required_version(entry: EntryOp, ops: Sequence[Operation], target: Target) -> PtxVersion:
     version = target.min_ptx
     if entry.cluster is not None:
-        version = max(version, _feature_version(entry, "cluster", target))
+        version = max(version, feature_version(entry, "cluster", target))
     if entry.per_cta_memory is not None:
-        version = max(version, _feature_version(entry, "per_cta_memory", target))
+        version = max(version, feature_version(entry, "per_cta_memory", target))
     if parameter_bytes([parameter.data for parameter in entry.params]) > SMALL_PARAM_LIMIT:
         version = max(version, LARGE_PARAM_VERSION)
     for op in ops:
@@ -183,17 +183,8 @@ def _required_version(entry: EntryOp, ops: Sequence[Operation], target: Target) 
             raise PtxModuleError(op, "expected per_cta_memory on the entry of ptx.per_cta_memory, found none")
         if isinstance(op, PTXInstruction):
             for feature in op.features():
-                version = max(version, _feature_version(op, feature, target))
+                version = max(version, feature_version(op, feature, target))
     return version
-
-
-def _feature_version(op: Operation, feature: str, target: Target) -> PtxVersion:
-    try:
-        return required_version(feature, target)
-    except UnsupportedFeature as error:
-        raise LocatedError(
-            op, f"'{op.name}' needs {feature}, which {target} lacks; supported on {', '.join(error.supported)}"
-        ) from error
 
 
 def _print_entry(entry: EntryOp, ops: Sequence[Operation], target: Target, files: dict[str, int]) -> str:

@@ -12,8 +12,9 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, f64
 
-from tirx.diagnostics import LocatedError, position
-from tirx.dialects.ptx import PureInstruction
+from tirx import embed
+from tirx.diagnostics import Diagnostic, LocatedError, position
+from tirx.dialects.ptx import ElectSyncOp, PureInstruction
 from tirx.dialects.tirx import BarrierOp, RingOp, kernels
 from tirx.dialects.tirx.interface import TileEffects, tile_effects
 from tirx.layout import LayoutError, TileLayout
@@ -160,6 +161,34 @@ def test_a_note_says_who_asks_for_a_layout(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_an_instruction_needs_exists() -> None:
     with pytest.raises(TypeError, match=r"Own: expected rows of tirx\.hw\.features\.FEATURES, found 'warp\.core'"):
         type("Own", (PureInstruction,), {"name": "own.i", "NEEDS": ("warp.core",)})
+
+
+def test_what_an_instruction_needs_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pipeline says it, not only who prints PTX."""
+
+    def elected(op: RowsOp, threads: Any) -> Any:
+        threads.insert(ElectSyncOp())
+        return [threads.registers(op.source)]
+
+    monkeypatch.setattr(RowsOp, "lower", elected)
+    text = f"""
+  %x = tirx.load %ga : {_G} -> {_R}
+  %y = toy.rows %x : {_R} -> {_R}
+  %z = tirx.map ins(%y : {_R}) {{
+  ^bb0(%e: f32):
+    %s = ptx.inline "tanh.approx.f32 $0, $1;" (%e) needs ["f32.tanh"] : (f32) -> f32
+    %t = ptx.inline "tanh.approx.f32 $0, $1;" (%s) needs ["cluster"] : (f32) -> f32
+    tirx.yield %t : f32
+  }} -> {_R}
+  tirx.copy %z, %gd : {_R}, {_G}"""
+    context = _context()
+    module, found = parse_located(context, _kernel(text), "toy.mlir"), list[Diagnostic]()
+    assert not embed.run(module, lower_to_ptx_passes().passes, context=context, on_diagnostic=found.append)
+    errors = [each for each in found if each.severity == "error"]
+    assert [(each.position, each.rule, each.message.partition(";")[0]) for each in errors] == [
+        (("toy.mlir", 8, 8), "target-feature", "'ptx.elect.sync' needs elect.sync, which sm_80 lacks"),
+        (("toy.mlir", 12, 10), "target-feature", "'ptx.inline' needs cluster, which sm_80 lacks"),
+    ]
 
 
 @pytest.mark.parametrize(
