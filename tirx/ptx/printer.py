@@ -506,8 +506,8 @@ class _BlockPrinter:
 
 
 def _line(text: str) -> str:
-    """A line of an instruction: a label, the start of a block, or a statement."""
-    return text if text.endswith(":") else _INDENT + text if text.startswith("{") else _statement(text)
+    """A line of an instruction: a label, the start or end of a block, or a statement."""
+    return text if text.endswith(":") else _INDENT + text if text.startswith(("{", "}")) else _statement(text)
 
 
 def _statement(text: str) -> str:

@@ -10,7 +10,7 @@
 // CHECK-NEXT: .reg .b32 t, u;
 // CHECK-NEXT: mov.b64 {t, u}, %rd0;
 // CHECK-NEXT: add.s32 %r3, t, %r2;
-// CHECK-NEXT: };
+// CHECK-NEXT: }
 // CHECK-NEXT: elect.sync
 ptx.entry @inline(n : u32, m : u32, w : u64) target("sm_90a") {
   %n = ptx.ld.param @n : i32
