@@ -8,14 +8,14 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.nesting import enclosing
-from tirx.dialects.tirx import KernelOp, MemorySpace, MmaOp, TileOpInterface, TileType
+from tirx.dialects.tirx import CopyOp, KernelOp, MemorySpace, MmaOp, TileOpInterface, TileType, base_allocation
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.pipelining import NotApplicable
 from tirx.passes.rings.start_values import has_registers
 
 
-def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operation]) -> bool:
+def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Sequence[CopyOp]) -> bool:
     """Returns True if some products of a loop can run a round later than others.
 
     These are the ones whose sums only the next iteration uses. They start behind those of the next iteration whose sums
@@ -28,6 +28,11 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Iterable[Operat
     early = [op for op in products if op not in late]
     if not early or not late:
         return False
+    shared = {base_allocation(fill.destination) for fill in fills}
+    for each in early, late:
+        shared &= {base_allocation(tile) for op in each for tile in (op.a, op.b)}
+    if shared:
+        raise NotApplicable(late[0], f"'{late[0].name}' reads a tile that '{early[0].name}' reads, too")
     kernel = enclosing(loop, KernelOp)
     assert kernel is not None
     held = {
