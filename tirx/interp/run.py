@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType
 from xdsl.interpreter import Interpreter, PythonValues, impl_attr, impl_callable, register_impls
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -262,6 +262,8 @@ def _target(op: Operation) -> SSAValue | None:
             return op.destination
         case FillOp():
             return op.tile
+        case memref.StoreOp():
+            return op.memref
         case _:
             moved = transfer(op)
             return None if moved is None else moved[1]

@@ -228,7 +228,7 @@ class TileFunctions(Functions):
 
     @rule(ElementOp)
     def element(self, interpreter: Interpreter, op: ElementOp, args: PythonValues) -> PythonValues:
-        return (value_of(block_of(interpreter).read(op, args[0]).each(lambda each: each.reshape(())[()])),)
+        return (_number(interpreter, op, args[0]),)
 
     @rule(PrintOp)
     def print(self, interpreter: Interpreter, op: PrintOp, args: PythonValues) -> PythonValues:
@@ -323,6 +323,11 @@ def _element(op: Operation, source: Tile, *indices: Any) -> Tile:
     for d, (start, size) in enumerate(zip(where, source.shape, strict=True)):
         _require_inside(op, "number", size, d, start, start)
     return source.viewed(lambda each: each[(*where, None)], (1,))
+
+
+def _number(interpreter: Interpreter, op: Operation, tile: Tile) -> Value:
+    """Returns the only element of a tile."""
+    return value_of(block_of(interpreter).read(op, tile).each(lambda each: each.reshape(())[()]))
 
 
 def _require_inside(op: Operation, what: str, size: int, d: int, first: int, last: int) -> None:
@@ -476,7 +481,7 @@ TABLE = rules(
         arith.MulUIExtendedOp: lambda run, op, args: extended_product(*args, signed=False),
         arith.MulSIExtendedOp: lambda run, op, args: extended_product(*args, signed=True),
         memref.DimOp: lambda run, op, args: (args[0].shape[int(args[1])],),
-        memref.LoadOp: lambda run, op, args: (block_of(run).read(op, _element(op, *args)).data[0],),
+        memref.LoadOp: lambda run, op, args: (_number(run, op, _element(op, *args)),),
         memref.StoreOp: lambda run, op, args: _set(run, op, _element(op, *args[1:]), args[0]),
         BlockIdOp: lambda run, op, args: (block_of(run).at["xyz".index(op.axis.data)],),
         GridDimOp: lambda run, op, args: (block_of(run).launch.grid["xyz".index(op.axis.data)],),

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import tirx as tx
-from tirx import f16, f32, i32
+from tirx import embed, f16, f32, i32
 from tirx.dialects.tirx import kernels
-from tirx.interp import run_kernel
+from tirx.interp import RunError, run_kernel
 
 
 def _product(a: Any, o: Any) -> None:
@@ -115,3 +115,29 @@ def test_exact_kernels_have_no_bounds() -> None:
     ran = run_kernel(next(iter(kernels(made))), [x, i, found := np.zeros_like(x)], bounds=True)
     assert ran.exact and (ran.errors[2] is None or not ran.errors[2].any())
     assert np.array_equal(found, x @ x.T + i.sum(1, keepdims=True))
+
+
+def test_numbers_in_memory_have_bounds() -> None:
+    """A sum that is stored as one number, and loaded behind a barrier; blocks that store the same one have no order."""
+    text = """
+!x = memref<64xf32>
+!t = !tirx.tile<64xf32, register>
+!c = !tirx.tile<1xf32, register>
+tirx.kernel @k(%a: !x, %s: !x, %d: !x) grid(BLOCKS) threads(64) {
+  %c3 = arith.constant 3 : index
+  %x = tirx.load %a[0] : !x -> !t
+  %r = tirx.reduce %x dim(0) add : !t -> !c
+  %e = tirx.element %r : !c -> f32
+  memref.store %e, %s[%c3] : !x
+  tirx.barrier
+  %n = memref.load %s[%c3] : !x
+  %y = tirx.splat %n : f32 -> !t
+  tirx.store %y, %d[0] : !t, !x
+}"""
+    one, two = (next(iter(kernels(embed.parse(text.replace("BLOCKS", each))))) for each in ("1", "2"))
+    x, s, d = np.random.default_rng(0).random((3, 64)).astype(np.float32)
+    ran = run_kernel(one, [x, s, d], bounds=True)
+    assert ran.errors[1] is not None and ran.errors[2] is not None and not ran.exact
+    assert (ran.errors[1] > 0).tolist() == [n == 3 for n in range(64)] and (ran.errors[2] == ran.errors[1][3]).all()
+    with pytest.raises(RunError, match="10:3: expected elements of global memory that one block changes"):
+        run_kernel(two, [x, s, d])
