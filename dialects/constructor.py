@@ -26,8 +26,12 @@ Value = SSAValue | Operation
 
 
 def value_of(value: Value) -> SSAValue:
-    """Returns the single result of an operation, or the value itself."""
-    return value if type(value) is OpResult else SSAValue.get(value)  # the latter takes several times as long
+    """Returns the single result of an operation, or the value itself. Raises TypeError for anything else."""
+    if type(value) is OpResult:
+        return value  # `SSAValue.get` takes several times as long
+    if not isinstance(value, SSAValue | Operation):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"expected a value or an operation, found {type(value).__name__}")
+    return SSAValue.get(value)
 
 
 @lru_cache(maxsize=4096)

@@ -201,6 +201,10 @@ def _stages(names: Collection[str]) -> Stages | None:
     return Stages(names)
 
 
+IN_PASS = "in the pass "
+"""The note of what a pass of another package raises begins so."""
+
+
 @each_warning_once()
 def run_passes(
     ctx: Context,
@@ -216,7 +220,8 @@ def run_passes(
     With `verify_each` (None: as `verify_each_by_default` says), the module is verified after every pass, else
     before and after those of other packages than tirx and xDSL.
     Raises LocatedError when the module does not verify at first, InvalidPassOutputError when it does not verify
-    afterwards, and whatever a pass raises: LocatedError or PassFailedException for input that it cannot handle.
+    afterwards, and whatever a pass raises: LocatedError or PassFailedException for input that it cannot handle. Other
+    errors of passes of other packages have a note with the name of the pass and its package.
     """
     verify_each = verify_each_by_default() if verify_each is None else verify_each
     remaining = deque(passes)
@@ -255,6 +260,8 @@ def run_passes(
             except Exception as error:
                 if stages is not None and stages.missing is not None:
                     raise stages.missing from error
+                if not is_own:
+                    error.add_note(f"{IN_PASS}'{module_pass.name}' of {type(running).__module__.partition('.')[0]}")
                 raise
         if stages is not None:
             stages.after(module_pass.name, PASS_SUMMARIES)

@@ -25,7 +25,7 @@ from tirx.runtime.stored import extensions
 from tirx.text.collector import paused_collector
 from tirx.text.parsing import parse_located
 from tirx.text.source import Source, check_encoding, decode
-from tirx.text.verification import CheckError, InvalidPassOutputError, StepTime, run_passes
+from tirx.text.verification import IN_PASS, CheckError, InvalidPassOutputError, StepTime, run_passes
 from tirx.tools import commands
 from tirx.tools.files import FileError, read_input, write_output
 from tirx.tools.flags import OptFlags, parse_flags
@@ -205,9 +205,10 @@ class TirxOpt:
 
 def _print_internal_error(error: Exception) -> None:
     # xDSL attaches the whole module to errors raised in patterns; it would bury the traceback.
+    passes = [f", {note}" for note in getattr(error, "__notes__", ()) if note.startswith(IN_PASS)]
     error.__notes__ = []
     traceback.print_exception(error)
-    print(f"internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    print(f"internal error: {type(error).__name__}: {error}{''.join(passes)}", file=sys.stderr)
     print(f"This is a bug in {_culprit(error)}.", file=sys.stderr)
 
 

@@ -157,7 +157,7 @@ def test_bugs_are_not_errors_of_the_input(
     assert "Traceback" in err and bug.__name__ in err
     line = "KeyError: 'missing'" if bug is _key_error else "VerifyException: no such attribute"
     assert err.splitlines()[-2:] == [
-        f"internal error: {line}",
+        f"internal error: {line}, in the pass 'call' of {__name__.partition('.')[0]}",
         "This is a bug in tirx. Please report it with the input and the command line.",
     ]
 
