@@ -222,7 +222,7 @@ def test_operations_that_are_built_wrongly():
             _Direct(*positional, **named)
         assert str(caught.value) == f"test.direct: expected ({fields}), found {found}"
     with pytest.raises(TypeError, match="^expected a value or an operation, found list$"):
-        _Direct([value], None, i32)
+        _Direct(value, [[value]], i32)
     with pytest.raises(TypeError, match="^expected an attribute, found 3$"):
         _conversion(AnyAttr())(3)
 
