@@ -342,8 +342,8 @@ def test_errors_name_the_line_of_the_program(jobs: int, source: str) -> None:
     """The last one in front of the instruction, of the same function."""
     head = '.version 8.0\n.target sm_80\n.address_size 64\n.file 1 "a.mlir"\n.file 2 "b.mlir"\n'
     other = ".func g()\n{\n.loc 1 3 1\nret;\n}\n"
-    ptx = f"{head}{other}.visible .entry f()\n{{\n{source}\ntrap;\n.loc 1 50 1\nret;\n}}\n"
+    ptx = f"{head}{other}.visible .entry f()\n{{\n{source}\n.loc_intermediate 1 9 9\ntrap;\n.loc 1 50 1\nret;\n}}\n"
     with pytest.raises(SimError) as found:
         run(ptx, "f", 2, 32, [], jobs=jobs)
     assert found.value.source == ("b.mlir:40:7" if source else "")
-    assert str(found.value).startswith(f"PTX line 14{' (b.mlir:40:7)' if source else ''}: ")
+    assert str(found.value).startswith(f"PTX line 15{' (b.mlir:40:7)' if source else ''}: ")

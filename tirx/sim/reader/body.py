@@ -61,7 +61,7 @@ def parse_body(cursor: Cursor, function: Function) -> None:
                 function.variables.append(variable)
         elif text == ".pragma":
             cursor.skip_past(";")
-        elif text in (".loc", ".file"):
+        elif text in (".loc", ".loc_intermediate", ".file"):
             cursor.skip_line()
         elif text == ".section":
             cursor.next()
