@@ -74,6 +74,8 @@ def version() -> str:
             roots += spec.submodule_search_locations or ([spec.origin] if spec.origin else [])
     digest = sha256(metadata.version("xdsl").encode())
     for root in roots:
+        while root and not os.path.exists(root):  # inside of an archive
+            root = os.path.dirname(root)
         for path in [root] if os.path.isfile(root) else sorted(_files(root)):
             with open(path, "rb") as file:
                 data = file.read()

@@ -8,11 +8,12 @@ import re
 import subprocess
 import sys
 from hashlib import sha256
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest.mock import Mock
+from zipfile import ZipFile
 
 import ml_dtypes
 import numpy as np
@@ -231,6 +232,21 @@ def test_sources_of_extensions_are_part_of_the_key(tmp_path: Path, monkeypatch: 
         tirx.build(KERNEL, cache_directory=tmp_path / "kept")
     stored.version.cache_clear()
     assert len(list((tmp_path / "kept").iterdir())) == 3
+
+
+def test_archives_of_extensions_are_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored, "extensions", lambda: ("zipped_extension", "zipped_module"))
+    versions: set[str] = set()
+    for n, names in enumerate((("zipped_extension/__init__.py", "zipped_module.py"),) * 2):
+        archive = tmp_path / f"{n}.zip"
+        with ZipFile(archive, "w") as file:
+            for name in names:
+                file.writestr(name, f"FACTOR = {n}")
+        (tmp_path / "a.zip").write_bytes(archive.read_bytes())
+        invalidate_caches()
+        monkeypatch.setattr("sys.path", [str(tmp_path / "a.zip"), *sys.path])
+        versions.add(stored.version.__wrapped__())
+    assert len(versions) == 2
 
 
 def test_modules_that_an_extension_imports_are_those_of_a_hit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
