@@ -160,6 +160,12 @@ class _Window:
                 sizes[d] = place.size
             start = constant_value(place.index)
             fits = isinstance(size, int) and start is not None and 0 <= start <= size - place.span
+            if view.clipped is None and isinstance(size, int) and start is not None and not fits:
+                raise ViewBoundsError(
+                    view,
+                    f"expected a view within {size} elements along dimension {d} of the part, found one from "
+                    f"{start} to {start + place.span - 1}",
+                )
             if view.clipped is None or whole or fits:
                 continue
             if index_range(place.index).least < 0 or place.of_tile is None:

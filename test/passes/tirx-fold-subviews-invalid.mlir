@@ -128,3 +128,13 @@ tirx.kernel @other_type(%a: memref<64x64xf32>) threads(32) {
   %s = memref.subview %a[0, 0] [4, 8] [1, 1] : memref<64x64xf32> to memref<4x4xf16, strided<[64, 1]>>
   tirx.return
 }
+
+// -----
+
+!p = memref<14x8xf32, strided<[128, 1]>>
+tirx.kernel @past_the_part(%a: memref<64x64xf32>) threads(32) {
+  %s = memref.subview %a[0, 0] [14, 8] [2, 1] : memref<64x64xf32> to !p
+  // expected-error@+1 {{expected a view within 14 elements along dimension 0 of the part, found one from 3 to 14}}
+  %v = tirx.view %s[3, 0] : !p -> !tirx.tile<12x8xf32, global>
+  tirx.return
+}
