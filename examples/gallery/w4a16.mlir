@@ -1,4 +1,4 @@
-// A product with weights of 4 bits: d = x (w * scales)^T, one scale for every 32 neighbours of a row of w.
+// A product with weights of 4 bits: d = x (w * scales)^T, one scale for 32 neighbours of a row of w; those without are 0.
 //
 // Rows of w are the rows of A, which threads make of packed weights in their registers: d^T = (w * scales) x^T. Few rows
 // of x, and wgmma, take no more time than reading the weights. `parts=2` shares out K where there are few rows of w.
