@@ -55,19 +55,30 @@ def test_a_cta_has_to_have_started():
     alone.use(0, np.array([3]), "it")
 
 
-@pytest.mark.parametrize("row", [Row.REACHED, Row.TENSOR_DONE, Row.BULK_WRITTEN, Row.BULK_READ])
-def test_a_cta_stays_until_accesses_are_over(row: Row):
+@pytest.mark.parametrize(
+    ("row", "missing"),
+    [
+        (Row.GENERIC, "a cluster barrier in between"),
+        (Row.REACHED, "a cluster barrier in between"),
+        (Row.TENSOR_DONE, "a wait on the mbarrier of a tcgen05.commit"),
+        (Row.BULK_WRITTEN, "a wait on its mbarrier"),
+        (Row.BULK_READ, "cp.async.bulk.wait_group.read"),
+    ],
+)
+def test_a_cta_stays_until_accesses_are_over(row: Row, missing: str):
     clocks, lifetimes = _lifetimes()
     clocks.known[Row.REACHED, 70, 40] = 1
     clocks.now = 6
+    lifetimes.line = 12
     lifetimes.use(1, np.array([70]), "it", row)
+    lifetimes.line = 13
     clocks.known[row, 41, 70] = 5  # the access before, known to one thread of the CTA; neighbours know this one
     clocks.known[row, [31, 64], 70] = 6
     with pytest.raises(HazardError) as found:
         lifetimes.exit(1)
-    assert found.value.message == (
-        "CTA 1 of the cluster exits while an access to its memory by thread 70 of CTA 2 may not be over: expected a "
-        "cluster barrier before"
+    assert found.value.message.startswith(
+        "data race: CTA 1 of the cluster exits while the access to its memory on PTX line 12, by thread 6 of CTA 2, "
+        f"may not be over: expected {missing}"
     )
     clocks.known[row, 41, 70] = 6
     lifetimes.exit(1)
@@ -81,19 +92,19 @@ def test_a_cta_stays_until_accesses_are_over(row: Row):
 @pytest.mark.parametrize(
     ("row", "does", "missing"),
     [
-        (Row.BULK_WRITTEN, "write", "a wait on its mbarrier"),
+        (Row.BULK_WRITTEN, "access", "a wait on its mbarrier"),
         (Row.BULK_READ, "read", "cp.async.bulk.wait_group.read"),
     ],
 )
 def test_a_cta_stays_until_its_copies_are_over(row: Row, does: str, missing: str):
     message = (
-        f"the CTA exits while a bulk copy that thread 8 issued may still {does} its shared memory: expected {missing} "
-        "before"
+        f"the CTA exits while the bulk copy that thread 8 issued on PTX line 12 may still {does} its shared memory: "
+        f"expected {missing}, ordered before the exit"
     )
     notes = _Notes()
     for told in (None, notes):
         clocks, lifetimes = _lifetimes(told)
-        clocks.now = 4
+        clocks.now, lifetimes.line = 4, 12
         lifetimes.start_copy(1, 40, row)
         if told is None:
             with pytest.raises(HazardError) as found:
@@ -104,7 +115,8 @@ def test_a_cta_stays_until_its_copies_are_over(row: Row, does: str, missing: str
         # The copy of a thread of another CTA is one of those accesses.
         lifetimes.start_copy(2, 40, row)
         with pytest.raises(
-            HazardError, match="exits while an access to its memory by thread 40 of CTA 1 may not be over"
+            HazardError,
+            match="exits while the access to its memory on PTX line 12, by thread 8 of CTA 1, may not be over",
         ):
             lifetimes.exit(2)
     assert notes == [("bulk copy at the end", message)]
@@ -192,8 +204,8 @@ def test_accesses_of_a_cta_that_has_exited(name: str, arguments: tuple[object, .
 @pytest.mark.parametrize(
     ("does", "name", "arguments"),
     [
-        ("write", "async_write", (Region.of(np.arange(1040, 1056)), 33, "it", 520)),
-        ("write", "async_update", (np.arange(1040, 1056), 33, "it", 520)),
+        ("access", "async_write", (Region.of(np.arange(1040, 1056)), 33, "it", 520)),
+        ("access", "async_update", (np.arange(1040, 1056), 33, "it", 520)),
         ("read", "bulk_issued", (33,)),
     ],
 )
@@ -203,9 +215,9 @@ def test_a_cta_that_exits_before_its_bulk_copies_are_over(does: str, name: str, 
     stored = Stored(np.array([1040]), np.zeros((1, 16), np.uint8), np.zeros(2048, np.uint8))
     checker.shared_store(1, np.array([1040]), stored, np.array([33]))
     clocks.known[:] = clocks.now
-    checker.tick()
+    checker.tick(9)
     getattr(checker, name)(1, *arguments)
-    message = f"the CTA exits while a bulk copy that thread 1 issued may still {does} its shared memory"
+    message = f"the CTA exits while the bulk copy that thread 1 issued on PTX line 9 may still {does} its shared memory"
     with pytest.raises(HazardError, match=message):
         checker.exited(1)
 

@@ -33,7 +33,7 @@ class _Recorder:
         found.told, found.now = self.told, self.now
         return found
 
-    def tick(self) -> None:
+    def tick(self, line: int = 0) -> None:
         self.now += 1
 
     def mark(self) -> int:

@@ -17,7 +17,7 @@ _SEEDS = (None, 1, 2)
 _CLUSTER = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
 _RELAXED = "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;"
 _NOT_STARTED = "which may not have started: expected a cluster barrier before"
-_EXITED = "may not be over: expected a cluster barrier before|which has exited"
+_EXITED = "exits while the access to its memory on PTX line .* may not be over: expected a |which has exited"
 _PREFIX = """
   mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r1, %cluster_ctarank; xor.b32 %r2, %r1, 1;
   setp.eq.u32 %p1, %r1, 0; mov.b32 %r3, word; mov.b32 %r4, bar; mapa.shared::cluster.u32 %r5, %r3, %r2;
@@ -53,7 +53,8 @@ COPIED:
 """
 _CASES = [
     _Case("store", _CLUSTER, _STORE, _CLUSTER),
-    _Case("relaxed barriers", _RELAXED, _STORE, _RELAXED),
+    _Case("relaxed barriers", _RELAXED, _STORE, "fence.acq_rel.cluster;" + _RELAXED),
+    _Case("relaxed arrival behind a store", _RELAXED, _STORE, _RELAXED, _EXITED + ".* a cluster barrier in between"),
     _Case("store before the start", "bar.sync 0;", _STORE, _CLUSTER, _NOT_STARTED),
     _Case("store at the end", _CLUSTER, _STORE, "bar.sync 0;", _EXITED),
     _Case("arrival only", _CLUSTER, _STORE, "barrier.cluster.arrive.aligned;", _EXITED),
@@ -64,7 +65,11 @@ _CASES = [
     _Case("arrive and wait", _INIT + _CLUSTER, _ARRIVE, _WAIT),
     _Case("arrive before the start", _INIT + "bar.sync 0;", _ARRIVE, _WAIT, "may not have started|no mbarrier object"),
     _Case("arrive and no wait", _INIT + _CLUSTER, _ARRIVE, "bar.sync 0;", _EXITED),
-    _Case("bulk copy", _INIT + _CLUSTER, _BULK, _WAIT),
+    _Case("bulk copy", _INIT + _CLUSTER, _BULK, _WAIT + _CLUSTER),
+    # That of the other block has arrived, but who says that the own one has?
+    _Case(
+        "bulk copy of which the other CTA knows", _INIT + _CLUSTER, _BULK, _WAIT, "may still access its shared memory"
+    ),
     _Case("bulk copy and no wait", _INIT + _CLUSTER, _BULK, "bar.sync 0;", _EXITED),
     # A barrier says that the copy was issued, but not that it is complete.
     _Case("bulk copy and no wait but a barrier", _INIT + _CLUSTER, _BULK, _CLUSTER, _EXITED),
@@ -141,13 +146,13 @@ _IN = """
 """
 _COPIES = {
     "out, waited": (_OUT + "cp.async.bulk.wait_group.read 0;", ""),
-    "out": (_OUT, "may still read its shared memory: expected cp.async.bulk.wait_group.read before"),
+    "out": (_OUT, "line 10 may still read its shared memory: expected cp.async.bulk.wait_group.read"),
     "out, one of two": (
         _OUT + "cp.async.bulk.wait_group.read 0;" + _OUT + "cp.async.bulk.wait_group.read 1;",
         "may still read its shared memory",
     ),
     "in, waited": (_IN + _WAIT, ""),
-    "in": (_IN, "may still write its shared memory: expected a wait on its mbarrier before"),
+    "in": (_IN, "may still access its shared memory: expected a wait on its mbarrier"),
 }
 
 

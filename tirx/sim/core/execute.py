@@ -57,7 +57,7 @@ def run_group(
             op = code[group.pc]
             mask = group.mask
             executed += 1
-            tick()
+            tick(op.line)
             if observer is not None:
                 observer(group, op)
             if group.deferred is not None and (op.rows is None or not op.rows.isdisjoint(group.deferred.rows)):

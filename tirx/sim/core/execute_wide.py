@@ -40,7 +40,7 @@ def run_wide(wide: WideGroup, program: Program, limit: int) -> int:
                 continue
             op, mask, wide.pc = code[pc], wide.mask, pc
             for tick in ticks:
-                tick()
+                tick(op.line)
             if wide.deferred is not None and (op.rows is None or not op.rows.isdisjoint(wide.deferred.rows)):
                 wide.finish_deferred()
             if op.guard is not None:

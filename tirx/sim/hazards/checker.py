@@ -83,8 +83,9 @@ class Checker(Monitor):
             shadow.catch_up()
         return copy.deepcopy(self, {id(self._note): self._note})
 
-    def tick(self) -> None:
+    def tick(self, line: int = 0) -> None:
         self._clocks.now += 1
+        self._lifetimes.line = line
 
     def mark(self) -> int:
         return self._clocks.now
@@ -274,7 +275,7 @@ class Checker(Monitor):
     # Shared memory
 
     def shared_load(self, rank: int, offsets: Array, width: int, threads: Array, strong: bool = False) -> None:
-        self._lifetimes.use(rank, threads, "a load")
+        self._lifetimes.use(rank, threads, "a load", Row.GENERIC)
         self._shared[rank].load(offsets, width, threads, strong, self.tolerant)
 
     def shared_undefined(self, rank: int, offsets: Array, width: int) -> Array:
@@ -286,12 +287,12 @@ class Checker(Monitor):
     def shared_store(self, rank: int, offsets: Array, stored: Stored, threads: Array, strong: bool = False) -> None:
         if not strong:
             stored.refuse_clash(threads, self._note)
-        self._lifetimes.use(rank, threads, "a store")
+        self._lifetimes.use(rank, threads, "a store", Row.GENERIC)
         kind = Writer.STRONG if strong else Writer.GENERIC
         self._shared[rank].store(offsets, stored.width, threads, kind, stored)
 
     def shared_atomic(self, rank: int, offsets: Array, width: int, threads: Array) -> None:
-        self._lifetimes.use(rank, threads, "an atomic access")
+        self._lifetimes.use(rank, threads, "an atomic access", Row.GENERIC)
         self._shared[rank].load(offsets, width, threads, True)
         self._shared[rank].store(offsets, width, threads, Writer.STRONG)
 
@@ -385,8 +386,8 @@ class Checker(Monitor):
         self._lifetimes.use(rank, np.array([thread]), what, Row.BULK_WRITTEN)
         self._shared[rank].deferred_store(offsets, thread, what, updates, self.column(barrier))
 
-    def bulk_issued(self, rank: int, thread: int) -> None:
-        self._lifetimes.start_copy(rank, thread, Row.BULK_READ)
+    def bulk_issued(self, rank: int, thread: int, in_group: bool = True) -> None:
+        self._lifetimes.start_copy(rank, thread, Row.BULK_READ if in_group else Row.BULK_WRITTEN)
 
     def bulk_completed(self, thread: int, barrier: int) -> Snapshot:
         snapshot = self._clocks.release(np.array([thread]))

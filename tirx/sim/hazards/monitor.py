@@ -164,8 +164,8 @@ class Monitor:
     # Whether accesses are of interest although nothing is checked.
     records = False
 
-    def tick(self) -> None:
-        """An instruction starts."""
+    def tick(self, line: int = 0) -> None:
+        """An instruction starts, which is on a line of the PTX."""
 
     # Order
 
@@ -324,8 +324,11 @@ class Monitor:
     ) -> None:
         """Bytes at `offsets` will be written, or updated atomically, by a st.async or red.async of `thread`."""
 
-    def bulk_issued(self, rank: int, thread: int) -> None:
-        """A bulk copy out of the shared memory of CTA `rank` belongs to the next group of `thread`."""
+    def bulk_issued(self, rank: int, thread: int, in_group: bool = True) -> None:
+        """
+        Notes that a bulk copy of `thread` reads shared memory of CTA `rank` as part of its next group, or (not
+        `in_group`) until an mbarrier is told, which may be all that is there.
+        """
 
     def bulk_completed(self, thread: int, barrier: int) -> Snapshot:
         """Returns the snapshot that a bulk copy issued now gives to threads that wait for its mbarrier at `barrier`."""

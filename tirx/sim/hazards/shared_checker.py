@@ -42,7 +42,8 @@ class _Event:
     """
     A call of a method of the monitor, and what it returned.
 
-    `ticks`: an instruction has started since the event before. `tolerant` is that of the monitor.
+    `ticks`: an instruction has started since the event before. `tolerant` is that of the monitor. `line` is that of the
+    instruction in the first cluster: others may do the same elsewhere.
     """
 
     name: str
@@ -50,6 +51,7 @@ class _Event:
     options: dict[str, Any]
     ticks: bool
     tolerant: bool
+    line: int = 0
     result: object = None
     instant: int = 0  # of the checker
     size: int = 0  # bytes
@@ -58,7 +60,7 @@ class _Event:
     def tell(self, checker: Checker) -> object:
         """Tells a checker of the event. Returns its answer."""
         if self.ticks:
-            checker.tick()
+            checker.tick(self.line)
         checker.tolerant = self.tolerant
         return getattr(checker, self.name)(*self.arguments, **self.options)
 
@@ -212,13 +214,13 @@ class ClusterChecker(Monitor):
         self._names: dict[int, int] = {}  # of addresses of ordered accesses
         # The thread that makes all ordered accesses of a place, and the last instant before them; None: there are more.
         self._alone: dict[tuple[str, int], tuple[int, int] | None] = {}
-        self._ticks = False
+        self._ticks, self._line = False, 0
         self._instant = 1
         self.number = 0
         history.members.add(self)
 
-    def tick(self) -> None:
-        self._ticks = True
+    def tick(self, line: int = 0) -> None:
+        self._ticks, self._line = True, line
 
     def ended(self) -> None:
         self._leave()
@@ -292,7 +294,7 @@ class ClusterChecker(Monitor):
         while True:
             place = self.number - history.first
             if place == len(history.events):
-                event = _Event(*call)
+                event = _Event(*call, self._line)
                 history.add(event)
                 break
             event = history.events[place]

@@ -81,7 +81,9 @@ def copy_to_shared(
     cta = group.cta
     found = [use(group, address, thread, asynchronous=True) for address in barriers]
     _, told = locate(group, barriers[0])  # the same place in all of them
-    for target, places in targets:
+    for (target, places), address in zip(targets, barriers, strict=True):
+        if address >> RANK_SHIFT != target.rank:
+            cta.monitor.bulk_issued(address >> RANK_SHIFT, thread, in_group=False)
         if not places.size:  # all bytes are ignored
             continue
         region = Region.of(places)
@@ -155,6 +157,7 @@ def _global_reader(group: ThreadGroup, lane: int, address: int, size: int) -> Ca
 
 def _shared_reader(group: ThreadGroup, address: int, size: int, thread: int) -> Callable[[], Array]:
     places = read_places(group, address, np.arange(size), thread)
+    group.cta.monitor.bulk_issued(group.cta.rank, thread, in_group=False)
     return lambda: group.cta.shared.data[places]
 
 

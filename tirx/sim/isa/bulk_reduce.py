@@ -114,6 +114,7 @@ def _to_shared(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
         cta, thread = group.cta, group.thread(lane)
         check_unit(_WHAT, "an address", target)
         operand = _elements(group, source, size, thread, value_type).copy()
+        cta.monitor.bulk_issued(cta.rank, thread, in_group=False)
         owner, offset = locate(group, target)
         of, told = locate(group, address)
         if of is not owner:
