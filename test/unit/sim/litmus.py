@@ -1,5 +1,6 @@
 """
-Litmus tests of order through global memory: pairs of a fault and its right twin, and what the simulator says of them.
+Litmus tests of order through global memory, and of exits of blocks: pairs of a fault and its right twin, and what the
+simulator says of them.
 
 A file of `test/litmus` has tests of one subject, separated by lines `// -----`. A test is the body of a kernel below a
 header of comments:
