@@ -49,7 +49,7 @@ class _Run:
         cluster, recorder = new_cluster((self.threads, 1, 1))
         self.launch, self.cta = cluster.launch, cluster.ctas[0]
         self.launch._report = self.warnings.append
-        recorder.tick = lambda line: self.log.append("tick")
+        recorder.tick = lambda line=0: self.log.append("tick")
         program = self.launch.program
         assert isinstance(program, Program)
         self.program = program

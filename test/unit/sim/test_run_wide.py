@@ -56,7 +56,7 @@ class _Run:
         for part in self.parts:
             part.cta.monitor.tick = self._tick
 
-    def _tick(self, line: int) -> None:
+    def _tick(self, line: int = 0) -> None:
         self.ticks += 1
 
     def add(
