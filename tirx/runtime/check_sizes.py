@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle, islice
 from math import ceil, prod
 
@@ -15,6 +15,7 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 
 from tirx.dialects.nesting import ancestors, walk
 from tirx.dialects.tirx import ForOp, KernelOp, ViewOp
+from tirx.passes.ir.emitter import constant_value
 from tirx.values import dataclass, field
 
 MOST_ELEMENTS = 1 << 22
@@ -89,11 +90,21 @@ class _Walked:
     """Dimensions of memrefs that views walk through together, such as M of A and D.
 
     `extent` is that of the largest tile, in elements. `is_inner`: the innermost loop of the kernel goes through them.
+    `steps` are the elements that one turn goes on along each: 128 of A and 1 of its scale factors.
     """
 
     dimensions: frozenset[_Dimension]
     extent: int
     is_inner: bool
+    steps: Mapping[_Dimension, int]
+
+    def part(self, own: _Dimension, size: int) -> int:
+        """Elements along a dimension while those that go on fastest have `size`."""
+        return ceil(size * self.steps[own] / max(self.steps.values()))
+
+    def turns(self, own: _Dimension, size: int) -> int:
+        """Turns that go through `size` elements of a dimension."""
+        return ceil(size / max(1, self.part(own, self.extent)))
 
 
 def sizes_of(kernel: KernelOp, seed: int) -> Sequence[Sizes]:
@@ -117,7 +128,7 @@ def _sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
         tiles = cycle((others, others - 0.25 if others % 1 else others))  # so that M is not N
         for each in walked:
             size = max(int((inner if each.is_inner else next(tiles)) * each.extent) + beyond, 0)
-            found |= dict.fromkeys([own for own in dynamic if own in each.dimensions], size)
+            found |= {own: each.part(own, size) for own in dynamic if own in each.dimensions}
         return found
 
     def chosen() -> Iterator[tuple[tuple[int, ...], dict[_Dimension, int]]]:
@@ -150,27 +161,35 @@ def _sizes_of(kernel: KernelOp, seed: int) -> Iterator[Sizes]:
 def _work(shapes: dict[int, tuple[int, ...]], walked: list[_Walked]) -> float:
     if not any(map(prod, shapes.values())):
         return 0
-    return prod(max(1, *(ceil(shapes[a][d] / each.extent) for a, d in each.dimensions)) for each in walked)
+    return prod(max(1, *(each.turns((a, d), shapes[a][d]) for a, d in each.dimensions)) for each in walked)
 
 
 def _walked(kernel: KernelOp) -> list[_Walked]:
     together: dict[SSAValue | _Dimension, frozenset[_Dimension]] = {}
-    extents, depths = defaultdict[_Dimension, int](lambda: 1), defaultdict[_Dimension, int](int)
+    extents, steps = (defaultdict[_Dimension, int](lambda: 1) for _ in range(2))
+    depths = defaultdict[_Dimension, int](int)
     for view in walk(kernel):
         if not isinstance(view, ViewOp) or not isinstance(source := view.source, BlockArgument):
             continue
         for d, place in enumerate(view.places if source.block is kernel.body.block else ()):
-            own, variables = (source.index, d), sorted(_variables(place.index), key=_depth)
+            own, by = (source.index, d), _variables(place.index)
+            variables = sorted(by, key=_depth)
             extents[own] = max(extents[own], place.span)
             depths[own] = max([depths[own], *map(_depth, variables)])
             joined = together.get(own, frozenset({own}))
             for slowest in variables[:1]:  # the others go through a tile of it
+                steps[own] = max(steps[own], abs(by[slowest]))
                 joined |= together.get(slowest, frozenset())
                 together[slowest] = joined
             together |= dict.fromkeys([own, *(key for key, each in together.items() if each & joined)], joined)
     inner = max(depths.values(), default=0)
     return [
-        _Walked(each, max(extents[own] for own in each), 0 < inner == max(depths[own] for own in each))
+        _Walked(
+            each,
+            max(extents[own] for own in each),
+            0 < inner == max(depths[own] for own in each),
+            {own: steps[own] for own in each},
+        )
         for each in dict.fromkeys(together[own] for own in sorted(extents))
     ]
 
@@ -182,14 +201,14 @@ def _depth(index: SSAValue) -> int:
     return sum(isinstance(each, scf.ForOp | ForOp) for each in ([] if first is None else [first, *ancestors(first)]))
 
 
-def _variables(index: SSAValue) -> list[SSAValue]:
-    """Returns the values that an index is computed from, by sums and by products with constants."""
+def _variables(index: SSAValue, by: int = 1) -> dict[SSAValue, int]:
+    """Returns the values that an index is computed from, by sums and by products with constants, times `by`."""
     match op := index.owner:
         case arith.ConstantOp():
-            return []
+            return {}
         case arith.AddiOp() | arith.SubiOp():
-            return [each for operand in op.operands for each in _variables(operand)]
-        case arith.MuliOp() if any(isinstance(each.owner, arith.ConstantOp) for each in op.operands):
-            return [each for operand in op.operands for each in _variables(operand)]
+            return {value: n for operand in op.operands for value, n in _variables(operand, by).items()}
+        case arith.MuliOp() if known := [n for each in op.operands if (n := constant_value(each)) is not None]:
+            return {value: n for operand in op.operands for value, n in _variables(operand, by * known[0]).items()}
         case _:
-            return [index]
+            return {index: by}

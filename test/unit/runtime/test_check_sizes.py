@@ -7,13 +7,16 @@ from itertools import islice
 from unit.examples import EXAMPLES
 
 from tirx.dialects.tirx import kernels
+from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 from tirx.runtime.check_sizes import Pace, Sizes, sizes_of
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
 
 def _sizes(example: str) -> list[Sizes]:
-    module = parse_located(new_context(), (EXAMPLES / f"{example}.mlir").read_text(), example)
+    context = new_context()
+    module = parse_located(context, (EXAMPLES / f"{example}.mlir").read_text(), example)
+    TirxSpecializePass().apply(context, module)
     return list(islice(sizes_of(next(iter(kernels(module))), 0), 8))
 
 
@@ -42,10 +45,18 @@ def test_places_that_are_computed_where_they_are_used() -> None:
 
 
 def test_places_of_two_variables() -> None:
-    """Rows `%p * 8 + %r - 1` of a convolution are those of its result, whose number the steps of the filter leave."""
+    """Rows `%p * 8 + %r - 1` of a convolution of stride 2 are two for each row `%p * 4` of its result."""
     found = _sizes("gallery/conv2d")
-    assert [str(each) for each in found[:2]] == ["1x1x1x1, 1x3x3x1, 1x1x1x1", "1x7x31x144, 64x3x3x144, 1x7x31x64"]
+    assert [str(each) for each in found[:2]] == ["1x1x1x1, 1x3x3x1, 1x1x1x1", "1x7x31x144, 64x3x3x144, 1x4x16x64"]
     assert [each.work for each in found[:4]] == [1, 5, 1, 3]
+
+
+def test_scale_factors_go_on_slower_than_what_they_scale() -> None:
+    """Rows of K have an element for each 128 of A and B, and scale factors of B one for each 128 rows, too."""
+    assert [str(each) for each in _sizes("gallery/fp8_gemm")[1:3]] == [
+        "192x960, 160x960, 192x8, 2x8, 192x160",
+        "128x576, 128x576, 128x5, 1x5, 128x128",
+    ]
 
 
 def test_a_launch_may_take_as_long_as_the_last_one_says() -> None:
