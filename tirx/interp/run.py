@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
 from xdsl.interpreter import Interpreter, PythonValues, impl_attr, impl_callable, register_impls
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -294,7 +294,8 @@ class KernelFunctions(Functions):
 
     @impl_callable(KernelOp)
     def call_kernel(self, interpreter: Interpreter, op: KernelOp, args: PythonValues) -> PythonValues:
-        run_kernel(op, args)
+        # Numbers are attributes from xDSL 0.75 on.
+        run_kernel(op, [n.value.data if isinstance(n, FloatAttr | IntegerAttr) else n for n in args])
         return ()
 
     @impl_attr(MemRefType)
