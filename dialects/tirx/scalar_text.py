@@ -62,7 +62,7 @@ _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _OF_TRUTHS = ("==", "!=", "&", "|", "^")
 _SIGNS = (Signedness.SIGNLESS, Signedness.UNSIGNED)
 _TYPES: Mapping[str, AnyFloat | IntegerType] = {
-    str(each): each for each in (f16, bf16, f32, f64, *(IntegerType(n, s) for s in _SIGNS for n in (8, 16, 32, 64)))
+    str(each): each for each in (f16, bf16, f32, f64, *(IntegerType(n, s) for s in _SIGNS for n in (4, 8, 16, 32, 64)))
 }
 _Cast: TypeAlias = Callable[[SSAValue, Any], Operation]
 _CASTS: Mapping[tuple[bool, bool], tuple[_Cast, _Cast]] = {

@@ -102,7 +102,8 @@ def cast(values: Array, dtype: np.dtype[Any]) -> Array:
     if is_float(dtype):
         return rounded(values, dtype)
     if dtype.kind == "b" or not is_float(values.dtype):
-        return values.astype(dtype)
+        # ml_dtypes converts its integers of 4 bits to none of its other types.
+        return (values.astype(np.int8) if packed_bits(values.dtype) else values).astype(dtype)
     return values.astype(np.int64).astype(dtype)
 
 

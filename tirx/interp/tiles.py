@@ -365,7 +365,8 @@ def _scattered(interpreter: Interpreter, op: ViewOp, args: PythonValues, sizes: 
 
 def value_of(numbers: Numbers, type_: Attribute | None = None) -> Value:
     """Returns the elements of a tile, of a type of scalars, as operations on numbers take them."""
-    data = numbers.data if type_ is None else numbers.data.astype(dtype_of(type_), copy=False)
+    dtype = numbers.data.dtype if type_ is None else dtype_of(type_)
+    data = numbers.data if dtype == numbers.data.dtype else cast(numbers.data, dtype)
     return data if numbers.error is None or not numbers.error.any() else Near(data, numbers.error)
 
 

@@ -42,7 +42,7 @@ STORAGE: dict[str, Storage] = {
     "e2m3": Storage(6, _BYTES),
     "e3m2": Storage(6, _BYTES),
     "e2m1": Storage(4, ("float4_e2m1fn_x2", *_BYTES)),
-    "b4": Storage(4, _BYTES),
+    **{name: Storage(4, _BYTES) for name in ("b4", "s4", "u4")},
     "s8": Storage(8, ("int8",)),
     "u8": Storage(8, ("uint8",)),
     "b8": Storage(8, ("int8", "uint8", "bool")),

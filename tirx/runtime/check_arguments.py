@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import cycle, pairwise
 from typing import Any, Literal, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
@@ -58,12 +59,12 @@ def _random(
     if values is not None:
         return rng.choice(np.array(values), shape).astype(dtype)
     if not is_float(dtype):
-        if (
-            numbers in ("integers", "modular") or dtype.itemsize > 1 or dtype.kind not in "iu"
-        ):  # words may be places in a table
-            return rng.integers(0 if dtype.kind != "i" or dtype.itemsize > 1 else -2, 3, shape).astype(dtype)
-        limits = np.iinfo(dtype)
-        return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+        if dtype.itemsize > 1 or dtype.kind == "b":  # words may be places in a table
+            return rng.integers(0, 3, shape).astype(dtype)
+        low, high = int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max)
+        if numbers in ("integers", "modular"):
+            low, high = max(low, -2), 2
+        return rng.integers(low, high + 1, shape).astype(dtype)
     if numbers == "modular":
         return converted(rng.integers(0, PRIME, shape).astype(np.float64), dtype)
     if numbers == "integers":

@@ -432,6 +432,35 @@ def test_arrays_of_strides(strides: Any, shape: tuple[int, ...], found: Any) -> 
         _strided(strides, shape, np.dtype(np.float32))
 
 
+_NIBBLES = """
+tirx.kernel @k(%a: memref<?x64xTYPE>, %b: memref<?x64xTYPE>, %d: memref<?x64xf16>) target("sm_80")
+    grid(ceildiv(size(0, 0), 16)) threads(64) {
+  %i = tirx.block_id x
+  %x = tirx.load %a[%i * 16, 0] clipped : memref<?x64xTYPE> -> !tirx.tile<16x64xTYPE, register>
+  %y, %z = tirx.map ins(%x : !tirx.tile<16x64xTYPE, register>) (%e) {
+    i4(i32(%e) * 3 + 1), f16(%e)
+  } -> !tirx.tile<16x64xTYPE, register>, !tirx.tile<16x64xf16, register>
+  tirx.store %y, %b[%i * 16, 0] clipped : !tirx.tile<16x64xTYPE, register>, memref<?x64xTYPE>
+  tirx.store %z, %d[%i * 16, 0] clipped : !tirx.tile<16x64xf16, register>, memref<?x64xf16>
+}
+"""
+
+
+@pytest.mark.parametrize("element", ["i4", "si4", "ui4"])
+def test_integers_of_four_bits(element: str) -> None:
+    """Arguments are packed bytes, in which all numbers of the type are found: signs too."""
+    program = tirx.build(_NIBBLES.replace("TYPE", element))
+    assert [each.exact == each.launches for each in program.check(seconds=0.5)] == [True]
+    codes = np.arange(16 * 32, dtype=np.uint8).reshape(16, 32)
+    results, wide = np.zeros_like(codes), np.zeros((16, 64), np.float16)
+    program.kernels["k"].simulate(codes, results, wide)
+    n = np.stack([codes & 15, codes >> 4], -1).reshape(16, 64).astype(np.int64)
+    n = n if element == "ui4" else (n ^ 8) - 8
+    assert np.array_equal(wide, n)
+    found = np.stack([results & 15, results >> 4], -1).reshape(16, 64)
+    assert np.array_equal(found, n * 3 + 1 & 15)
+
+
 def test_a_program_without_its_source() -> None:
     program = Program.from_json(_built(_PART, "", "right").to_json())
     with pytest.raises(
