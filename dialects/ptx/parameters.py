@@ -133,12 +133,12 @@ class EntryParamAttr(Data[EntryParam]):
         type_ = parser.parse_identifier(context_msg=" for parameter type")
         count = None
         if parser.parse_optional_punctuation("[") is not None:
-            count = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            count = parser.parse_integer(allow_boolean=False)
             parser.parse_punctuation("]")
         pointer = parser.parse_optional_keyword("ptr") is not None
         align = None
         if parser.parse_optional_keyword("align") is not None:
-            align = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            align = parser.parse_integer(allow_boolean=False)
         source = None
         if parser.parse_optional_keyword("from") is not None:
             source = parser.parse_attribute()

@@ -221,8 +221,9 @@ class MmaSyncOp(DirectOperation):
     @property
     def scales(self) -> list[tuple[SSAValue, int]]:
         """The tiles of the scale factors of A and of B with the first slot of each, none where there are none."""
-        found = (self.scale_a, self.scale_a_slot), (self.scale_b, self.scale_b_slot)
-        return [(tile, slot.value.data) for tile, slot in found if tile is not None and slot is not None]
+        tiles = [tile for tile in (self.scale_a, self.scale_b) if tile is not None]
+        slots = [slot.value.data for slot in (self.scale_a_slot, self.scale_b_slot) if slot is not None]
+        return list(zip(tiles, slots, strict=True))
 
     def _verify_scales(self, variant: MmaVariant) -> None:
         factors = variant.scales

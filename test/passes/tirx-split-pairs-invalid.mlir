@@ -76,6 +76,20 @@ tirx.kernel @reshape(%d: memref<64xf32>) cluster(2) threads(128) {
 
 // -----
 
+!a = !tirx.tile<256x32xf16, shared>
+!b = !tirx.tile<128x32xf16, shared>
+!acc = !tirx.tile<256x128xf32, tensor, #tirx.tile_layout<S[(2, 128, 128) : (128@TCol, 1@TLane, 1@TCol)]>>
+tirx.kernel @sums_in_both() cluster(2) threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  // expected-error@+1 {{expected each block of the pair to hold half of the rows of the accumulator, by 2 : 1@cbx in its layout or without one}}
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.return
+}
+
+// -----
+
 // Half of SFA, but all of SFB, is in each block: one tile cannot be both.
 
 !a = !tirx.tile<256x128xf8E4M3FN, shared>

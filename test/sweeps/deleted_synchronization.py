@@ -24,6 +24,7 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
@@ -55,6 +56,7 @@ sys.path.insert(0, str(ROOT / "test"))
 
 from fuzz.programs import reference  # noqa: E402
 from sweeps.survivors import name_of, reasons  # noqa: E402
+from unit.sim import arithmetic_launches as arithmetic  # noqa: E402
 from unit.sim.example_launches import LAUNCHES, Example, tiles  # noqa: E402
 
 Array = npt.NDArray[Any]
@@ -80,11 +82,17 @@ EXAMPLES = (
     "tcgen05_ws_zero_columns",
     "wgmma_gemm",
 )
+_CAUSAL = partial(arithmetic.scaled_attention, heads=(2, 1), lengths=(200, 200), causal=True)
 # Rounds enough to come through all slots of the rings that these examples write, and again.
 _LONGER = {
     "tcgen05_2cta_ring_gemm": Example(tiles(2, 2, 4, (256, 128), 256)),
     "wgmma_ring_gemm": Example(tiles(3, 1, 4, (128, 256), 512)),
     "wgmma_roles_gemm": Example(tiles(3, 1, 4, (128, 256), 512)),
+    "mxfp8": Example(partial(arithmetic.mxfp8, rows=(128, 384), k=512)),
+    "nvfp4": Example(partial(arithmetic.nvfp4, rows=(128, 384))),
+    # Tiles with one block of keys follow on others in a CTA, and there are such with more.
+    "causal_flash_attention": Example(_CAUSAL, one=(1, 1), exact=False),
+    "causal_tensor_attention": Example(_CAUSAL, one=(2, 1), exact=False),
 }
 _INSTRUCTIONS = 400_000  # of a run that does not end
 _SEEDS = (None, 1, 2)

@@ -59,14 +59,14 @@ class Profile(Observer):
         self.bytes[space, direction] += count
 
     def shared_request(self, lanes: Array, offsets: Array, width: int) -> None:
-        words = max(1, width // _BANK_BYTES)
-        groups = lanes // (WARP // words)
-        places = offsets[:, None] // _BANK_BYTES + np.arange(words)
-        # Threads that want the same word share it: each word of a group counts once, in its bank.
-        wanted = np.unique(np.stack((np.repeat(groups, words), places.ravel())), axis=1)
+        unit = max(_BANK_BYTES, width)
+        banks = _BANKS * _BANK_BYTES // unit  # each as wide as an access, which is aligned
+        groups = lanes // banks
+        # Threads that want the same words share them: each unit of a group counts once, in its bank.
+        wanted = np.unique(np.stack((groups, offsets // unit)), axis=1)
         first = int(groups.min())
-        loads = np.bincount((wanted[0] - first) * _BANKS + wanted[1] % _BANKS)
-        loads = np.concatenate((loads, np.zeros(-len(loads) % _BANKS, loads.dtype))).reshape(-1, _BANKS)
+        loads = np.bincount((wanted[0] - first) * banks + wanted[1] % banks)
+        loads = np.concatenate((loads, np.zeros(-len(loads) % banks, loads.dtype))).reshape(-1, banks)
         wavefronts = int(loads.max(axis=1).sum())
         self.requests += len(np.unique(lanes // WARP))
         self.wavefronts += wavefronts

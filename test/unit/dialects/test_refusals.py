@@ -285,6 +285,18 @@ ptx.entry @k(a : b8[0]) target("sm_90a") {
 ptx.ret
 }
     expected length of parameter 'a' to be positive, found 0
+ptx.entry @k(a : b8[-4]) target("sm_90a") {
+ptx.ret
+}
+    expected length of parameter 'a' to be positive, found -4
+ptx.entry @k(a : b8[true]) target("sm_90a") {
+ptx.ret
+}
+    Expected integer literal
+ptx.entry @k(a : u64 ptr align true) target("sm_90a") {
+ptx.ret
+}
+    Expected integer literal
 ptx.entry @k(a : u32 ptr) target("sm_90a") {
 ptx.ret
 }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout, picture
-from tirx.layout.picture import CATEGORIES, colour_axis, colours, svg
+from tirx.layout.picture import CATEGORIES, colour_axis, colours, html_of, svg
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -27,6 +27,13 @@ def test_notebook(layout: TileLayout | ComposeLayout, cells: int) -> None:
     """A cell for every element that is shown."""
     found = ElementTree.fromstring(layout._repr_html_())  # pyright: ignore[reportPrivateUsage]
     assert len(found.findall(f"{_SVG}rect")) == cells
+
+
+def test_shape_of_a_notebook() -> None:
+    """Dimensions that fit across are one row, unless a shape is given."""
+    for shape, rows in (((4, 2), 4), (None, 1)):
+        found = ElementTree.fromstring(html_of("a", (4, 2), TileLayout.row_major((4, 2)).table, shape=shape))
+        assert len({each.get("y") for each in found.findall(f"{_SVG}rect")}) == rows
 
 
 def test_notebook_of_a_large_layout() -> None:

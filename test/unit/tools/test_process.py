@@ -39,7 +39,7 @@ def test_closed_standard_streams(redirection: str, arguments: str, message: str)
 
 @pytest.mark.parametrize("refused", [read_input, check_place, partial(write_file, data=b"")])
 def test_names_with_null_characters(refused: Callable[[str], object]):
-    with pytest.raises(FileError, match=r"'a\\x00b': embedded null byte"):
+    with pytest.raises(FileError, match=r"^cannot (read|write) 'a\\x00b': embedded null byte"):
         refused("a\0b")
 
 

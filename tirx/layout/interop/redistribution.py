@@ -72,8 +72,8 @@ def redistribution(found: TileLayout, wanted: TileLayout, shape: Shape, mesh: Me
                 moved |= {j for j in range(i + 1, len(mesh.shape)) if placements[j] == placements[i]}
     if len(moved) == 1:
         (i,) = moved
-        name = {(False, True): "all_gather", (True, False): "split", (False, False): "all_to_all"}
-        return (Step(name[before[i] is None, after[i] is None], mesh.names[i], before[i], after[i]),)
+        if before[i] is not None and after[i] is not None:
+            return (Step("all_to_all", mesh.names[i], before[i], after[i]),)
     gathered = [Step("all_gather", mesh.names[i], before[i], None) for i in sorted(moved) if before[i] is not None]
     split = [Step("split", mesh.names[i], None, after[i]) for i in sorted(moved) if after[i] is not None]
     return (*reversed(gathered), *split)

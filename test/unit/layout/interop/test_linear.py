@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirx.layout import ComposeLayout, Iter, LayoutError, LinearLayout, SwizzleLayout, TileLayout
+from tirx.layout import Axis, ComposeLayout, Iter, LayoutError, LinearLayout, SwizzleLayout, TileLayout, register_axis
 from tirx.layout.interop.linear import from_linear, to_linear
 
 Layout = TileLayout | ComposeLayout
@@ -197,6 +197,12 @@ def test_errors_in_bases() -> None:
 
 
 # To linear layouts.
+
+
+def test_axes_without_a_bound() -> None:
+    register_axis(Axis("test_threads", "thread", "threads of any number", "thread", "cta", weight=1))
+    found = to_linear(TileLayout("S[(64, 2) : (1@test_threads, 1)]"), (64, 2))
+    assert (found.apply({"lane": 2}), found.apply({"warp": 1})) == ((2, 0), (32, 0))
 
 
 def places(mine: Layout, names: tuple[str, ...]) -> dict[tuple[int, ...], set[int]]:

@@ -51,6 +51,7 @@ def test_steps_bring_every_shard_where_it_is_wanted(
     boxes = _boxes(list(before))
     for step in redistribution(found, target, _SHAPE, _MESH):
         boxes = _apply(step, boxes)
+        assert step.name == ("split" if step.source is None else "all_gather" if step.target is None else "all_to_all")
     wanted = _boxes(list(after))
     assert boxes.keys() == wanted.keys()
     assert all(np.array_equal(boxes[device], wanted[device]) for device in wanted)

@@ -439,6 +439,11 @@ _ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>, 
             "expected a memref.alloc that is written before it is read",
         ),
         (
+            """%t = arith.constant dense<0.0> : tensor<64xf32>
+  linalg.broadcast ins(%t : tensor<64xf32>) outs(%b : memref<64x64xf32>) dimensions = [0]""",
+            "expected a memref, found tensor<64xf32>; bufferize tensors first",
+        ),
+        (
             f"%t = memref.alloc() : memref<64x64xf32>\n  {_COPY.replace('%b', '%t')}",
             "expected a function that writes one of its arguments, found none",
         ),
