@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import I32, IntegerAttr, bf16, f16, f32, f64, i8, i16, i32, i64
+from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import AnyAttr, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
@@ -14,6 +14,7 @@ from tirx.dialects.tirx.attributes import TileType
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.maps import require_readable
 from tirx.dialects.tirx.registers import require_register
+from tirx.dialects.tirx.scalar_text import SCALAR_ELEMENTS
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.dialects.tirx.thread_sets import thread_set
 from tirx.hw.targets import Target
@@ -176,7 +177,8 @@ class ElementOp(DirectOperation, TileOpInterface):
         require_register(source)
         if source.num_elements != 1:
             raise TileShapeError(f"expected a tile of one element, found {shape_text(source)}")
-        if (expected := source.element_type) not in (i8, i16, i32, i64, f16, bf16, f32, f64):
-            raise ElementTypeError(f"expected an element that is a number of arith, found {expected}")
+        if (expected := source.element_type) not in SCALAR_ELEMENTS:
+            names = ", ".join(map(str, SCALAR_ELEMENTS))
+            raise ElementTypeError(f"expected an element that is a number on its own ({names}), found {expected}")
         if self.result.type != expected:
             raise ElementTypeError(f"expected a result of {expected}, found {self.result.type}")

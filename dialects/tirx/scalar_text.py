@@ -13,6 +13,9 @@ from typing import Any, NoReturn, TypeAlias, cast
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
     FloatAttr,
     FloatTF32Type,
     IndexType,
@@ -24,6 +27,9 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i1,
+    i8,
+    i16,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -77,6 +83,11 @@ _UNSIGNED_CASTS: Mapping[_Cast, _Cast] = {
     arith.SIToFPOp: arith.UIToFPOp,
     arith.FPToSIOp: arith.FPToUIOp,
 }
+
+SCALAR_ELEMENTS: Sequence[Attribute] = (
+    *(i8, i16, i32, i64, Float8E4M3FNType(), Float8E5M2Type(), Float8E8M0FNUType(), f16, bf16, f32, f64),
+)
+"""Types of elements that are numbers on their own: loaded, stored and handed out one at a time."""
 
 
 def scalar_type(element: Attribute) -> Attribute:

@@ -25,6 +25,7 @@ from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.dialects.tirx.maps import INLINED
 from tirx.layout import TileLayout
+from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter
 from tirx.rules import NoFormError, StageError
 from tirx.values import dataclass
@@ -58,16 +59,16 @@ class RegisterFormat:
         return self.count * self.packed
 
 
-@lru_cache(256)
-def is_narrow_float(type_: Attribute) -> bool:
-    """Returns True for a floating-point type of which no element has a register of its own: several share one."""
-    return str(type_) in NARROW_FLOATS
+def float_code(type_: Attribute, number: float) -> int:
+    """Returns the bits of a number in a type of `NARROW_FLOATS`."""
+    import ml_dtypes
+
+    return int(np.array([number]).astype(getattr(ml_dtypes, NARROW_FLOATS[str(type_)][0])).view(np.uint8)[0])
 
 
 def no_register(user: Operation, type_: Attribute) -> NoFormError:
-    """The error of an operation that uses a value which no register holds, and is no fill."""
-    hint = "; a number of this type may only fill a tile, by 'tirx.splat'" if is_narrow_float(type_) else ""
-    return NoFormError(user, f"'{operation_name(user)}': no PTX register holds {type_}{hint}")
+    """The error of an operation that uses a value which no register holds."""
+    return NoFormError(user, f"'{operation_name(user)}': no PTX register holds {type_}")
 
 
 def layout_of(op: Operation, tile: TileType) -> TileLayout:

@@ -24,7 +24,7 @@ from tirx.passes.copies.atomic_emission import AtomicEmission
 from tirx.passes.copies.memory_access import emit_cp_async
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.index_analysis import index_range
-from tirx.passes.ir.register_values import held_tile, is_narrow_float, register_format, shared_out, zero_register
+from tirx.passes.ir.register_values import held_tile, register_format, shared_out, zero_register
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.views import POINTER_ALIGNMENT, view_alignment
 from tirx.passes.kernels.carried_registers import CONTROL_FLOW
@@ -418,12 +418,6 @@ def _words(op: tirx.PackOp | tirx.UnpackOp, at: Place) -> Sequence[Registers]:
     from tirx.passes.scalars.six_bits import pack_words, unpack_words
 
     return [(pack_words if isinstance(op, tirx.PackOp) else unpack_words)(at.emit, at.registers(op.source))]
-
-
-@_lowering(arith.ConstantOp, arith.TruncFOp)
-def _narrow_float(op: arith.ConstantOp | arith.TruncFOp, at: Place) -> Sequence[Registers] | None:
-    """Emits nothing for a number of a type without registers: it is read where a tile is filled with it."""
-    return [_NOTHING] if is_narrow_float(op.result.type) else None
 
 
 @_lowering(tirx.MmaSyncOp)

@@ -15,12 +15,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     UnrealizedConversionCastOp,
-    bf16,
-    f16,
-    f32,
-    f64,
     i8,
-    i16,
     i32,
     i64,
 )
@@ -34,10 +29,12 @@ from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp
+from tirx.dialects.tirx.scalar_text import SCALAR_ELEMENTS
 from tirx.layout.dtypes import element_type
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.views import POINTER_ALIGNMENT
 from tirx.passes.match.workspaces import workspace_places
+from tirx.passes.scalars.narrow_numbers import narrow_format, number_bits
 from tirx.rules import KernelArgumentError
 from tirx.values import dataclass
 
@@ -86,16 +83,19 @@ class Parameters:
     def load(self, op: memref.LoadOp, emit: Emitter) -> SSAValue:
         """Every thread loads the same element of an argument."""
         address = self.element(op, op.memref, op.indices, emit)
-        if op.results[0].type == i8:
-            return emit.value(arith.TruncIOp(emit(LdU8Op(Space.GLOBAL, address)).result, i8))
+        type_ = op.results[0].type
+        if type_ == i8 or narrow_format(type_) is not None:
+            byte = emit.value(arith.TruncIOp(emit(LdU8Op(Space.GLOBAL, address)).result, i8))
+            return byte if type_ == i8 else number_bits(emit, byte, type_)
         return emit.value(LdOp(Space.GLOBAL, address, [op.results[0].type]))
 
     def store(self, op: memref.StoreOp, emit: Emitter, thread: SSAValue) -> None:
         """The thread of index 0 (i32) stores an element of an argument."""
         first = emit.compare(thread, emit.constant(0, i32), "eq")
         address = self.element(op, op.memref, op.indices, emit)
-        if op.value.type == i8:
-            store = StU8Op(Space.GLOBAL, address, emit.value(arith.ExtUIOp(op.value, i32)))
+        if op.value.type == i8 or narrow_format(op.value.type) is not None:
+            byte = op.value if op.value.type == i8 else number_bits(emit, op.value)
+            store = StU8Op(Space.GLOBAL, address, emit.value(arith.ExtUIOp(byte, i32)))
         else:
             store = StOp(Space.GLOBAL, address, [op.value])
         emit.branch(first, [store])
@@ -106,9 +106,9 @@ class Parameters:
         type_ = memref.type
         found = type_.element_type if isa(type_, MemRefType) else None
         strides = type_.get_strides() if isa(type_, MemRefType) else None
-        if strides is None or found not in (i8, i16, i32, i64, f16, bf16, f32, f64):
-            names = "i8, i16, i32, i64, f16, bf16, f32 or f64"
-            raise KernelArgumentError(op, f"expected {names} in a memref with strides, found {type_}")
+        if strides is None or found not in SCALAR_ELEMENTS:
+            names = ", ".join(map(str, SCALAR_ELEMENTS))
+            raise KernelArgumentError(op, f"expected one of {names} in a memref with strides, found {type_}")
         address, size = self.pointers[memref], element_type(str(found)).bits // 8
         for dimension, (index, stride) in enumerate(zip(indices, strides, strict=True)):
             step = self.stride(memref, dimension) if stride is None else stride * size

@@ -34,7 +34,7 @@ from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.scalars.fast_math import may_approximate
-from tirx.passes.scalars.narrow_integers import defined_values, widen_narrow
+from tirx.passes.scalars.narrow_numbers import defined_values, widen_narrow
 from tirx.rules import NoFormError
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IndexType, IntegerType, bf16, f16, f32, f64, i16, i32
@@ -34,6 +33,7 @@ from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.register_values import REGISTER_BITS, layout_of, register_format, require_inlined, zero_register
 from tirx.passes.match.product import legal
 from tirx.passes.scalars.fast_math import may_approximate
+from tirx.passes.scalars.narrow_numbers import narrow_format
 from tirx.passes.scalars.nibbles import NIBBLE, has_pairs, nibble, packed_nibbles, pair_of_floats
 from tirx.rules import NoFormError, PackedElementsError
 from tirx.values import dataclass, field
@@ -63,22 +63,6 @@ _AS_FMA: dict[PairOperation, int] = {
     PairOperation.MUL: 0x8000,
 }
 """Arithmetic on bf16 that sm_80 has as fma only, with the constant (1, -1 or -0, as bits) that makes it one."""
-
-
-_NARROW = {
-    "f8E4M3FN": PairFormat.E4M3X2,
-    "f8E5M2": PairFormat.E5M2X2,
-    "f8E8M0FNU": PairFormat.UE8M0X2,
-    "f6E2M3FN": PairFormat.E2M3X2,
-    "f6E3M2FN": PairFormat.E3M2X2,
-    "f4E2M1FN": PairFormat.E2M1X2,
-}
-
-
-@lru_cache(256)
-def narrow_format(type_: Attribute) -> PairFormat | None:
-    """The format of two elements of a type that no register of its own holds; None for other types."""
-    return _NARROW.get(str(type_))
 
 
 @dataclass
@@ -448,4 +432,4 @@ def packed_bytes(emit: Emitter, pairs: Sequence[SSAValue]) -> SSAValue:
     return emit(PackOp(*halves)).result
 
 
-__all__ = ["MapEmission", "narrow_format", "packed_bytes"]
+__all__ = ["MapEmission", "packed_bytes"]

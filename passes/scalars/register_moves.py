@@ -20,6 +20,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.register_values import RegisterFormat, layout_of, register_format, zero_register
 from tirx.passes.match.product import legal
+from tirx.passes.scalars.narrow_numbers import narrow_format, number_bits
 from tirx.rules import StageError
 
 Registers = Sequence[SSAValue]
@@ -128,8 +129,10 @@ def elements_of(emit: Emitter, type_: TileType, registers: Registers) -> list[SS
 
 def element(emit: Emitter, type_: TileType, registers: Registers) -> SSAValue:
     """The scalar in the first slot of a tile of elements of 8 bits or more."""
-    if type_.element_type == i8:
-        return emit(arith.TruncIOp(registers[0], i8)).result
+    found = type_.element_type
+    if found == i8 or narrow_format(found) is not None:
+        byte = emit(arith.TruncIOp(registers[0], i8)).result
+        return byte if found == i8 else number_bits(emit, byte, found)
     return elements_of(emit, type_, registers)[0]
 
 

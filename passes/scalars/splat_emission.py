@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i32
 from xdsl.ir import SSAValue
@@ -12,10 +11,10 @@ from tirx.dialects.ptx.conversion import PackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.packed import CvtPairOp, PairFormat
 from tirx.dialects.tirx import SplatOp
-from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter, bit_pattern
-from tirx.passes.ir.register_values import NARROW_FLOATS, REGISTER_BITS, is_narrow_float, register_format
-from tirx.passes.scalars.map_emission import narrow_format, packed_bytes
+from tirx.passes.ir.register_values import NARROW_FLOATS, REGISTER_BITS, float_code, register_format
+from tirx.passes.scalars.map_emission import packed_bytes
+from tirx.passes.scalars.narrow_numbers import narrow_format, number_bits
 from tirx.rules import PackedElementsError
 
 
@@ -27,8 +26,10 @@ def splat(emit: Emitter, op: SplatOp) -> list[SSAValue]:
 
 def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:
     value = op.value
-    if is_narrow_float(value.type):
-        return _narrow(emit, op)
+    if str(value.type) in NARROW_FLOATS:
+        if (register := _narrow(emit, op)) is not None:
+            return register
+        value = number_bits(emit, value)
     if value.type in (IntegerType(4), IntegerType(8)):
         ones = sum(1 << at for at in range(0, REGISTER_BITS, REGISTER_BITS // packed))
         return emit.mul(emit.extend(value, i32), ones)
@@ -39,19 +40,16 @@ def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:
     return value if packed == 1 else emit(PackOp(value, value)).result
 
 
-def _narrow(emit: Emitter, op: SplatOp) -> SSAValue:
-    """A constant as bits, or an f32 rounded to two elements, twice."""
+def _narrow(emit: Emitter, op: SplatOp) -> SSAValue | None:
+    """A constant as bits, or an f32 rounded to two elements, twice; None for any other number."""
     value, type_ = op.value, op.value.type
     match value.owner:
         case arith.ConstantOp(value=FloatAttr(value=number)):
-            name, bits = NARROW_FLOATS[str(type_)]
-            code = int(np.array([number.data]).astype(getattr(ml_dtypes, name)).view(np.uint8)[0])
-            word = sum(code << at for at in range(0, REGISTER_BITS, bits))
+            bits = NARROW_FLOATS[str(type_)][1]
+            word = sum(float_code(type_, number.data) << at for at in range(0, REGISTER_BITS, bits))
             return emit(ConstantOp(bit_pattern(word, REGISTER_BITS))).result
         case arith.TruncFOp(input=source) if source.type == f32 and (format_ := narrow_format(type_)) is not None:
             pair = emit(CvtPairOp(format_, source, source)).result
             return packed_bytes(emit, [pair] * 4) if format_ is PairFormat.E2M1X2 else emit(PackOp(pair, pair)).result
         case _:
-            raise PackedElementsError(
-                op, f"expected a constant or arith.truncf of an f32 to fill {type_}, found neither"
-            )
+            return None

@@ -123,3 +123,25 @@ ptx.entry @wide(x : u32) target("sm_80") {
   %0 = arith.sitofp %x : i32 to bf16
   ptx.ret
 }
+
+// -----
+
+// Floats of a byte or less are in 16 bits, and converted two at a time, of which the first counts.
+
+// CHECK-LABEL: ptx.entry @narrow
+// CHECK:         %[[N:.*]] = ptx.cvt.pair e4m3x2 %x, %x
+// CHECK-NEXT:    %[[C:.*]] = ptx.constant 56 : i16
+// CHECK:         %[[S:.*]] = ptx.selp %{{.*}}, %[[N]], %[[C]]
+// CHECK-NEXT:    %[[H:.*]] = ptx.cvt.from_pair e4m3x2 %[[S]]
+// CHECK-NEXT:    %[[L:.*]], %{{.*}} = ptx.unpack %[[H]] : i32 -> f16
+// CHECK-NEXT:    ptx.cvt %[[L]]
+ptx.entry @narrow(x : f32) target("sm_100a") {
+  %x = ptx.ld.param @x : f32
+  %n = arith.truncf %x : f32 to f8E4M3FN
+  %one = arith.constant 1.0 : f8E4M3FN
+  %p = ptx.setp gt %x, %x : f32
+  %s = arith.select %p, %n, %one : f8E4M3FN
+  %w = arith.extf %s : f8E4M3FN to f32
+  %unused = arith.truncf %x : f32 to f6E2M3FN
+  ptx.ret
+}

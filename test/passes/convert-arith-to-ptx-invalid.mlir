@@ -64,3 +64,25 @@ ptx.entry @affine() target("sm_80") {
   %m = affine.apply affine_map<(d0) -> (d0 * 64)>(%i)
   ptx.ret
 }
+
+// -----
+
+// Floats of a byte are converted only.
+
+ptx.entry @narrow_sum(a : f32) target("sm_100a") {
+  %a = ptx.ld.param @a : f32
+  %n = arith.truncf %a : f32 to f8E5M2
+  // expected-error@+1 {{expected arith.truncf to f8E5M2 of f16, bf16 or f32, arith.extf of it to f16, bf16, f32 or f64, arith.select, arith.bitcast or a constant, found 'arith.addf'}}
+  %sum = arith.addf %n, %n : f8E5M2
+  ptx.ret
+}
+
+// -----
+
+ptx.entry @narrow_from_f64(a : f64) target("sm_100a") {
+  %a = ptx.ld.param @a : f64
+  // expected-error@+1 {{expected arith.truncf to f8E4M3FN of f16, bf16 or f32}}
+  %n = arith.truncf %a : f64 to f8E4M3FN
+  %w = arith.extf %n : f8E4M3FN to f32
+  ptx.ret
+}

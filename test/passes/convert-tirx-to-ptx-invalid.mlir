@@ -26,7 +26,7 @@ tirx.kernel @memref(%x: memref<8xf32>, %f: f32) target("sm_80") threads(32) {
 
 tirx.kernel @scalar(%x: memref<8xi4>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{expected i8, i16, i32, i64, f16, bf16, f32 or f64 in a memref with strides, found memref<8xi4>}}
+  // expected-error@+1 {{expected one of i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 in a memref with strides, found memref<8xi4>}}
   %v = memref.load %x[%c0] : memref<8xi4>
   tirx.return
 }
@@ -82,32 +82,8 @@ tirx.kernel @half_a_byte(%x: memref<65xf4E2M1FN>, %i: index) target("sm_80") thr
   tirx.return
 }
 
-tirx.kernel @splat(%x: f64) target("sm_100a") threads(32) {
-  %one = arith.truncf %x : f64 to f8E4M3FN
-  // expected-error@+1 {{expected a constant or arith.truncf of an f32 to fill f8E4M3FN, found neither}}
-  %v = tirx.splat %one : f8E4M3FN -> !tirx.tile<128xf8E4M3FN, register, #tirx.tile_layout<S[(32, 4) : (1@laneid, 1)]>>
-  tirx.return
-}
-
 // -----
 
-// Numbers of types without registers that something else than a fill uses.
-
-tirx.kernel @narrow_sum(%x: f32) target("sm_100a") threads(32) {
-  %one = arith.constant 1.0 : f8E5M2
-  %n = arith.truncf %x : f32 to f8E5M2
-  // expected-error@+1 {{'arith.addf': no PTX register holds f8E5M2; a number of this type may only fill a tile, by 'tirx.splat'}}
-  %sum = arith.addf %n, %one : f8E5M2
-  tirx.return
-}
-
-tirx.kernel @narrow_choice(%n: index) target("sm_100a") threads(32) {
-  %c = arith.cmpi eq, %n, %n : index
-  %one = arith.constant 1.0 : f4E2M1FN
-  // expected-error@+1 {{'arith.select': no PTX register holds f4E2M1FN}}
-  %x = arith.select %c, %one, %one : f4E2M1FN
-  tirx.return
-}
 
 // -----
 

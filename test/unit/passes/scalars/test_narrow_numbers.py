@@ -7,7 +7,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Block
 
-from tirx.passes.scalars.narrow_integers import widen_narrow
+from tirx.passes.scalars.narrow_numbers import widen_narrow
 
 SIGNED, UNSIGNED = ["arith.shli", "arith.shrsi", "arith.extsi"], ["arith.andi", "arith.extui"]
 KINDS = {op.name: op for op in arith.Arith.operations}

@@ -1,0 +1,73 @@
+"""Numbers of memrefs and tiles on their own, of every type that has some."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tirx
+from tirx.dialects.tirx.scalar_text import SCALAR_ELEMENTS
+
+_NUMBERS = """
+!row = !tirx.tile<1x64xTYPE, register>
+tirx.kernel @k(%a: memref<?x64xTYPE>, %d: memref<?x66xTYPE, strided<[?, 1]>>) target("sm_80") grid(4) threads(64) {
+  %i = tirx.block_id x
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  %c65 = arith.constant 65 : index
+  %first = memref.load %a[%i, %c3] : memref<?x64xTYPE>
+  %second = memref.load %a[%c3, %i] : memref<?x64xTYPE>
+  %c = arith.cmpi slt, %i, %c3 : index
+  %x = scf.if %c -> (TYPE) {
+    scf.yield %first : TYPE
+  } else {
+    scf.yield %second : TYPE
+  }
+  %s = tirx.alloc copy(%a[%i, 0]) : memref<?x64xTYPE>, !tirx.tile<1x64xTYPE, shared>
+  %r = tirx.load %s : !tirx.tile<1x64xTYPE, shared> -> !row
+  %y = tirx.subview %r[0, 37] : !row -> TYPE
+  %z = arith.select %c, %y, %second : TYPE
+  %all = tirx.splat %x : TYPE -> !row
+  tirx.store %all, %d[%i, 0] : !row, memref<?x66xTYPE, strided<[?, 1]>>
+  memref.store %z, %d[%i, %c64] : memref<?x66xTYPE, strided<[?, 1]>>
+  tirx.fill %s, %y : TYPE, !tirx.tile<1x64xTYPE, shared>
+  %o = tirx.load %s[0, %i] : !tirx.tile<1x64xTYPE, shared> -> !tirx.tile<1x1xTYPE, register>
+  %w = tirx.element %o : !tirx.tile<1x1xTYPE, register> -> TYPE
+  memref.store %w, %d[%i, %c65] : memref<?x66xTYPE, strided<[?, 1]>>
+}
+"""
+
+
+@pytest.mark.parametrize("element", [*map(str, SCALAR_ELEMENTS)])
+def test_numbers_of_every_type(element: str) -> None:
+    """They are loaded, chosen, taken out of tiles, filled with and stored as the interpreter does."""
+    program = tirx.build(_NUMBERS.replace("TYPE", element))
+    assert [each.exact == each.launches > 0 for each in program.check(numbers=["normal"], seconds=0.1)] == [True]
+
+
+_CONVERTED = """
+tirx.kernel @k(%a: memref<256xTYPE>, %wide: memref<256xWIDE>, %back: memref<256xTYPE>)
+    target("sm_100a") grid(256) threads(32) {
+  %i = tirx.block_id x
+  %x = memref.load %a[%i] : memref<256xTYPE>
+  %w = arith.extf %x : TYPE to WIDE
+  memref.store %w, %wide[%i] : memref<256xWIDE>
+  %y = arith.truncf %w : WIDE to TYPE
+  memref.store %y, %back[%i] : memref<256xTYPE>
+}
+"""
+
+
+@pytest.mark.parametrize("wide", ["f32", "bf16"])
+@pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2", "f8E8M0FNU"])
+def test_floats_of_a_byte(element: str, wide: str) -> None:
+    """All of them are exact in f32 and bf16, and come back: infinities as the largest number."""
+    dtype = np.dtype(f"float8_{element[2:].lower()}")
+    numbers = np.arange(256, dtype=np.uint8).view(dtype)
+    found, back = np.zeros(256, np.dtype({"f32": "float32"}.get(wide, "bfloat16"))), np.zeros_like(numbers)
+    program = tirx.build(_CONVERTED.replace("TYPE", element).replace("WIDE", wide))
+    program.kernels["k"].simulate(numbers, found, back)
+    wanted = numbers.astype(np.float32)
+    assert np.array_equal(found.astype(np.float32), wanted, equal_nan=True)
+    largest = wanted[np.isfinite(wanted)].max()
+    assert np.array_equal(back.astype(np.float32), np.clip(wanted, -largest, largest), equal_nan=True)
