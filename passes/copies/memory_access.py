@@ -33,9 +33,9 @@ from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
 from tirx.passes.match.bulk_copies import plan_thread_copies
 from tirx.passes.match.product import legal
-from tirx.passes.match.run_time_strides import STRIDE_BYTES
+from tirx.passes.match.run_time_strides import STAND_IN_BITS, STRIDE_BYTES
 from tirx.rules import PackedElementsError, RegisterLayoutError, StageError
-from tirx.symbolic.index_expr import IndexExpr
+from tirx.symbolic.index_expr import Const, IndexExpr, as_expr
 from tirx.values import dataclass, replace
 
 
@@ -77,30 +77,48 @@ class _Addresses:
     def place(self, access: Access) -> tuple[SSAValue, int]:
         """Returns the address of an access as a value and a constant number of bytes behind it."""
         if self.memory.strides:
-            return self._strided(access.offset), 0
+            return self._strided(access.base, access.const)
         distance, rest = divmod(access.const * self.bits, 8)
         if rest:
             # Half a byte on, so the thread's part is another half; only together do they make whole bytes.
             return self._address(access.offset), 0
         return self._address(access.base), distance
 
-    def _strided(self, expr: IndexExpr) -> SSAValue:
-        """The byte address of an element of a tile with run-time strides, whose coordinates are digits of `expr`."""
-        if expr in self._addresses:
-            return self._addresses[expr]
-        type_ = i32 if expr.known.greatest < 2**31 else i64
-        value, rest = self.memory.base, expr
-        for number, stride in self.memory.strides:
-            if not number:  # the tile does not move along it
-                continue
-            distance = self.emit.mul(self._wide(rest // number, type_), stride)
-            value, rest = self.emit.add(value, distance), rest % number
-        self._addresses[expr] = self.emit.add(value, self._wide(rest * self.bits // 8, type_))
-        return self._addresses[expr]
+    def _strided(self, base: IndexExpr, const: int) -> tuple[SSAValue, int]:
+        """
+        The address of an element of a tile with run-time strides, whose coordinates are the digits of `base + const`.
 
-    def _wide(self, expr: IndexExpr, type_: IntegerType) -> SSAValue:
-        value = self.emitted(expr, type_)
-        return value if type_ == i64 else self.emit.extend(value, i64)
+        Where the digits of a sum are the sums of digits, a constant number of rows is as many bytes in all threads.
+        """
+        numbers = [number for number, _ in self.memory.strides if number]
+        carries = any((base % number).known.greatest + const % number >= number for number in numbers)
+        rest = const % min(numbers, default=1 << STAND_IN_BITS)
+        if carries or rest * self.bits % 8:
+            base, const, rest = base + const, 0, 0
+        first, rows = base, const - rest
+        if first not in self._addresses:
+            self._addresses[first] = self._by_digits(self.memory.base, first)
+        if (row := first + rows) not in self._addresses:
+            self._addresses[row] = self._by_digits(self._addresses[first], as_expr(rows))
+        return self._addresses[row], rest * self.bits // 8
+
+    def _by_digits(self, value: SSAValue, expr: IndexExpr) -> SSAValue:
+        """The address (i64) of the element whose coordinates are digits of `expr`, from that of element 0."""
+        for number, stride in self.memory.strides:
+            if number:  # else the tile does not move along it
+                value, expr = self._further(value, expr // number, stride), expr % number
+        return self._further(value, expr * self.bits // 8)
+
+    def _further(self, value: SSAValue, steps: IndexExpr, stride: SSAValue | None = None) -> SSAValue:
+        """The address (i64) so many strides, or bytes, behind `value`."""
+        if isinstance(steps, Const):
+            distance = steps.value if stride is None or not steps.value else self.emit.mul(stride, steps.value)
+            return self.emit.add(value, distance)
+        if _is_narrow(steps):
+            distance = self.emit.extend(self.emitted(steps), i64)
+        else:
+            distance = self.emitted(steps, i64)
+        return self.emit.add(value, distance if stride is None else self.emit.mul(distance, stride))
 
     def emitted(self, expr: IndexExpr, type_: IntegerType = i32) -> SSAValue:
         """The value of an expression of the thread."""
@@ -125,6 +143,11 @@ class _Addresses:
                 value = self.emit.extend(value, i64)
             self._addresses[offset] = self.emit.add(self.memory.base, value)
         return self._addresses[offset]
+
+
+def _is_narrow(expr: IndexExpr) -> bool:
+    """Returns True if 32 bits hold all that is computed of an expression."""
+    return expr.known.greatest < 2**31 and all(map(_is_narrow, expr.operands))
 
 
 _Make = Callable[[Emitter], Sequence[SSAValue]]
@@ -477,12 +500,15 @@ class ClippedAccess:
         return registers
 
 
-def is_whole(emit: Emitter, clip: Clip | None, tile: MemoryTile) -> SSAValue | None:
-    """Emits the test that all of a tile exists, in rows aligned for vectors (i1). Returns None where it never does."""
+def is_whole(emit: Emitter, clip: Clip | None, tile: MemoryTile, as_vectors: bool) -> SSAValue | None:
+    """Emits the test that all of a tile exists (i1), in rows aligned for vectors where accesses are such.
+
+    Returns None where it never does.
+    """
     if clip is not None and clip.plan.never_whole:
         return None
     conditions = [] if clip is None or not clip.bounds else [clip.contains_tile(emit)]
-    for _, stride in () if tile.are_multiples else tile.strides:
+    for _, stride in tile.strides if as_vectors and not tile.are_multiples else ():
         rest = emit.bit_and(stride, STRIDE_BYTES - 1)
         conditions.append(emit.compare(rest, emit.constant(0, i64), "eq"))
     return all_of(emit, conditions) if conditions else None

@@ -251,7 +251,11 @@ class Place(tirx.ThreadLowering):
 
         if clip is None and tile.are_multiples:
             return access(self.emit)
-        return ClippedAccess(self.emit, access, is_whole(self.emit, clip, tile))
+        careful = access(self.emit, True).plan.accesses
+        if len(careful) <= _FEW:
+            return ClippedAccess(self.emit, access, None)
+        as_vectors = access(self.emit).plan.accesses != careful
+        return ClippedAccess(self.emit, access, is_whole(self.emit, clip, tile, as_vectors))
 
     def index_tiles(self, memory: SSAValue, moved: TileLayout | ComposeLayout | None) -> IndexTiles | None:
         """Returns the index tiles of a view, for threads that move its elements as `moved` says; None without any."""
@@ -304,6 +308,10 @@ class Place(tirx.ThreadLowering):
                 self.emit.location, "expected layouts that matrix instructions move; run tirx-select-copies"
             )
         return MatrixAccess(self.emit, self.memory(memory), plan, self.thread)
+
+
+_FEW = 2
+"""Accesses of a thread that look at their own bounds in fewer instructions than a look at those of the tile takes."""
 
 
 def _require_no_tiles(op: Operation) -> None:

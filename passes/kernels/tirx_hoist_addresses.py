@@ -31,9 +31,13 @@ from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp, entries
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.kernels.register_pressure import registers_alive, registers_of_thread, width
 
-_CHEAP = (AddOp, AndOp, CvtOp, MadLoOp, MulLoOp, MulWideOp, OrOp, ShlOp, ShrOp, SubOp, XorOp)
-_INSTRUCTIONS: dict[type[Operation], int] = {**dict.fromkeys(_CHEAP, 1), DivOp: 20, RemOp: 20}
-"""Integer arithmetic -> instructions that 32 bits of it take, about: the GPU has none that divides."""
+_INSTRUCTIONS: dict[type[Operation], tuple[int, int]] = {
+    **dict.fromkeys((AddOp, AndOp, OrOp, ShlOp, ShrOp, SubOp, XorOp), (1, 2)),
+    **dict.fromkeys((CvtOp, MulWideOp), (1, 1)),
+    **dict.fromkeys((MadLoOp, MulLoOp), (1, 3)),
+    **dict.fromkeys((DivOp, RemOp), (20, 80)),
+}
+"""Integer arithmetic -> instructions that 32 and 64 bits of it take, about: the GPU has none that divides."""
 
 _SAVED = 4
 """Instructions of an iteration that a register of 32 bits, which lives through the whole loop, has to save."""
@@ -103,16 +107,17 @@ class _Nest:
             if len(users) == 1 and all(_is_among(user, same.found) for user in users):
                 continue  # what is computed of it is what to keep
             needed = list(dict.fromkeys(same.needed(op)))
-            saved = sum(_INSTRUCTIONS.get(type(each), 0) for each in needed)
-            if saved < _SAVED * width(value):
-                continue
-            if free is None:
-                free = registers_of_thread(loop) - registers_alive(loop) - _SPARE
-            full = full or free < width(value)
-            if full and not any(isinstance(each, DivOp | RemOp) for each in needed):
-                continue
-            free -= width(value)
-            new = _copied(needed, Emitter.before(loop), known)
+            if (new := _copied(needed, None, known)) is None:
+                if sum(map(_instructions, needed)) < _SAVED * width(value):
+                    continue
+                if free is None:
+                    free = registers_of_thread(loop) - registers_alive(loop) - _SPARE
+                full = full or free < width(value)
+                if full and not any(isinstance(each, DivOp | RemOp) for each in needed):
+                    continue
+                free -= width(value)
+                new = _copied(needed, Emitter.before(loop), known)
+                assert new is not None
             for use in tuple(value.uses):
                 if loop.is_ancestor(use.operation):
                     use.operation.operands[use.index] = new[value]
@@ -190,6 +195,12 @@ class _Invariants:
         return (changing[0], others[0]) if len(changing) == len(others) == 1 else None
 
 
+def _instructions(op: Operation) -> int:
+    """The instructions that an operation becomes."""
+    narrow, wide = _INSTRUCTIONS.get(type(op), (0, 0))
+    return wide if width(op.results[0]) == 2 else narrow
+
+
 def _is_integer_arithmetic(op: Operation) -> bool:
     if type(op) is not ConstantOp and type(op) not in _INSTRUCTIONS:
         return False
@@ -211,13 +222,18 @@ def _is_among(op: Operation, found: dict[SSAValue, Operation]) -> bool:
     return bool(op.results) and op.results[0] in found
 
 
-def _copied(ops: list[Operation], emit: Emitter, known: dict[Hashable, Operation]) -> dict[SSAValue, SSAValue]:
-    """Values -> their copies in front of a loop. What is there already is not computed again."""
+def _copied(
+    ops: list[Operation], emit: Emitter | None, known: dict[Hashable, Operation]
+) -> dict[SSAValue, SSAValue] | None:
+    """Values -> their copies in front of a loop. What is there already is not computed again; None without `emit` if
+    something is not there."""
     new: dict[SSAValue, SSAValue] = {}
     for op in ops:
         operands = [new.get(operand, operand) for operand in op.operands]
         key = type(op), tuple(operands), frozenset(op.properties.items()), op.results[0].type
         if (copy := known.get(key)) is None:
+            if emit is None:
+                return None
             copy = known[key] = emit(op.clone(new))
         new[op.results[0]] = copy.results[0]
     return new

@@ -3,11 +3,11 @@
 // Threads look at the bounds of a clipped view only where not all of the tile exists; the number of rows is a parameter.
 
 #rows = #tirx.tile_layout<S[(128, 4) : (4, 1)]>
-#threads = #tirx.tile_layout<S[(128, 4) : (1@tx, 1)]>
+#threads = #tirx.tile_layout<S[(4, 32, 4) : (4, 1@tx, 1)]>
 
 // CHECK-LABEL: ptx.entry @rows(a : u64 ptr align 16 from memref<?x4xf32>, d : u64 ptr align 16 from memref<?x4xf32>,
 // CHECK-SAME: a_size0 : u64 from #ptx.formula<size(0, 0)>, d_size0 : u64 from #ptx.formula<size(1, 0)>)
-tirx.kernel @rows(%a: memref<?x4xf32>, %d: memref<?x4xf32>) target("sm_80") grid(ceildiv(size(0, 0), 128)) threads(128) {
+tirx.kernel @rows(%a: memref<?x4xf32>, %d: memref<?x4xf32>) target("sm_80") grid(ceildiv(size(0, 0), 128)) threads(32) {
   // CHECK: ptx.ld.param @d_size0
   // CHECK: %[[D_ROWS:.*]] = arith.index_cast
   %c0 = arith.constant 0 : index
@@ -63,10 +63,10 @@ tirx.kernel @cp_async(%a: memref<20x64xf16>) target("sm_80") grid(4) threads(128
 // Bounds of places that 32 bits may not hold are looked at in 64: of an index that a caller passes, beyond 2^31 - 2^20
 // elements, and behind a constant. Sizes need nothing then.
 
-#threads = #tirx.tile_layout<S[(32, 4) : (1@tx, 1)]>
-#rows = #tirx.tile_layout<S[(32, 4) : (4, 1)]>
-!g = !tirx.tile<32x4xf32, global, #rows>
-!r = !tirx.tile<32x4xf32, register, #threads>
+#threads = #tirx.tile_layout<S[(4, 32, 4) : (4, 1@tx, 1)]>
+#rows = #tirx.tile_layout<S[(128, 4) : (4, 1)]>
+!g = !tirx.tile<128x4xf32, global, #rows>
+!r = !tirx.tile<128x4xf32, register, #threads>
 
 // CHECK-LABEL: ptx.entry @wide(
 // CHECK-NOT: tirx.requires
@@ -80,7 +80,7 @@ tirx.kernel @wide(%a: memref<?x4xf32>, %b: memref<2146435073x4xf32>, %c: memref<
   %gb = tirx.view %b[%i, %c0] clipped : memref<2146435073x4xf32> -> !g
   %gc = tirx.view %c[%far, %c0] clipped : memref<?x4xf32> -> !g
   // CHECK: arith.cmpi sge, %[[START:[0-9]+]], %{{.*}} : i64
-  // CHECK: %[[LESS:.*]] = arith.constant -32 : i64
+  // CHECK: %[[LESS:.*]] = arith.constant -128 : i64
   // CHECK: %[[LAST:.*]] = arith.addi %[[ROWS]], %[[LESS]] : i64
   // CHECK: arith.cmpi sle, %[[START]], %[[LAST]] : i64
   // CHECK: %[[PLACE:[0-9]+]] = arith.addi %[[START]], %{{[0-9]+}} : i64
@@ -96,7 +96,7 @@ tirx.kernel @wide(%a: memref<?x4xf32>, %b: memref<2146435073x4xf32>, %c: memref<
 
 // -----
 
-// In 32 bits where the grid, loops and sizes keep them; a launch checks the sizes.
+// In 32 bits where the grid, loops and sizes keep them; a launch checks the sizes. A single access looks at its own bounds.
 
 #threads = #tirx.tile_layout<S[(32, 4) : (1@tx, 1)]>
 !g = !tirx.tile<32x4xf32, global>
@@ -107,7 +107,9 @@ tirx.kernel @wide(%a: memref<?x4xf32>, %b: memref<2146435073x4xf32>, %c: memref<
 // CHECK-SAME: [#ptx.formula<size(1, 1)>, "at_most", #ptx.formula<2146435072>, "expected at most 2146435072 elements along dimension 1 of 'b', where tiles are found by 32-bit coordinates"],
 // CHECK-SAME: [#ptx.formula<size(0, 0)>, "at_most", #ptx.formula<2146435072>, "expected at most 2146435072 elements along dimension 0 of 'a', where tiles are found by 32-bit coordinates"]]}
 // CHECK-NOT: arith.cmpi {{.*}} i64
+// CHECK-NOT: arith.cmpi s
 // CHECK: arith.cmpi ult, %{{.*}} : i32
+// CHECK-NEXT: scf.if
 tirx.kernel @narrow(%a: memref<?x4xf32>, %b: memref<4x?xf32>) target("sm_80") grid(ceildiv(size(1, 1), 32)) threads(32) {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index

@@ -158,3 +158,31 @@ ptx.entry @full(n : u64) target("sm_90") reqntid(128) maxnreg(8) {
   }
   ptx.ret
 }
+
+// 64 bits take several instructions. What is in front of the loop for one use is there for all others.
+// CHECK-LABEL: ptx.entry @wide
+ptx.entry @wide(n : u64) target("sm_90") reqntid(128) {
+  %c0 = ptx.constant 0 : i64
+  %c1 = ptx.constant 1 : i64
+  %n = ptx.ld.param @n : i64
+  %x = ptx.read_special tid.x
+  // CHECK: ptx.mul.lo
+  // CHECK-NEXT: %[[ROW:.*]] = ptx.add {{.*}} : i64
+  // CHECK-NEXT: %[[NEXT:.*]] = ptx.add %[[ROW]], {{.*}} : i64
+  // CHECK: scf.for
+  // CHECK-NOT: ptx.mul.lo
+  // CHECK: ptx.st global %[[NEXT]]
+  // CHECK: ptx.st global %[[ROW]]
+  scf.for %k = %c0 to %n step %c1 : i64 {
+    %a = ptx.cvt unsigned %x : i32 -> i64
+    %b = ptx.mul.lo %a, %n : i64
+    %row = ptx.add %n, %b : i64
+    %next = ptx.add %row, %n : i64
+    ptx.st global %next, %x : i64, i32
+    %c = ptx.mul.lo %a, %n : i64
+    %same = ptx.add %n, %c : i64
+    ptx.st global %same, %x : i64, i32
+    scf.yield
+  }
+  ptx.ret
+}
