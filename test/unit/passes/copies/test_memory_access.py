@@ -77,35 +77,38 @@ def test_addresses_of_shared_memory_have_32_bits() -> None:
 
 @pytest.mark.parametrize("element", [IntegerType(8), f16, Float64Type()])
 @pytest.mark.parametrize(
-    ("numbers", "expression", "types"),
+    ("numbers", "base", "const", "distance", "types"),
     [
-        ((1 << 20,), X * (1 << 20) + X % 4 * 3 + 5, ["i32", "i64"]),
-        ((1 << 20,), X * (66 << 20), ["i32", "i64"]),
-        ((1 << 20,), X * (67 << 20), ["i64"]),
-        ((1 << 40, 1 << 20), X // 4 * (1 << 40) + X % 4 * (2 << 20) + 7, ["i64"]),
+        ((1 << 20,), X * (1 << 20) + X % 4 * 3, 5, 5, ["i32", "i64"]),
+        ((1 << 20,), X * (66 << 20), (9 << 20) + 2, 2, ["i32", "i64"]),
+        ((1 << 20,), X * (1 << 47), (1 << 20), 0, ["i64"]),
+        ((1 << 20,), X * (1 << 20), -(2 << 20) + 3, 3, ["i64"]),
+        ((1 << 40, 1 << 20), X // 4 * (1 << 40) + X % 4 * (2 << 20), (3 << 40) + 7, 7, ["i32", "i64"]),
+        ((1 << 20,), X * (1 << 17), (1 << 20) - 1, 0, ["i32", "i64"]),  # some rows begin with what the constant adds
     ],
 )
 def test_run_time_strides(
-    element: Attribute, numbers: tuple[int, ...], expression: IndexExpr, types: list[str]
+    element: Attribute, numbers: tuple[int, ...], base: IndexExpr, const: int, distance: int, types: list[str]
 ) -> None:
     """Digits of the expression count bytes of the strides; what is left counts elements."""
     block = Block(arg_types=[i64, i32, i64, i64])
     strides = tuple(zip(numbers, block.args[2:], strict=False))
     memory = MemoryTile(_type(element), block.args[0], 16, strides)
     addresses = _Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
-    found = addresses._strided(expression)  # pyright: ignore[reportPrivateUsage]
+    found, behind = addresses._strided(base, const)  # pyright: ignore[reportPrivateUsage]
+    size = memory.type.dtype.storage_bits // 8
+    assert behind == distance * size
     lengths = (1001, 37)
     values: dict[SSAValue, Lanes] = {block.args[0]: _wide(BASE), block.args[1]: TID.astype(np.uint32)}
     values.update({arg: _wide(n) for arg, n in zip(block.args[2:], lengths, strict=True)})
     evaluated(block.ops, values)
-    rest = expression.evaluate({THREAD_VARIABLE: TID.astype(np.int64)})
+    rest = (base + const).evaluate({THREAD_VARIABLE: TID.astype(np.int64)})
     expected = np.full(32, BASE)
     for number, length in zip(numbers, lengths, strict=False):
         expected, rest = expected + rest // number * length, rest % number
-    expected = expected + rest * (memory.type.dtype.storage_bits // 8)
-    assert values[found].tolist() == expected.tolist()
+    assert (values[found].astype(np.int64) + behind).tolist() == (expected + rest * size).tolist()
     assert sorted({str(op.results[0].type) for op in block.ops if op.operands}) == types
-    assert addresses._strided(expression) is found  # pyright: ignore[reportPrivateUsage]
+    assert addresses._strided(base, const) == (found, behind)  # pyright: ignore[reportPrivateUsage]
 
 
 def test_tiles_of_which_elements_are_aligned() -> None:
@@ -120,7 +123,7 @@ PLACES: list[tuple[Attribute, IndexExpr, int, bool, Callable[[Lanes], Lanes], in
     (IntegerType(4), X * 4, 6, False, lambda x: x * 2, 3),
     # Half a byte and half a byte.
     (IntegerType(4), X * 4 + 1, 1, False, lambda x: x * 2 + 1, 0),
-    (f16, X * (1 << 20), 5, True, lambda x: x * 1001 + 10, 0),
+    (f16, X * (1 << 20), 5, True, lambda x: x * 1001, 10),
 ]
 
 

@@ -262,7 +262,7 @@ def test_clipped_tiles(starts: tuple[int, int], sizes: tuple[int, int], run: int
             clip_ = clip if careful else None
             return TileAccess(emit, tile, case.type, 32, block.args[1], once=True, clip=clip_)
 
-        clipped = ClippedAccess(emit, access, is_whole(emit, clip, tile))
+        clipped = ClippedAccess(emit, access, is_whole(emit, clip, tile, True))
         found: Sequence[SSAValue] = ()
         memory = Memory(**{"global": contents.copy().view(np.uint8)})
         if what == "load":
