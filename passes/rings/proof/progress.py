@@ -215,6 +215,7 @@ class _Progress:
         self._prepared: dict[Hashable, list[_Steps | _Loops]] = {}
         self._done: dict[Hashable, States] = {}
         self._bounds: dict[Hashable, tuple[list[Loop], int]] = {}
+        self._behind: dict[Hashable, tuple[_Loops, States]] = {}
 
     def round(self, loops: Mapping[str, Loop], states: States, i: int, n: int) -> States:
         """The states behind round i of a loop of n iterations, for the roles that still have a round."""
@@ -260,6 +261,13 @@ class _Progress:
         return out
 
     def _loop(self, item: _Loops, states: States) -> States:
+        """The states behind a loop, found once for equal states before it: most rounds around it have the same ones."""
+        key = tuple((role, id(loop)) for role, loop in item.loops.items()), frozenset(states)
+        if key not in self._behind:
+            self._behind[key] = item, self._iterated(item, states)  # the loops too: their identities are in the key
+        return self._behind[key][1]
+
+    def _iterated(self, item: _Loops, states: States) -> States:
         """The union of the states behind a loop over all numbers of iterations, of which a condition has 0 and 1."""
         if any(isinstance(loop.trips, Condition) for loop in item.loops.values()):
             return {**states, **self.round(item.loops, states, 0, 1)}
@@ -308,9 +316,9 @@ class _FixedTrips(_Progress):
         super().__init__()
         self.trips = trips
 
-    def _loop(self, item: _Loops, states: States) -> States:
+    def _iterated(self, item: _Loops, states: States) -> States:
         if any(isinstance(loop.trips, Condition) for loop in item.loops.values()):
-            return super()._loop(item, states)
+            return super()._iterated(item, states)
         for i in range(max(0, self.trips + max(loop.extra for loop in item.loops.values()))):
             states = self._named_round(item, states, i, self.trips)
         for state in states.values():
