@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -64,7 +65,6 @@ class Checker(Monitor):
         self._clocks = Clocks(threads, rows)
         self._rows = rows
         self._shared = [SharedShadow(self._clocks, shared_end, threads // _WARP, note) for _ in range(ctas)]
-        self._tensor = [TensorShadow(self._clocks, note) for _ in range(ctas)]
         self._mbarriers: dict[tuple[int, int], tuple[int, int]] = {}  # (rank, offset) -> thread and instant of init
         self._fenced: Array = np.zeros(threads, np.int64)  # last fence of each thread that covers mbarrier.init
         self._inits_fenced: Array = np.zeros(threads, np.int64)  # last fence.mbarrier_init of each thread
@@ -76,6 +76,11 @@ class Checker(Monitor):
         self._ordered: dict[tuple[str, int], Array] = {}
         self._only_user: dict[tuple[str, int], tuple[int, int]] = {}
         self._lifetimes = Lifetimes(self._clocks, ctas, lanes, note)
+
+    @cached_property
+    def _tensor(self) -> list[TensorShadow]:
+        """Those of each CTA, 2 MB each, from the first use of tensor memory on."""
+        return [TensorShadow(self._clocks, self._note) for _ in self._shared]
 
     def copy(self) -> Checker:
         """Returns another checker that has heard the same."""

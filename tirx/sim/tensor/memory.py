@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -30,7 +31,6 @@ class TensorMemory:
 
     def __init__(self, monitor: Monitor, rank: int, observed: Traffic):
         self.deferred: Deferred | None = None
-        self._values: Array = np.zeros((LANES, MOST_COLUMNS), np.uint32)
         self.allocations: dict[int, int] = {}
         self.groups: dict[int, int] = {}
         self._monitor = monitor
@@ -40,6 +40,10 @@ class TensorMemory:
         self._count = 0
         self._smallest = MOST_COLUMNS
         self._relinquished = self._is_exclusive = False
+
+    @cached_property
+    def _values(self) -> Array:
+        return np.zeros((LANES, MOST_COLUMNS), np.uint32)
 
     @property
     def values(self) -> Array:
