@@ -109,7 +109,9 @@ class _Compiled:
 
     def case(self, size: Sizes, numbers: Numbers, seed: int) -> Case:
         """Returns a launch of the tile program, with arguments at random. Raises one of `_NO_RESULT`."""
-        return self.launched(arguments_of(self.tile, size, numbers, seed), size, max_operations=MOST_OPERATIONS)
+        arguments = arguments_of(self.tile, size, numbers, seed)
+        bound_arguments(self.launch, arguments, grid_of(self.tile), SM_COUNT)  # in less time than a run takes
+        return self.launched(arguments, size, max_operations=MOST_OPERATIONS)
 
     def launched(self, arguments: Sequence[Any], size: Sizes, **options: Any) -> Case:
         """Returns a launch of the tile program. Raises RunError."""
@@ -194,9 +196,10 @@ def check_kernel(
         compiled = of_residues if each == "modular" else plain
         try:
             case = compiled.case(size, each, seed)
-            (telling if case.does_something else idle).add(size)
-            if not case.does_something and len(idle) > _MOST_IDLE:
-                continue
+            if not case.does_something:
+                idle.add(size)
+                if len(idle) > _MOST_IDLE:
+                    continue
             problem = compiled.problem(case)
         except _NO_RESULT as error:
             refused = str(error)
@@ -210,7 +213,9 @@ def check_kernel(
         pace.done(size)
         exact.append(case.ran.exact)
         sizes.add(size)
-    if refused and not telling & sizes:
+        if case.does_something:
+            telling.add(size)
+    if refused and not telling:
         wanted = "sizes that the kernel can be launched with, and does something"
         raise CheckError(f"@{launch.entry}: expected {wanted}, found none: {refused}")
     return Checked(launch.entry, len(exact), len(sizes), sum(exact), time.process_time() - pace.start, conflict)

@@ -24,9 +24,13 @@ MOST_ELEMENTS = 1 << 22
 MOST_OPERATIONS = 100_000
 """Operations of the tile program in a launch that is made up: more may never end."""
 
-_TILES = ((0, 0, 1), (7.5, 1.5, 0), (4.5, 1, 0), (1.5, 2.5, 0), (0, 1, 0), (2.5, 0, 1), (2, 1, 1), (1, 3, -1))
+_TILES = (
+    (0, 0, 1), (7.5, 1.5, 0), (4.5, 1, 0), (1.5, 2.5, 0), (0, 1, 0), (2.5, 0, 1), (2, 1, 1), (1, 3, -1), (9, 1, 0),
+    (2, 1.5, 0),
+)  # fmt: skip
 """Sizes by the tiles of views: tiles of dimensions that the innermost loop goes through, tiles of others, and elements
-beyond. Rings of a few slots go round, kernels that loop over tiles have several, and tiles are cut off.
+beyond. Rings of a few slots go round, kernels that loop over tiles have several, and tiles are cut off: those of the
+loop not in the last ones, since rows of few scale factors take the place of long ones of something else.
 """
 
 _SIZES = (1, 16, 40, 72, 130, 256, 7, 64, 129, 0, 200, 512)

@@ -337,6 +337,22 @@ def test_launches_that_do_nothing_are_not_enough() -> None:
         tirx.build(text).check(numbers=["integers"])
 
 
+def test_sizes_that_a_launch_refuses_leave_room_for_others() -> None:
+    """Rows of 1, 129 or 383 elements are no multiples of 16 bytes, as a tensor map has them."""
+    text = """
+tirx.kernel @k(%a: memref<?x?xf32>, %d: memref<?x?xf32>) target("sm_90a")
+    grid(ceildiv(size(0, 1), 32), ceildiv(size(0, 0), 8)) threads(32) {
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %s = tirx.alloc : !tirx.tile<8x32xf32, shared>
+  tirx.copy %a[%i * 8, %j * 32] clipped, %s engine tma : memref<?x?xf32>, !tirx.tile<8x32xf32, shared>
+  tirx.copy %s, %d[%i * 8, %j * 32] clipped : !tirx.tile<8x32xf32, shared>, memref<?x?xf32>
+  tirx.return
+}"""
+    (done,) = tirx.build(text).check(seconds=60)
+    assert (done.sizes, done.launches, done.exact) == (6, 12, 12)
+
+
 def test_sums_whose_order_nobody_knows_are_compared() -> None:
     """The simulator says that it does not know how sm_107a adds, which is no fault of the PTX."""
     text = """

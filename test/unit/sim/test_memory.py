@@ -83,6 +83,35 @@ def test_shared_memory_of_another_block(space: str):
 
 
 @pytest.mark.parametrize(
+    "access",
+    [
+        "ld.shared{}.u32 %r2, [%r1];",
+        "st.shared{}.u32 [%r1], %r0;",
+        "red.shared{}.add.u32 [%r1], 1;",
+        "mbarrier.arrive.shared{}.b64 _, [%r1];",
+    ],
+)
+def test_accesses_of_another_block(access: str):
+    """Instructions with `.shared`, which is `.shared::cta`, reach the memory of their own block only."""
+
+    def launch(space: str) -> None:
+        text = f"""
+.visible .entry k() .reqnctapercluster 2 {{
+  .reg .b32 %r<8>; .reg .pred %p<2>; .shared .align 8 .b64 s;
+  mov.u32 %r0, %cluster_ctarank; mov.b32 %r1, s; mbarrier.init.shared::cta.b64 [%r1], 2;
+  fence.mbarrier_init.release.cluster; barrier.cluster.arrive; barrier.cluster.wait;
+  mapa.shared::cluster.u32 %r1, %r1, 0; setp.eq.u32 %p0, %r0, 1; @%p0 {access.format(space)}
+  barrier.cluster.arrive; barrier.cluster.wait;
+}}"""
+        run(HEADER + text, "k", 2, 1, [], check=False)
+
+    launch("::cluster")
+    for space in ("", "::cta"):
+        with pytest.raises(SimError, match=r"expected an address in the .* CTA itself .* found 0x\w+ of CTA 0"):
+            launch(space)
+
+
+@pytest.mark.parametrize(
     ("access", "message"),
     [
         (

@@ -60,6 +60,8 @@ def _atom(decoder: Decoder) -> Step:
     first = int(returns)
     found = decoder.address(first)
     place, addresses = found.space or space, found.values
+    if place == "shared":
+        addresses = decoder.of_own_cta(addresses)
     items = decoder.items(first + 1, count)
     operands = [decoder.source(item, value_type) for item in items]
     puts = [decoder.destination(item, value_type) for item in decoder.items(0, count)] if returns else []

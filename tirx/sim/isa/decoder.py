@@ -12,11 +12,12 @@ from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, TYPES, U32, Array, Function, Mask, PtxType, RegisterState, bits_type, is_undefined
 from tirx.sim.errors import SimError
 from tirx.sim.isa.special import SPECIAL_REGISTERS
-from tirx.sim.memory.addresses import GENERIC_BASE
+from tirx.sim.memory.addresses import GENERIC_BASE, RANK_SHIFT
 from tirx.sim.program.code import Destination, Register, Source
 from tirx.sim.program.symbols import Place, Symbols
 from tirx.sim.reader.syntax import Address, Immediate, Instruction, Name, Negated, Operand, Pair, Vector
 
+_RANK_SHIFT = np.uint64(RANK_SHIFT)
 _DEFINED, _PENDING = np.uint8(RegisterState.DEFINED), np.uint8(RegisterState.PENDING)
 _PENDING_UNDEFINED = np.uint8(RegisterState.PENDING_UNDEFINED)
 _ACCUMULATING, _SUPPLYING = np.uint8(RegisterState.ACCUMULATING), np.uint8(RegisterState.SUPPLYING)
@@ -426,6 +427,26 @@ class Decoder:
         narrow = self.source(operand.base, U32)
         offset = np.uint32(operand.offset % (1 << 32))
         return AddressSource(lambda group, mask: (narrow(group, mask) + offset).astype(np.uint64), None)
+
+    def of_own_cta(self, addresses: Source) -> Source:
+        """
+        The same addresses of the shared window. Without `.shared::cluster`, those of other CTAs are errors: `.shared`
+        is `.shared::cta` (PTX ISA, section 5.1.7).
+        """
+        if ".shared::cluster" in self.instruction.opcode:
+            return addresses
+
+        def own(group: ThreadGroup, mask: Mask) -> Array:
+            found = addresses(group, mask)
+            if len(group.cta.cluster.ctas) > 1 and (others := found[mask] >> _RANK_SHIFT != group.cta.rank).any():
+                bad = int(found[mask][others][0])
+                raise SimError(
+                    f"expected an address in the shared memory of the CTA itself with .shared::cta, which .shared is, "
+                    f"found {bad:#x} of CTA {bad >> RANK_SHIFT}; .shared::cluster is for those of others"
+                )
+            return found
+
+        return own
 
     def window_address(self, which: int | Operand, explicit: bool, *, lenient: bool = False) -> Source:
         """

@@ -17,7 +17,7 @@ from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_OFFSET_MASK
 from tirx.sim.program.code import Source, Step
-from tirx.sim.reader.syntax import Address
+from tirx.sim.reader.syntax import Address, Operand
 
 _SHARED = ("shared", "shared::cta", "shared::cluster")
 _ORDERS = frozenset(("acquire", "release", "cta", "cluster"))
@@ -84,9 +84,15 @@ def _end(decoder: Decoder, *counts: int) -> bool:
     return explicit
 
 
+def _addresses(decoder: Decoder, which: int | Operand, explicit: bool) -> Source:
+    """The addresses of mbarriers, in the shared window: those of other CTAs with `.shared::cluster` or generic ones."""
+    found = decoder.window_address(which, explicit)
+    return decoder.of_own_cta(found) if explicit else found
+
+
 def _init(decoder: Decoder, operation: str) -> Step:
     explicit = _end(decoder, 2)
-    addresses, counts = decoder.window_address(0, explicit), decoder.source(1, U32)
+    addresses, counts = _addresses(decoder, 0, explicit), decoder.source(1, U32)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         where, count = addresses(group, mask), counts(group, mask)
@@ -99,7 +105,7 @@ def _init(decoder: Decoder, operation: str) -> Step:
 
 def _inval(decoder: Decoder, operation: str) -> Step:
     explicit = _end(decoder, 1)
-    addresses = decoder.window_address(decoder.only(), explicit)
+    addresses = _addresses(decoder, decoder.only(), explicit)
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         where = addresses(group, mask)
@@ -128,7 +134,7 @@ def _transactions(decoder: Decoder, operation: str) -> Step:
     decoder.drop(_ORDERS | frozenset(("relaxed",)))
     is_of_many = _takes_mask(decoder)
     explicit = _end(decoder, 2 + is_of_many)
-    addresses, sizes = decoder.window_address(0, explicit), decoder.source(1, U32)
+    addresses, sizes = _addresses(decoder, 0, explicit), decoder.source(1, U32)
     ctas = decoder.source(2, U32) if is_of_many else None
     sign = 1 if operation == "expect_tx" else -1
 
@@ -155,7 +161,7 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
     counts = (first + 2,) if expects or no_complete else (first + 1, first + 2)
     explicit = _end(decoder, *(count + is_of_many for count in counts))
     put = decoder.destination(0, B64) if has_state else None
-    addresses = decoder.window_address(first, explicit)
+    addresses = _addresses(decoder, first, explicit)
     last = len(decoder.operands) - is_of_many
     amounts = decoder.source(first + 1, U32) if last > first + 1 else None
     ctas = decoder.source(last, U32) if is_of_many else None
@@ -197,7 +203,7 @@ def _wait(decoder: Decoder, operation: str) -> Step:
     decoder.drop(_ORDERS)
     explicit = _end(decoder, 3, 4) if operation == "try_wait" else _end(decoder, 3)
     put = decoder.destination(0, PRED)
-    addresses = decoder.window_address(1, explicit)
+    addresses = _addresses(decoder, 1, explicit)
     phases = decoder.source(2, U32 if parity else B64)
     if len(decoder.operands) == 4:
         decoder.source(3, U32)  # a time limit

@@ -66,7 +66,7 @@ def place_of(decoder: Decoder, which: int, space: str) -> tuple[Source, str]:
     operand = decoder.operand(which)
     found = decoder.address(which, bits=64 if space == "generic" and not _is_symbol(decoder, operand) else None)
     if found.space is None:
-        return found.values, space
+        return decoder.of_own_cta(found.values) if space == "shared" else found.values, space
     if space not in ("generic", found.space) and not (space == "param" and found.space == "local"):
         raise decoder.error(f"expected a variable in .{space}, found one in .{found.space}")
     return found.values, found.space
