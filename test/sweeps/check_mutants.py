@@ -88,7 +88,7 @@ _HANDED_ON = (
     ("pairs", "sm_90a"), ("while", "sm_100a"),
 )  # fmt: skip
 _LOOP = "  scf.for %k = %c0 to %n step"
-_OF_PASSES = (
+_OF_PASSES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
     ("tirx-split-k", "parts=4", {}),
     (
         "tirx-split-last-round",
