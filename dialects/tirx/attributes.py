@@ -179,7 +179,8 @@ def _shape_problem(dims: Sequence[int]) -> str | None:
         elements = prod(dims)
         return None if elements <= _MAX_ELEMENTS else f"expected at most {_MAX_ELEMENTS} elements, found {elements}"
     found = ", ".join("?" if n == DYNAMIC_INDEX else str(n) for n in dims)
-    return f"expected a tile of rank 1 or more with positive, static extents, found shape [{found}]"
+    hint = "" if dims else "; one element has extents of 1: tirx.splat makes it of a scalar, tirx.element the scalar"
+    return f"expected a tile of rank 1 or more with positive, static extents, found shape [{found}]{hint}"
 
 
 def _element_problem(type_: Attribute) -> str | None:

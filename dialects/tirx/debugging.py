@@ -80,7 +80,7 @@ class AssertOp(_DebuggingOp):
 
     def verify_(self) -> None:
         is_tile = isinstance(self.condition.type, TileType)
-        self._verify_shown(self.condition, ("i8", "i16", "i32", "i64") if is_tile else ("i1",))
+        self._verify_shown(self.condition, ("i1", "i8", "i16", "i32", "i64") if is_tile else ("i1",))
 
 
 def shown_format(type_: Attribute) -> str:

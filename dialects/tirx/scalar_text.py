@@ -85,7 +85,7 @@ _UNSIGNED_CASTS: Mapping[_Cast, _Cast] = {
 }
 
 SCALAR_ELEMENTS: Sequence[Attribute] = (
-    *(i8, i16, i32, i64, Float8E4M3FNType(), Float8E5M2Type(), Float8E8M0FNUType(), f16, bf16, f32, f64),
+    *(i1, i8, i16, i32, i64, Float8E4M3FNType(), Float8E5M2Type(), Float8E8M0FNUType(), f16, bf16, f32, f64),
 )
 """Types of elements that are numbers on their own: loaded, stored and handed out one at a time."""
 

@@ -13,6 +13,7 @@ from xdsl.traits import SymbolTable
 
 from tirx.dialects.tirx import FoldOp, KernelOp, MapOp, kernels
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.passes.ir.truths import truths_to_bytes
 from tirx.rules import InlineError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class TirxInlinePass(ModulePass):
     """Puts the bodies of functions in the place of `func.call` in kernels, also in the bodies of maps and folds.
 
     Loops with `{tirx.unroll}`, and all in the bodies of maps and folds, become their iterations, whose number is
-    constant. Products with both halves (`arith.mului_extended`) become one of 64 bits.
+    constant. Products with both halves (`arith.mului_extended`) become one of 64 bits, elements of i1 bytes.
     """
 
     name = "tirx-inline"
@@ -110,6 +111,7 @@ class TirxInlinePass(ModulePass):
             for each in list(kernel.walk()):
                 if isinstance(each, arith.MulUIExtendedOp | arith.MulSIExtendedOp):
                     _split_product(each)
+            truths_to_bytes(kernel)
 
 
 def _in_body(op: Operation) -> bool:

@@ -40,3 +40,13 @@ tirx.kernel @wide(%a: i64) target("sm_80") threads(32) {
   %low, %high = arith.mului_extended %a, %a : i64
   tirx.return
 }
+
+// -----
+
+// Products and bits of truths.
+
+tirx.kernel @truths(%m: memref<16x64xi1>) target("sm_80") threads(64) {
+  %x = tirx.load %m[0, 0] : memref<16x64xi1> -> !tirx.tile<16x64xi1, register>
+  // expected-error@+1 {{expected tiles of integers for 'tirx.bitcast', found i1; a map makes them: { i32(%e) }}}
+  %y = tirx.bitcast %x : !tirx.tile<16x64xi1, register> -> !tirx.tile<16x64xi8, register>
+}

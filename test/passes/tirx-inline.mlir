@@ -42,3 +42,26 @@ func.func private @high(%e: i32) -> i32 {
   }
   func.return %r : i32
 }
+
+// Elements of i1 are bytes.
+
+!m = !tirx.tile<16x64xi1, register>
+
+// CHECK-LABEL: tirx.kernel @truths(%m: memref<16x64xi8>)
+// CHECK:         %q = memref.load %m[%{{.*}}, %{{.*}}] : memref<16x64xi8>
+// CHECK-NEXT:    arith.constant 0 : i8
+// CHECK-NEXT:    %[[Q:.*]] = arith.cmpi ne, %q
+// CHECK:         ^bb0(%e: i8):
+// CHECK-NEXT:      arith.constant 0 : i8
+// CHECK-NEXT:      %[[E:.*]] = arith.cmpi ne, %e
+// CHECK-NEXT:      %[[A:.*]] = arith.andi %[[E]], %[[Q]] : i1
+// CHECK-NEXT:      %[[B:.*]] = arith.extui %[[A]] : i1 to i8
+// CHECK-NEXT:      tirx.yield %[[B]] : i8
+// CHECK:         !tirx.tile<16x64xi8, register>
+tirx.kernel @truths(%m: memref<16x64xi1>) target("sm_80") threads(64) {
+  %c0 = arith.constant 0 : index
+  %q = memref.load %m[%c0, %c0] : memref<16x64xi1>
+  %x = tirx.load %m[0, 0] : memref<16x64xi1> -> !m
+  %y = tirx.map ins(%x : !m) (%e) { %e & %q } -> !m
+  tirx.store %y, %m[0, 0] : !m, memref<16x64xi1>
+}

@@ -35,6 +35,7 @@ _TYPES: dict[str, Any] = {
     "tf32": np.float32,
     "si8": np.int8,
     "i32": np.int32,
+    "i1": np.bool_,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn,
     "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
 }

@@ -44,6 +44,7 @@ _TYPES = (
     ElementType("b4", 4, 4, ("i4",)),
     ElementType("s4", 4, 4, ("si4",), ("int4",)),
     ElementType("u4", 4, 4, ("ui4",), ("uint4",)),
+    ElementType("pred", 8, 8, ("i1",), ("bool",)),  # as arrays of bytes, 0 or 1
     ElementType("s8", 8, 8, ("si8", "i8"), ("int8",)),
     ElementType("u8", 8, 8, ("ui8",), ("uint8",)),
     ElementType("s16", 16, 16, ("si16", "i16"), ("int16",)),

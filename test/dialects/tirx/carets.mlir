@@ -52,10 +52,10 @@
 
 // -----
 
-// CHECK:      error: unknown element type 'i1'
-// CHECK-NEXT: %t = tirx.alloc : !tirx.tile<4x4xi1, shared>
+// CHECK:      error: unknown element type 'i3'
+// CHECK-NEXT: %t = tirx.alloc : !tirx.tile<4x4xi3, shared>
 // CHECK-NEXT: {{^                                 \^$}}
-%t = tirx.alloc : !tirx.tile<4x4xi1, shared>
+%t = tirx.alloc : !tirx.tile<4x4xi3, shared>
 
 // -----
 

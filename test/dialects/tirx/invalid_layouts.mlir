@@ -130,8 +130,8 @@
 
 // -----
 
-// expected-error@+1 {{unknown element type 'i1'; did you mean 'i16'? known types: f16, bf16, tf32}}
-"test.op"() {a = !tirx.tile<4x4xi1, shared>} : () -> ()
+// expected-error@+1 {{unknown element type 'i3'; did you mean 'i32'? known types: f16, bf16, tf32}}
+"test.op"() {a = !tirx.tile<4x4xi3, shared>} : () -> ()
 
 // -----
 

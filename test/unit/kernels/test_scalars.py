@@ -71,3 +71,47 @@ def test_floats_of_a_byte(element: str, wide: str) -> None:
     assert np.array_equal(found.astype(np.float32), wanted, equal_nan=True)
     largest = wanted[np.isfinite(wanted)].max()
     assert np.array_equal(back.astype(np.float32), np.clip(wanted, -largest, largest), equal_nan=True)
+
+
+_MASKS = """
+!g = memref<?x64xi1>
+!m = !tirx.tile<16x64xi1, register>
+!t = !tirx.tile<16x64xf32, register>
+tirx.kernel @k(%a: memref<?x64xf32>, %m: !g, %d: memref<?x64xf32>, %n: !g) target("TARGET")
+    grid(ceildiv(size(0, 0), 16)) threads(64) {
+  %i = tirx.block_id x
+  %true = arith.constant true
+  %x = tirx.load %a[%i * 16, 0] clipped : memref<?x64xf32> -> !t
+  %s = tirx.alloc copy(%m[%i * 16, 0] clipped) : !g, !tirx.tile<16x64xi1, shared>
+  %back = tirx.subview %s[0, 63] steps [1, -1] : !tirx.tile<16x64xi1, shared> -> !tirx.tile<16x64xi1, shared>
+  %b = tirx.load %back : !tirx.tile<16x64xi1, shared> -> !m
+  %k = tirx.load %m[%i * 16, 1] clipped pad(%true) : !g -> !m
+  %one = tirx.subview %b[3, 5] : !m -> i1
+  %either = arith.select %one, %b, %k : !m
+  %zeros = tirx.zero : !m
+  %c = scf.if %one -> (!m) {
+    scf.yield %either : !m
+  } else {
+    scf.yield %zeros : !m
+  }
+  %y, %l = tirx.map ins(%x, %c, %k : !t, !m, !m) (%e, %p, %q) {
+    select(%p, %e, -1.0), (%q & !%one) | (%e < 0.0)
+  } -> !t, !m
+  tirx.store %y, %d[%i * 16, 0] clipped : !t, memref<?x64xf32>
+  tirx.store %l, %n[%i * 16, 0] clipped : !m, !g
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_masks(target: str) -> None:
+    """Truths are bytes in memory, which arrays of bool are."""
+    program = tirx.build(_MASKS.replace("TARGET", target))
+    assert [each.exact == each.launches > 0 for each in program.check(seconds=0.3)] == [True]
+    rng = np.random.default_rng(0)
+    a, m = rng.standard_normal((20, 64), np.float32), rng.random((20, 64)) < 0.5
+    d, n = np.zeros_like(a), np.zeros_like(m)
+    program.kernels["k"].simulate(a, m, d, n)
+    k = np.pad(m[:, 1:], ((0, 0), (0, 1)), constant_values=True)
+    one = np.repeat(np.array([m[3, 58], m[19, 58]]), [16, 4])[:, None]
+    assert np.array_equal(d, np.where(one & m[:, ::-1], a, -1.0)) and np.array_equal(n, (k & ~one) | (a < 0))
