@@ -39,7 +39,7 @@ _INSTRUCTIONS: dict[type[Operation], tuple[int, int]] = {
 }
 """Integer arithmetic -> instructions that 32 and 64 bits of it take, about: the GPU has none that divides."""
 
-_SAVED = 4
+_SAVED = 3
 """Instructions of an iteration that a register of 32 bits, which lives through the whole loop, has to save."""
 
 _SPARE = 8

@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
-from tirx.dialects.tirx import AddressOp
+from tirx.dialects.tirx import AddressOp, ReshapeOp, SlotOp, TransposeOp
 from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.hw.features import supports
@@ -59,8 +59,8 @@ def _at(op: Operation, tile: SSAValue, template: int, offset_bytes: int, block: 
     if key not in bases:
         target = target_of(op)
         field = _WIDE_START_FIELD if target is not None and supports(target, WIDE_ADDRESSES) else _START_FIELD
-        address = emit.bit_and(emit.div(emit(AddressOp(tile)).result, _ADDRESS_UNIT), field)
-        start = emit.extend(address, i64)
+        first, further = _start(emit, tile, field)
+        start = emit.extend(first if further is None else emit.add(first, further), i64)
         constant = emit(arith.ConstantOp(bit_pattern(template, 64))).result
         if SmemDescriptor.decode(template).lbo_absolute:
             bases[key] = emit.add(emit.mul(start, 1 + (1 << _LBO_SHIFT)), constant)
@@ -68,6 +68,20 @@ def _at(op: Operation, tile: SSAValue, template: int, offset_bytes: int, block: 
             bases[key] = emit.bit_or(start, constant)
     # The tiles of a block end below what the field holds (see `operand_limit`), so the sum never leaves it.
     return emit.add(bases[key], offset_bytes // _ADDRESS_UNIT)
+
+
+def _start(emit: Emitter, tile: SSAValue, field: int) -> tuple[SSAValue, SSAValue | None]:
+    """The start address field (i32) of a tile; of a slot that of the first one, and how far the slot is behind it.
+
+    The sum never leaves the field, which holds all addresses of shared memory.
+    """
+    at = tile
+    while isinstance(at.owner, ReshapeOp | TransposeOp):
+        at = at.owner.source
+    slot = at.owner if isinstance(at.owner, SlotOp) and at.owner.stride % _ADDRESS_UNIT == 0 else None
+    address = emit(AddressOp(tile if slot is None else slot.storage)).result
+    first = emit.bit_and(emit.div(address, _ADDRESS_UNIT), field)
+    return first, None if slot is None else emit.mul(slot.index, slot.stride // _ADDRESS_UNIT)
 
 
 def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
@@ -87,9 +101,8 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
             + ", ".join(str(part.start) for part in parts),
         )
     emit = Emitter.before(op)
-    address = emit.bit_and(emit.div(emit(AddressOp(op.tile)).result, _ADDRESS_UNIT), _START_FIELD)
-    start = emit.extend(address, i64)
-    base = emit.bit_or(start, emit(arith.ConstantOp(bit_pattern(template, 64))).result)
+    low, further = _start(emit, op.tile, _START_FIELD)
+    low = emit.add(low, template % (1 << 32))
     if len(parts) > 1:
         owner = thread_owner(op)
         first = 0 if owner is None else owner.thread_set.first // WARPGROUP_THREADS
@@ -99,8 +112,11 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
         inner, across, along = grid
         for part, distance in ((emit.div, across), (emit.mod, along)):
             if distance:
-                number = emit.extend(part(warpgroup, inner), i64)
-                base = emit.add(base, emit.mul(number, distance))
+                low = emit.add(low, emit.mul(part(warpgroup, inner), distance))
+    upper = emit(arith.ConstantOp(bit_pattern(template >> 32 << 32, 64))).result
+    base = emit.bit_or(emit.extend(low, i64), upper)
+    if further is not None:
+        base = emit.add(base, emit.extend(further, i64))
     return emit.add(base, starts[0])
 
 
