@@ -11,18 +11,19 @@
 // CHECK-NEXT:    wgmma.fence
 // CHECK-NEXT:    %[[P:.*]] = tirx.address %a
 // CHECK:         %[[START:.*]] = arith.andi
-// CHECK-NEXT:    %[[WIDE:.*]] = arith.extui %[[START]] : i32 to i64
-// CHECK-NEXT:    %[[FIELDS:.*]] = arith.constant 4611686293305360384 : i64
-// CHECK-NEXT:    %[[TILE:.*]] = arith.ori %[[WIDE]], %[[FIELDS]] : i64
+// CHECK-NEXT:    %[[LBO:.*]] = arith.constant 65536 : i32
+// CHECK-NEXT:    %[[LOW:.*]] = arith.addi %[[START]], %[[LBO]] : i32
 // CHECK-NEXT:    %[[TID:.*]] = ptx.read_special tid.x
 // CHECK-NEXT:    %[[SEVEN:.*]] = arith.constant 7 : i32
 // CHECK-NEXT:    %[[GROUP:.*]] = arith.shrui %[[TID]], %[[SEVEN]] : i32
 // CHECK-NEXT:    %[[BACK:.*]] = arith.constant -1 : i32
 // CHECK-NEXT:    %[[OWN:.*]] = arith.addi %[[GROUP]], %[[BACK]] : i32
-// CHECK-NEXT:    %[[G:.*]] = arith.extui %[[OWN]] : i32 to i64
-// CHECK-NEXT:    %[[NINE:.*]] = arith.constant 9 : i64
-// CHECK-NEXT:    %[[ROWS:.*]] = arith.shli %[[G]], %[[NINE]] : i64
-// CHECK-NEXT:    %[[START2:.*]] = arith.addi %[[TILE]], %[[ROWS]] : i64
+// CHECK-NEXT:    %[[NINE:.*]] = arith.constant 9 : i32
+// CHECK-NEXT:    %[[ROWS:.*]] = arith.shli %[[OWN]], %[[NINE]] : i32
+// CHECK-NEXT:    %[[OF_GROUP:.*]] = arith.addi %[[LOW]], %[[ROWS]] : i32
+// CHECK-NEXT:    %[[FIELDS:.*]] = arith.constant 4611686293305294848 : i64
+// CHECK-NEXT:    %[[WIDE:.*]] = arith.extui %[[OF_GROUP]] : i32 to i64
+// CHECK-NEXT:    %[[START2:.*]] = arith.ori %[[WIDE]], %[[FIELDS]] : i64
 // CHECK-NEXT:    %[[TWO:.*]] = arith.constant 2 : i64
 // CHECK-NEXT:    %[[A:.*]] = arith.addi %[[START2]], %[[TWO]] : i64
 // CHECK:         %[[D:.*]], %{{.*}}, %{{.*}}, %{{.*}} = wgmma.mma_async "f16" "f16" a(%[[A]] : i64) b(%[[B:.*]]) -> f32, f32, f32, f32
