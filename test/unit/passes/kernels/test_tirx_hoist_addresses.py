@@ -57,11 +57,11 @@ def _left(free: int, chains: list[tuple[str, int]], monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("chains", "left"),
     [
-        # A register for four operations or more, or two registers for eight or more, in their order.
+        # A register for three instructions or more, two for six or more, of which 64 bits take two each, in their order.
         ([("i32", 4), ("i64", 8)], {-1: [4, 8], 0: [4, 8], 1: [0, 8], 2: [0, 8], 3: [0, 0]}),
         ([("i64", 8), ("i32", 4)], {-1: [8, 4], 0: [8, 4], 1: [8, 4], 2: [0, 4], 3: [0, 0]}),
-        ([("i32", 3), ("i64", 8)], {1: [3, 8], 2: [3, 0], 9: [3, 0]}),
-        ([("i32", 5), ("i64", 7)], {0: [5, 7], 1: [0, 7], 9: [0, 7]}),
+        ([("i32", 2), ("i64", 3)], {1: [2, 3], 2: [2, 0], 9: [2, 0]}),
+        ([("i32", 3), ("i64", 2)], {0: [3, 2], 1: [0, 2], 9: [0, 2]}),
     ],
 )
 def test_as_far_as_there_are_registers(
