@@ -57,7 +57,7 @@ def _left(free: int, chains: list[tuple[str, int]], monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("chains", "left"),
     [
-        # A register for three instructions or more, two for six or more, of which 64 bits take two each, in their order.
+        # A register for three instructions or more, two for six or more; 64 bits take two each. In their order.
         ([("i32", 4), ("i64", 8)], {-1: [4, 8], 0: [4, 8], 1: [0, 8], 2: [0, 8], 3: [0, 0]}),
         ([("i64", 8), ("i32", 4)], {-1: [8, 4], 0: [8, 4], 1: [8, 4], 2: [0, 4], 3: [0, 0]}),
         ([("i32", 2), ("i64", 3)], {1: [2, 3], 2: [2, 0], 9: [2, 0]}),
