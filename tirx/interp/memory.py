@@ -33,6 +33,14 @@ class Numbers(NamedTuple):
         return Numbers(*(None if part is None else change(part) for part in self))  # pyright: ignore[reportArgumentType]
 
 
+def sliced(starts: Sequence[int], extents: Sequence[int], steps: Sequence[int]) -> tuple[slice, ...]:
+    """Returns the part of an array that has so many elements along each dimension; steps may be negative."""
+    ends = [start + extent * step for start, extent, step in zip(starts, extents, steps, strict=True)]
+    return tuple(
+        slice(start, end if end >= 0 else None, step) for start, end, step in zip(starts, ends, steps, strict=True)
+    )
+
+
 def joined(tiles: Sequence[Numbers], dim: int) -> Numbers:
     """Returns the elements of tiles behind each other along a dimension."""
 
@@ -176,7 +184,7 @@ class Tile:
     def part(self, starts: Sequence[int], dims: Sequence[int]) -> Tile:
         """Returns the part of the tile that begins at `starts`."""
         if self.inside is None:
-            where = tuple(slice(start, start + extent) for start, extent in zip(starts, dims, strict=True))
+            where = sliced(starts, dims, [1] * len(dims))
             return self.viewed(lambda each: each[where], dims)
         region: list[slice] = []
         inside: list[slice] = []

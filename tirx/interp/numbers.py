@@ -367,8 +367,10 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
     Returns how far results may be from `centre` for operands within their errors.
 
     All rules but `_OF_BITS` are monotone in each operand, or no steeper than one that is, so the ends of all
-    operands give the ends of the result.
+    operands give the ends of the result. So is rounding to a narrower format: most ends round as `centre` does, which
+    is known exactly then.
     """
+    narrows = isinstance(op, arith.TruncFOp)
     unknown = np.zeros(centre.shape, np.bool_)
     ends: list[tuple[Array, ...]] = []
     for each in operands:
@@ -390,12 +392,13 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
     middle = centre.astype(np.float64)
     for corner in product(*ends):
         try:
-            found = np.asarray(rule(op, *corner)).astype(np.float64)
+            found = np.asarray(rule(op, *corner))
+            found = (rounded(found, dtype) if narrows else found).astype(np.float64)
         except UndefinedValue:
             return np.full(centre.shape, np.inf)
         same = (found == middle) | (np.isnan(found) & np.isnan(middle))
         widest = np.maximum(widest, np.where(same, 0.0, np.abs(found - middle)))
-    if dtype.kind != "b" and is_float(dtype):
+    if dtype.kind != "b" and is_float(dtype) and not narrows:
         wide = np.abs(middle) + widest
         widest = np.where(widest > 0, widest + last_place(rounded(wide, dtype), dtype), 0.0)
     return np.where(unknown, np.inf, widest)

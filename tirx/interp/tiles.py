@@ -61,7 +61,7 @@ from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.interp.errors import RunError
 from tirx.interp.formats import Array, cast, dtype_of, is_float
-from tirx.interp.memory import Mark, Numbers, Scattered, Tile, joined, reinterpreted
+from tirx.interp.memory import Mark, Numbers, Scattered, Tile, joined, reinterpreted, sliced
 from tirx.interp.numbers import RULES, Near, UndefinedValue, Value, constant, evaluate, extended_product, select
 from tirx.interp.products import combined, combines_exactly, multiply
 from tirx.interp.state import Block, Functions, block_of, located
@@ -140,14 +140,12 @@ class TileFunctions(Functions):
                     raise RunError(op, "bounds", _outside("tile", size, d, start, place.span))
                 if op.begins_inside is not None and start < 0:
                     raise RunError(op, "bounds", f"expected a tile that begins inside, found it at {start}")
-            empty = low >= high
-            last = start + step * (high - 1)
-            region.append(slice(0, 0) if empty else slice(start + step * low, last + 1, step))
+            region += sliced((start + step * low,), (max(0, high - low),), (step,))
             if place.of_tile is not None:
-                clip[place.of_tile] = slice(0, 0) if empty else slice(low, high)
+                clip[place.of_tile] = slice(low, high) if low < high else slice(0, 0)
         order = [d for d in op.of_memref if d is not None]
         dropped = [d for d in range(len(places)) if d not in order]
-        if any(region[d] == slice(0, 0) for d in dropped):
+        if any(region[d].start == region[d].stop for d in dropped):
             clip = [slice(0, 0) for _ in dims]
         shape = tuple(inside.stop - inside.start for inside in clip)
 
@@ -173,11 +171,8 @@ class TileFunctions(Functions):
             return _rearranged(interpreter, op, source, Arrangement.part(source.shape, starts, op.step, dims))
         if op.steps is None:
             return (source.part(starts, dims),)
-        region: list[slice] = []
-        for start, extent, step in zip(starts, dims, op.step, strict=True):
-            stop = start + extent * step
-            region.append(slice(start, stop if stop >= 0 else None, step))
-        return (source.viewed(lambda each: each[tuple(region)], dims),)
+        region = sliced(starts, dims, op.step)
+        return (source.viewed(lambda each: each[region], dims),)
 
     @rule(ReshapeOp)
     def reshape(self, interpreter: Interpreter, op: ReshapeOp, args: PythonValues) -> PythonValues:
@@ -185,11 +180,10 @@ class TileFunctions(Functions):
         dims = op.result.type.dims
         if is_register_tile(op.source):
             return _rearranged(interpreter, op, source, Arrangement(dims, 0, row_major_strides(dims)))
-        if isinstance(source, Scattered):
-            return (source.viewed(lambda each: each.reshape(dims), dims),)
-        data = source.numbers.data
-        if source.inside is not None or not np.shares_memory(data.reshape(dims), data):
-            raise RunError(op, "unsupported", "expected a reshape of a whole tile, found one of a part of a tile")
+        if not isinstance(source, Scattered):
+            data = source.numbers.data
+            if source.inside is not None or not np.shares_memory(data.reshape(dims), data):
+                raise RunError(op, "unsupported", "expected a reshape of a whole tile, found one of a part of a tile")
         return (source.viewed(lambda each: each.reshape(dims), dims),)
 
     @rule(LoadOp)
@@ -282,7 +276,7 @@ class TileFunctions(Functions):
     @rule(memref.SubviewOp)
     def window(self, interpreter: Interpreter, op: memref.SubviewOp, args: PythonValues) -> PythonValues:
         source: Tile = args[0]
-        values, shape, region = iter(map(int, args[1:])), list[int](), list[slice]()
+        values = iter(map(int, args[1:]))
         starts, sizes, steps = (
             [next(values) if n == DYNAMIC_INDEX else n for n in each.get_values()]
             for each in (op.static_offsets, op.static_sizes, op.static_strides)
@@ -291,9 +285,8 @@ class TileFunctions(Functions):
             last = start + (extent - 1) * step
             if start < 0 or step < 1 or extent < 0 or (extent and last >= size):
                 raise RunError(op, "bounds", _outside("part", size, d, start, max(1, last - start + 1)))
-            region.append(slice(start, start + extent * step, step))
-            shape.append(extent)
-        return (source.viewed(lambda each: each[tuple(region)], shape),)
+        region = sliced(starts, sizes, steps)
+        return (source.viewed(lambda each: each[region], sizes),)
 
     @rule(func.CallOp)
     def call(self, interpreter: Interpreter, op: func.CallOp, args: PythonValues) -> PythonValues:

@@ -337,6 +337,28 @@ def test_launches_that_do_nothing_are_not_enough() -> None:
         tirx.build(text).check(numbers=["integers"])
 
 
+def test_the_rounding_of_numbers_that_are_nearly_known() -> None:
+    """A function is right within some bits of f32, and most of its results are one number of f16 then."""
+    text = """
+tirx.kernel @k(%a: memref<64xf32>, %d: memref<64xf16>) target("sm_90a") grid(1) threads(32) {
+  %x = tirx.load %a[0] : memref<64xf32> -> !tirx.tile<64xf32, register>
+  %y = tirx.map ins(%x : !tirx.tile<64xf32, register>) {
+  ^bb0(%e: f32):
+    %p = math.exp2 %e : f32
+    %h = arith.truncf %p : f32 to f16
+    tirx.yield %h : f16
+  } -> !tirx.tile<64xf16, register>
+  tirx.store %y, %d[0] : !tirx.tile<64xf16, register>, memref<64xf16>
+  tirx.return
+}"""
+    program = tirx.build(text)
+    (done,) = program.check(numbers=["normal"])
+    assert (done.launches, done.exact) == (1, 0)
+    ptx = program.ptx.replace("cvt.rn.", "cvt.rz.")
+    with pytest.raises(CheckError, match=r"differ, first %d\[\d+\]: expected [\d.]+, found "):
+        check_kernel(ptx, program.kernels["k"].launch, Source(text, None, ""), numbers=["normal"])
+
+
 def test_sizes_that_a_launch_refuses_leave_room_for_others() -> None:
     """Rows of 1, 129 or 383 elements are no multiples of 16 bytes, as a tensor map has them."""
     text = """
