@@ -82,6 +82,12 @@ class CombinedByThreads(Remark):
     TEXT = "threads combine these elements, as they do others of the same memref"
 
 
+class RowsByIndex(Remark):
+    TEXT = "{engine} copies the rows that an index tile names, four by each instruction of {lanes} lanes of a warp"
+    engine: str
+    lanes: int
+
+
 class TrapsBeforeMemref(Remark):
     TEXT = (
         "this bulk store traps if its tile begins before the memref in dimension {dimensions}: 'clipped begins_inside' "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import gcd, prod
 
 from xdsl.dialects import arith
@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.copy.tma import INDEXED_ROWS
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call
 from tirx.dialects.ptx.memory import ParamAddressOp
@@ -25,6 +26,7 @@ from tirx.passes.match.computed_parts import located
 from tirx.passes.match.narrow_places import index_sizes, require_small
 from tirx.passes.match.product import legal
 from tirx.rules import RingLoweringError
+from tirx.values import dataclass
 
 SHARED_CTA_SINCE = (8, 6)
 """The PTX version from which a load names the block's own shared memory (PTX ISA, "cp.async.bulk.tensor")."""
@@ -64,6 +66,37 @@ def _in_units(emit: Emitter, coordinate: SSAValue, elements: int, *, signed: boo
     return emit(arith.ShRSIOp(coordinate, emit.constant(elements.bit_length() - 1, i32))).result
 
 
+@dataclass(frozen=True)
+class NamedRows:
+    """The rows of a bulk tensor copy that an index tile names, four by each of the first `lanes` lanes and instruction.
+
+    `lane` (i32) is the index of the thread among `threads`, `indices` are its registers of the index tile (i32 or i64).
+    """
+
+    loads: bool
+    lanes: int
+    threads: int
+    lane: SSAValue
+    indices: Sequence[SSAValue]
+
+    def starting(self, emit: Emitter) -> Emitter:
+        """Returns an emitter of what the lanes do that start copies."""
+        if self.lanes == self.threads:
+            return emit
+        return emit.branch(emit.compare(self.lane, emit.constant(self.lanes, i32), "ult"))
+
+    def named(self, emit: Emitter, turn: int) -> list[SSAValue]:
+        """Emits the numbers (i32) of the rows that the lane copies in its instruction number `turn`.
+
+        One outside of the tensor is `NARROW_LIMIT`, as stores take none below 0; loads take every i32 as it is.
+        """
+        found = self.indices[INDEXED_ROWS * turn : INDEXED_ROWS * (turn + 1)]
+        if self.loads and all(index.type == i32 for index in found):
+            return list(found)
+        most = emit.constant(NARROW_LIMIT, found[0].type)
+        return [emit.cast(emit(arith.MinUIOp(index, most)).result, i32) for index in found]
+
+
 class TensorMapParameters:
     """The bulk tensor copies of one kernel, and its tensor maps: each is a parameter of the entry.
 
@@ -86,33 +119,38 @@ class TensorMapParameters:
         first = self._start.compare(thread, self._start.constant(0, i32), "eq")
         self._start.branch(first, [PrefetchTensormapOp(address) for address in self._addresses.values()])
 
-    def load(self, emit: Emitter, op: tirx.TmaLoadOp, base: SSAValue) -> None:
-        """Starts to load all boxes of a tile to the shared address `base` (i32) and on."""
+    def load(self, emit: Emitter, op: tirx.TmaLoadOp, base: SSAValue, rows: NamedRows | None) -> None:
+        """Starts to load all boxes of a tile, or `rows` that are named, to the shared address `base` (i32) and on."""
         copy = self._plan(op)
         # Addresses of the block's own shared memory are addresses of its cluster's, too.
         is_known = self._target is not None and self._target.min_ptx >= SHARED_CTA_SINCE
         alone = is_known and op.multicast is None and op.cta_group is None
-        for tensor_map, address, coordinates in self._boxes(emit, copy, base):
+        if rows is not None:
+            emit = rows.starting(emit)
+        for tensor_map, address, coordinates in self._boxes(emit, copy, base, rows):
             emit(
                 CpAsyncBulkTensorLoadOp(
                     address,
                     tensor_map,
                     coordinates,
                     op.barrier,
+                    gather4=rows is not None,
                     space="shared::cta" if alone else "shared::cluster",
                     multicast=op.multicast,
                     cta_group=None if op.cta_group is None else op.cta_group.value.data,
                 )
             )
 
-    def store(self, emit: Emitter, op: tirx.TmaStoreOp, base: SSAValue) -> None:
-        """Starts to store all boxes of a tile from the shared address `base` (i32) and on."""
+    def store(self, emit: Emitter, op: tirx.TmaStoreOp, base: SSAValue, rows: NamedRows | None) -> None:
+        """Starts to store all boxes of a tile from the shared address `base` (i32) and on, as `load` does."""
         combine = None if op.reduce is None else op.reduce.data
         copy = self._plan(op)
         self._check_reduction(op, copy)
         self._trap_before_memref(emit, op, copy)
-        for tensor_map, address, coordinates in self._boxes(emit, copy, base):
-            emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=combine))
+        if rows is not None:
+            emit = rows.starting(emit)
+        for tensor_map, address, coordinates in self._boxes(emit, copy, base, rows):
+            emit(CpAsyncBulkTensorStoreOp(tensor_map, coordinates, address, reduce=combine, scatter4=rows is not None))
 
     def _trap_before_memref(self, emit: Emitter, op: tirx.TmaStoreOp, copy: TmaCopy) -> None:
         """Traps where a clipped tile begins before the memref: the top-left corner of a box that is stored may not be
@@ -148,9 +186,12 @@ class TensorMapParameters:
         return copy
 
     def _boxes(
-        self, emit: Emitter, copy: TmaCopy, base: SSAValue
+        self, emit: Emitter, copy: TmaCopy, base: SSAValue, rows: NamedRows | None
     ) -> Iterator[tuple[SSAValue, SSAValue, list[SSAValue]]]:
-        """Of each box the address of the tensor map, its shared address, and its coordinates (i32), innermost first."""
+        """Of each box the address of the tensor map, its shared address, and its coordinates (i32), innermost first.
+
+        Of `rows` those of the lane's own boxes: coordinates are the column, and the number of each row.
+        """
         view, unit = copy.origin.view, copy.boxes.unit
         tensor_map = self._address(copy.tensor_map, view.source.name_hint)
         sizes = view.source_type.get_shape()
@@ -161,9 +202,19 @@ class TensorMapParameters:
             if sizes[outer] == DYNAMIC_INDEX:
                 number = copy.tensor_map.argument
                 require_small(self._kernel, (product_of(Call("size", (number, outer)), run),))
-            index = emit.add(_word(emit, self._kernel, view, outer, run), copy.origin.first(outer))
-            starts.append(emit.mul(index, run))
+            if view.places[outer].is_plain:
+                index = emit.add(_word(emit, self._kernel, view, outer, run), copy.origin.first(outer))
+                starts.append(emit.mul(index, run))
         may_be_negative = copy.groups[0][0] in unproved_starts(view.result)
+        if rows is not None:
+            base = emit.add(base, emit.mul(rows.lane, copy.boxes.rows_apart))
+            for box in copy.boxes.boxes:
+                first = box.start[1] // INDEXED_ROWS
+                if first % rows.lanes == 0:
+                    column = emit.add(starts[0], box.start[0])
+                    column = _in_units(emit, column, unit.elements, signed=may_be_negative)
+                    yield tensor_map, emit.add(base, box.address), [column, *rows.named(emit, first // rows.lanes)]
+            return
         for box in copy.boxes.boxes:
             steps = [view.places[d].step for d, *_ in copy.groups]
             offsets = [n * step for n, step in zip(box.start, steps, strict=False)] + [0] * (

@@ -85,12 +85,17 @@ class _Expansion:
     def _load(self, emit: Emitter, copy: tirx.CopyOp, kernel: tirx.KernelOp) -> None:
         assert self._mbarrier is not None and self._parity is not None and self._leader is not None
         with legal(copy):
-            boxes = plan_tma(copy.source, copy.destination_type, target_of(copy)).boxes
+            planned = plan_tma(copy.source, copy.destination_type, target_of(copy))
         # All threads are done with the tile, and what they did to both memories precedes the asynchronous copy.
         emit(FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.source), is_store=False)))
         emit(tirx.BarrierOp())
-        expect = MbarrierArriveExpectTxOp(self._mbarrier, boxes.num_bytes)
-        emit.branch(self._leader, [expect, tirx.TmaLoadOp(copy.source, copy.destination, self._mbarrier)])
+        expect = MbarrierArriveExpectTxOp(self._mbarrier, planned.boxes.num_bytes)
+        load = tirx.TmaLoadOp(copy.source, copy.destination, self._mbarrier)
+        if planned.is_indexed:
+            emit.branch(self._leader, [expect])
+            emit(load)
+        else:
+            emit.branch(self._leader, [expect, load])
         parity = emit(memref.LoadOp.get(self._parity, [])).results[0]
         emit(MbarrierWaitParityOp(self._mbarrier, parity))
         # Instructions of whole warps may follow.
@@ -104,7 +109,13 @@ class _Expansion:
         store = tirx.TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
         # Memory is written when the kernel ends: only what follows, of this block, has to wait for it.
         wait = CpAsyncBulkWaitGroupOp(0, read=_is_last(copy, kernel))
-        emit.branch(self._leader, [store, CpAsyncBulkCommitGroupOp(), wait])
+        ops = [store, CpAsyncBulkCommitGroupOp(), wait]
+        if tirx.indexed_view(copy.destination) is None:
+            emit.branch(self._leader, ops)
+        else:  # lanes have groups of their own
+            for op in ops:
+                emit(op)
+            emit(BarWarpSyncOp())
         emit(tirx.BarrierOp())
 
 

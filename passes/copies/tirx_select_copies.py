@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
+from tirx.copy.tma import lanes_of_rows
 from tirx.diagnostics import remark
 from tirx.dialects.tirx import (
     AsyncCopyOp,
@@ -18,14 +19,16 @@ from tirx.dialects.tirx import (
     LoadOp,
     MemorySpace,
     StoreOp,
+    TileType,
     base_allocation,
+    indexed_view,
     kernels,
 )
 from tirx.passes.ir.views import clipped_view, unproved_starts
 from tirx.passes.match.bulk_copies import CHOSEN, async_engine
 from tirx.passes.match.copy_engines import beyond_threads, check_written, match_engine, match_transfer, threads_combine
 from tirx.passes.match.pipelining import is_fill
-from tirx.remarks import BoundsByThreads, CombinedByThreads, FasterEngine, Reason, TrapsBeforeMemref
+from tirx.remarks import BoundsByThreads, CombinedByThreads, FasterEngine, Reason, RowsByIndex, TrapsBeforeMemref
 
 
 def _explain(copy: AsyncCopyOp) -> None:
@@ -46,6 +49,14 @@ def _explain_clipped(copy: CopyOp) -> None:
             remark(copy, BoundsByThreads(choice.reason))
 
 
+def _explain_rows(copy: CopyOp, engine: Engine | None) -> None:
+    """Says that bulk tensor copies take the rows which an index tile names."""
+    view = indexed_view(copy.source) or indexed_view(copy.destination)
+    if view is not None and engine in (Engine.TMA, Engine.TMA_STORE):
+        (index,) = view.index_tiles.values()
+        remark(copy, RowsByIndex(engine, lanes_of_rows(TileType.of(index).num_elements)))
+
+
 def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
     """Stores on the view of a bulk store that it begins inside the memref, or says that the kernel finds out."""
     if copy.engine is None or copy.engine.data not in (Engine.TMA_STORE, Engine.TMA_REDUCE):
@@ -53,7 +64,7 @@ def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
     if (view := clipped_view(copy.destination)) is None or view.begins_inside is not None:
         return
     if not (unproved := unproved_starts(copy.destination)):
-        view.begins_inside = UnitAttr()
+        view.begins_inside = None if view.index_tiles else UnitAttr()
         return
     remark(copy, TrapsBeforeMemref(" and ".join(map(str, unproved))))
 
@@ -82,7 +93,8 @@ class TirxSelectCopiesPass(ModulePass):
 
     Later passes read the engine. One that is written stays where it can do the copy, and is an error elsewhere: `tma`,
     `cp_async` and `tma_store` between global and shared memory need a target and layouts that allow them. Views that
-    are clipped, or whose strides the launch gives, have `tma` and `tma_store` where that is legal. Clipped views that
+    are clipped, whose strides the launch gives, or of whose rows an index tile has the numbers, have `tma` and
+    `tma_store` where that is legal. Clipped views that
     bulk stores write get `begins_inside` where their indices show it. Reductions from shared memory have `tma_reduce`,
     but `ld_st` where threads combine other elements of the memref. Remarks say why a copy does not have the fastest
     engine of its target.
@@ -99,6 +111,7 @@ class TirxSelectCopiesPass(ModulePass):
                         chosen.append(move)
                         _explain_clipped(move)
                     engine = match_engine(move)
+                    _explain_rows(move, engine)
                 elif isinstance(move, LoadOp | StoreOp):
                     engine = match_transfer(move)
                 elif isinstance(move, AsyncCopyOp):

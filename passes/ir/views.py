@@ -198,8 +198,8 @@ def unproved_starts(tile: SSAValue) -> tuple[int, ...]:
         return ()
     return tuple(
         d
-        for d, index in enumerate(view.indices)
-        if (low := index_limits(index).low) is None or low + origin.first(d) < 0
+        for d, place in enumerate(view.places)
+        if place.is_plain and ((low := index_limits(place.index).low) is None or low + origin.first(d) < 0)
     )
 
 

@@ -12,6 +12,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from tirx.copy.tma import index_layout, lanes_of_rows
 from tirx.diagnostics import for_each
 from tirx.dialects import tirx
 from tirx.dialects.ptx.atomics import Atomic, AtomOp, LdStrongOp, NanosleepOp, Order, Scope, StStrongOp
@@ -19,9 +20,11 @@ from tirx.dialects.ptx.core import ReadSpecialOp, RetOp
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import BarWarpSyncOp, ElectSyncOp
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
+from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.copies.atomic_emission import AtomicEmission
 from tirx.passes.copies.memory_access import emit_cp_async
+from tirx.passes.copies.tensor_map_parameters import NamedRows
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.register_values import held_tile, register_format, shared_out, zero_register
@@ -299,14 +302,28 @@ def _wait_until(op: tirx.WaitUntilOp, at: Place) -> Sequence[Registers]:
 
 @_lowering(tirx.TmaLoadOp)
 def _tma_load(op: tirx.TmaLoadOp, at: Place) -> Sequence[Registers]:
-    at.kernel.maps.load(at.emit, op, at.address(op.destination))
+    at.kernel.maps.load(at.emit, op, at.address(op.destination), _named_rows(op.source, at, loads=True))
     return ()
 
 
 @_lowering(tirx.TmaStoreOp)
 def _tma_store(op: tirx.TmaStoreOp, at: Place) -> Sequence[Registers]:
-    at.kernel.maps.store(at.emit, op, at.address(op.source))
+    at.kernel.maps.store(at.emit, op, at.address(op.source), _named_rows(op.destination, at, loads=False))
     return ()
+
+
+def _named_rows(tile: SSAValue, at: Place, *, loads: bool) -> NamedRows | None:
+    """Returns the rows that an index tile names in a bulk copy, to which all threads come; None for boxes."""
+    if (view := tirx.indexed_view(tile)) is None:
+        return None
+    (index,) = view.index_tiles.values()
+    type_ = tirx.TileType.of(index)
+    wanted = index_layout(type_.num_elements)
+    if not isinstance(type_.layout, TileLayout) or not type_.layout.equivalent(wanted):
+        raise StageError(
+            at.emit.location, f"expected indices as {wanted}, found {type_}; tirx-fit-index-tiles converts them"
+        )
+    return NamedRows(loads, lanes_of_rows(type_.num_elements), at.threads, at.thread, at.registers(index))
 
 
 @_lowering(tirx.CpAsyncTileOp)

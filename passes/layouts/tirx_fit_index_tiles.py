@@ -6,6 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tirx.copy.tma import index_layout
 from tirx.dialects import tirx
 from tirx.layout.reduction import reduced
 from tirx.passes.copies.tirx_expand_copies import distribution
@@ -19,8 +20,15 @@ from tirx.passes.match.tensor_tiles import common_fragment
 
 
 def _fit(copy: tirx.CopyOp) -> None:
-    """Gives index tiles the layouts of the threads that start a `cp.async`; other copies become loads and stores."""
-    if copy.engine == tirx.EngineAttr(tirx.Engine.CP_ASYNC):
+    """Gives index tiles the layouts of the threads that start the copies; other copies become loads and stores."""
+    engine = None if copy.engine is None else copy.engine.data
+    if engine in (tirx.Engine.TMA, tirx.Engine.TMA_STORE):
+        view = tirx.indexed_view(copy.source) or tirx.indexed_view(copy.destination)
+        assert view is not None
+        (index,) = view.index_tiles.values()
+        fit_index_tiles(copy, view, {index: index_layout(tirx.TileType.of(index).num_elements)})
+        return
+    if engine is tirx.Engine.CP_ASYNC:
         view = tirx.indexed_view(copy.source)
         assert view is not None
         share = plan_thread_copies(copy.source, copy.destination_type, tirx.thread_set(copy).count).share
@@ -47,7 +55,8 @@ def _fit(copy: tirx.CopyOp) -> None:
 class TirxFitIndexTilesPass(ModulePass):
     """Gives each copy from or to a view with index tiles those tiles in the layout in which its threads need them.
 
-    Threads that start a `cp.async` hold the indices of what they copy. Every other such copy between memories becomes a
+    Threads that start a `cp.async` hold the indices of what they copy, and so do the lanes of a warp that start bulk
+    tensor copies of four rows each. Every other such copy between memories becomes a
     load and a store, with vectors over consecutive threads or the fragment of tensor memory in between.
     """
 

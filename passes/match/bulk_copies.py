@@ -57,7 +57,8 @@ class TmaCopy:
 
     `groups` are the dimensions of the memref in the order of the map, innermost first: each is one, or several that
     are one run of elements, the outermost first. `run_time_strides` are the dimensions of the memref whose strides are
-    known at the launch only; they must be multiples of 16 bytes.
+    known at the launch only; they must be multiples of 16 bytes. Where it `is_indexed`, an
+    index tile names the rows of a matrix.
     """
 
     origin: Origin
@@ -65,6 +66,11 @@ class TmaCopy:
     tensor_map: tirx.TensorMap
     groups: tuple[tuple[int, ...], ...]
     run_time_strides: tuple[int, ...]
+
+    @property
+    def is_indexed(self) -> bool:
+        """Returns True if an index tile names the rows."""
+        return self.boxes.rows_apart > 0
 
 
 def _row_units(elements: Formula, unit: Unit, dtype: ElementType) -> Formula:
@@ -107,10 +113,10 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
             TmaReason.VIEW, "expected a view of a kernel argument or a part of one for a bulk tensor copy, found none"
         )
     places = origin.view.places
-    if not all(place.is_plain and place.size is None for place in places) or None in origin.view.of_memref:
+    indexed = _indexed_dimension(global_tile)
+    if any(place.size is not None for place in places) or None in origin.view.of_memref:
         raise TmaError(
-            TmaReason.VIEW,
-            "expected dimensions of the memref, without sizes and index tiles, for a tensor map, found others",
+            TmaReason.VIEW, "expected dimensions of the memref, without sizes, for a tensor map, found others"
         )
     if shared.layout is None:
         raise TmaError(TmaReason.BOX, f"expected a layout on {shared}; tirx-pick-layouts chooses one")
@@ -121,13 +127,16 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
     sizes = tuple(None if n == DYNAMIC_INDEX else n for n in shape)
     of_tile = [place.of_tile for place in places]
     whole = [
-        t is not None and constant_value(place.index) == 0 and (size, place.step) == (shared.dims[t], 1)
+        t is not None
+        and indexed is None
+        and constant_value(place.index) == 0
+        and (size, place.step) == (shared.dims[t], 1)
         for t, place, size in zip(of_tile, places, sizes, strict=True)
     ]
     steps = [None if place.of_tile is None else place.step for place in places]
     tensor = GlobalTensor(sizes, tuple(strides), tuple(steps), shared.dtype.name, tuple(whole))
     inner = tuple(t for d in tensor.inner() if (t := of_tile[d]) is not None)
-    boxes = plan_boxes(shared.layout, shared.dims, shared.dtype.name, inner)
+    boxes = plan_boxes(shared.layout, shared.dims, shared.dtype.name, inner, indexed)
     if boxes.swizzle == "128B_atom_32B" and target is not None and not supports(target, ATOM_32B):
         raise TmaError(
             TmaReason.TARGET,
@@ -138,7 +147,8 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
         *((d,) for d, t in reversed([*enumerate(of_tile)]) if t is None),
     )
     _check_coordinates(origin, groups, sizes, shared.dims)
-    extents = (*boxes.box, *(1 for t in of_tile if t is None))
+    extents = boxes.box if indexed is None else (boxes.box[0], 1)
+    extents = (*extents, *(1 for t in of_tile if t is None))
     box, apart = _spans(extents, [places[d].step for d, *_ in groups])
     unit = boxes.unit
     if view_alignment(origin.view) == 0 or origin.start[inner[-1]] % unit.elements:
@@ -160,6 +170,27 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
         steps=apart,
     )
     return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
+
+
+def _indexed_dimension(tile: SSAValue) -> int | None:
+    """Returns the dimension of a tile of global memory along which an index tile names rows of a matrix.
+
+    None for a box. Raises TmaError for views with index tiles that name something else.
+    """
+    if (origin := Origin.of(tile)) is None or not (view := origin.view).index_tiles:
+        return None
+    dims, ((d, _), *others) = view.result.type.dims, view.index_tiles.items()
+    at = view.places[d].of_tile
+    moving = [t for t in range(len(dims)) if t not in view.still_dims(d)]
+    strides = view.source_type.get_strides() or ()
+    matrix = len(view.indices) == len(dims) == 2 and view.result is tile and strides[1 - d] == 1
+    if others or not matrix or moving != [at]:
+        raise TmaError(
+            TmaReason.VIEW,
+            "expected an index for each row of a memref of two dimensions, whose rows are neighbours, in a bulk tensor "
+            "copy with an index tile, found another view",
+        )
+    return at
 
 
 def _spans(extents: tuple[int, ...], steps: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -188,8 +219,8 @@ def _check_coordinates(
     """
     for outer, *others in groups:
         run = prod(sizes[d] or 1 for d in others)
-        size, low = sizes[outer], index_range(origin.view.indices[outer]).low
         place = origin.view.places[outer]
+        size, low = sizes[outer], index_range(place.index).low if place.is_plain else None
         extent = 1 if place.of_tile is None else (dims[place.of_tile] - 1) * place.step + 1
         if size is not None and size * run > NARROW_LIMIT:
             raise TmaError(
@@ -238,6 +269,13 @@ ASYNC_FEATURES: Mapping[tirx.Engine, str] = {
     tirx.Engine.CP_ASYNC: "cp.async",
 }
 """Engine -> the feature that its instructions need."""
+
+_INDEXED_FEATURES: Mapping[tirx.Engine, str] = {
+    tirx.Engine.TMA: "cp.async.bulk.tensor.shared::cta.gather4",
+    tirx.Engine.TMA_STORE: "cp.async.bulk.tensor.scatter4",
+    tirx.Engine.CP_ASYNC: "cp.async",
+}
+"""The same of engines that copy rows which an index tile names (PTX ISA: `cp.reduce.async.bulk.tensor` has none)."""
 
 
 @dataclass(frozen=True)
@@ -332,10 +370,18 @@ def check_engine(
 def _rests_on(copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine) -> tuple[int, ...]:
     """Returns the dimensions whose strides an engine rests on. Raises one of `ILLEGAL` where it cannot do the copy."""
     target = target_of(copy)
-    if target is not None and not supports(target, feature := ASYNC_FEATURES[engine]):
-        raise TmaError(TmaReason.TARGET, f"expected {first_target(feature)} or later, found {target}")
     loads = tirx.TileType.of(copy.source).memory is tirx.MemorySpace.GLOBAL
     outside, inside = (copy.source, copy.destination) if loads else (copy.destination, copy.source)
+    features = ASYNC_FEATURES if tirx.indexed_view(outside) is None else _INDEXED_FEATURES
+    if (feature := features.get(engine)) is None:
+        raise TmaError(
+            TmaReason.VIEW, f"expected a view without index tiles for {engine}, which names boxes, found some"
+        )
+    reduces = isinstance(copy, tirx.CopyOp) and copy.reduce is not None
+    if features is _INDEXED_FEATURES and reduces and engine is tirx.Engine.TMA_STORE:
+        raise TmaError(TmaReason.VIEW, "expected rows that an index tile names to be stored, found them reduced")
+    if target is not None and not supports(target, feature):
+        raise TmaError(TmaReason.TARGET, f"expected {first_target(feature)} or later, found {target}")
     if engine is tirx.Engine.CP_ASYNC:
         plan_thread_copies(outside, tirx.TileType.of(inside), tirx.thread_set(copy).count)
         return tuple(run_time_strides(outside))

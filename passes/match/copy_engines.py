@@ -172,8 +172,9 @@ def _engine(copy: tirx.CopyOp) -> tirx.Engine | None:
         return tirx.Engine.TCGEN05_CP
     if is_seen(copy):
         return engine_between(copy.source_type.memory, copy.destination_type.memory)
-    if tirx.indexed_view(copy.source) is not None and async_engine(copy).engine is tirx.Engine.CP_ASYNC:
-        return tirx.Engine.CP_ASYNC
+    if copy.reduce is None and any(map(tirx.indexed_view, copy.operands)):
+        if (choice := async_engine(copy)).is_asynchronous:
+            return choice.engine
     origin = Origin.of(copy.destination)
     is_box = origin is None or origin.view.is_box
     if copy.reduce is not None and copy.source_type.memory is not tirx.MemorySpace.TENSOR and is_box:

@@ -69,9 +69,10 @@ def copies_to_shared(loop: scf.ForOp) -> list[tirx.CopyOp]:
 
 def is_fill(op: tirx.CopyOp) -> bool:
     """True for a copy from global to shared memory that the slots of a ring could be filled by."""
-    by_threads = op.engine is not None and op.engine.data is tirx.Engine.CP_ASYNC  # which know their indices
+    # Their threads know the indices.
+    indexed = op.engine is not None and op.engine.data in (tirx.Engine.CP_ASYNC, tirx.Engine.TMA)
     for tile in op.operands:
-        if isinstance(view := tile.owner, tirx.ViewOp) and not (view.joins_rings or (view.is_global and by_threads)):
+        if isinstance(view := tile.owner, tirx.ViewOp) and not (view.joins_rings or (view.is_global and indexed)):
             return False
     return op.source_type.memory is tirx.MemorySpace.GLOBAL and op.destination_type.memory is tirx.MemorySpace.SHARED
 

@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 
 from tirx.dialects import tirx
 from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncMbarrierArriveOp, CpAsyncWaitGroupOp
-from tirx.dialects.ptx.sync import FenceProxyAsyncOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.barrier_rounds import commits_group, groups_behind
@@ -38,7 +38,12 @@ class CopyCode:
                 blocks = code.plan.kernel.cluster_size
                 everybody = emit.constant((1 << blocks) - 1, i16) if engine is tirx.Engine.TMA_MULTICAST else None
                 load = tirx.TmaLoadOp(source, destination, mbarrier, everybody, group)
-                code.elected(emit, lambda inside: inside(load))
+                if tirx.indexed_view(op.source) is None:
+                    code.elected(emit, lambda inside: inside(load))
+                else:  # lanes of the elected thread's warp start it, behind its wait for the slot
+                    code.close(emit)
+                    emit(load)
+                    emit(BarWarpSyncOp())
             case tirx.Engine.TMA_STORE | tirx.Engine.TMA_REDUCE as engine:
                 store = tirx.TmaStoreOp(source, destination, "add" if engine is tirx.Engine.TMA_REDUCE else None)
                 code.elected(emit, lambda inside: inside(store))

@@ -44,7 +44,7 @@ def ring_stores(kernel: tirx.KernelOp, stores: Mapping[tirx.TilesOp, Sequence[St
 def _staged(copy: Operation) -> StagedStore | None:
     if not isinstance(copy, tirx.CopyOp) or copy.engine is None or copy.engine.data is not tirx.Engine.TMA_STORE:
         return None
-    if copy.reduce is not None:
+    if copy.reduce is not None or tirx.indexed_view(copy.destination) is not None:
         return None
     alloc = copy.source.owner
     if not isinstance(alloc, tirx.AllocOp):

@@ -20,7 +20,7 @@ from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.match.bulk_copies import ASYNC_FEATURES, async_engine
+from tirx.passes.match.bulk_copies import ASYNC_FEATURES, EngineChoice, async_engine
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
 from tirx.passes.match.slots import BARRIER_BYTES, operand_limit
@@ -131,6 +131,8 @@ def _through_shared(kernel: tirx.KernelOp, store: tirx.StoreOp, type_: tirx.Tile
     alloc.result.name_hint = "out"
     copy = Emitter.after(store)(tirx.CopyOp(alloc.result, store.destination, tirx.Engine.TMA_STORE))
     choice = async_engine(copy)
+    if tirx.indexed_view(store.destination) is not None:
+        choice = EngineChoice(tirx.Engine.LD_ST, ((tirx.Engine.TMA_STORE, "its threads hold the indices of its rows"),))
     if choice.engine is not tirx.Engine.TMA_STORE:
         remark(store, StoredDirectly(choice.reason))
         erase(copy)

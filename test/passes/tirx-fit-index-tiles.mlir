@@ -21,6 +21,28 @@ tirx.kernel @by_cp_async(%x: memref<?x64xf16>, %ids: memref<32xi32>) target("sm_
   tirx.return
 }
 
+// Eight lanes name four rows each, and the others of a warp hold the same indices.
+
+// CHECK-LABEL: tirx.kernel @by_tma
+// CHECK: tirx.load %gi : {{.*}} -> !tirx.tile<32xi32, register, #tirx.tile_layout<S[(8, 4) : (1@laneid, 1)] + R[4 : 8@laneid]>>
+// CHECK: [[G:%.*]] = tirx.view %x{{.*}} clipped : {{.*}}S[(8, 4) : (1@laneid, 1)] + R[4 : 8@laneid]
+// CHECK-NEXT: tirx.copy [[G]], %s engine tma :
+// CHECK-NEXT: [[T:%.*]] = tirx.view %x{{.*}} clipped : {{.*}}S[(8, 4) : (1@laneid, 1)] + R[4 : 8@laneid]
+// CHECK-NEXT: tirx.copy %s, [[T]] engine tma_store :
+// CHECK: [[R:%.*]] = tirx.load %s engine ld_st
+// CHECK: tirx.store [[R]], %{{.*}} reduce(add) :
+tirx.kernel @by_tma(%x: memref<?x64xf16>, %ids: memref<32xi32>) target("sm_100a") grid(1) threads(64) {
+  %c0 = arith.constant 0 : index
+  %gi = tirx.view %ids[%c0] : memref<32xi32> -> !tirx.tile<32xi32, global>
+  %v = tirx.load %gi : !tirx.tile<32xi32, global> -> !ids
+  %gx = tirx.view %x[[%v], %c0] clipped : memref<?x64xf16>, !ids -> !global
+  %s = tirx.alloc : !shared
+  tirx.copy %gx, %s : !global, !shared
+  tirx.copy %s, %gx : !shared, !global
+  tirx.copy %s, %gx reduce(add) : !shared, !global
+  tirx.return
+}
+
 // Computed indices are converted.
 
 // CHECK-LABEL: tirx.kernel @through_registers

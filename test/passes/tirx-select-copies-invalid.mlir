@@ -163,3 +163,29 @@ tirx.kernel @in_a_role(%x: memref<128x32xf32>) target("sm_90") threads(256) {
   }
   tirx.return
 }
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!i = !tirx.tile<64xi32, register, #tirx.tile_layout<S[64 : 1@tx] + R[2 : 64@tx]>>
+
+tirx.kernel @rows_by_index(%x: memref<?x64xf16>, %i: memref<64xi32>) target("sm_90a") threads(128) {
+  %s = tirx.alloc : !s
+  %rows = tirx.load %i[0] : memref<64xi32> -> !i
+  // expected-error@+1 {{expected a copy that engine tma can do: expected sm_100 or later, found sm_90a}}
+  tirx.copy %x[[%rows], 0] clipped, %s engine tma : memref<?x64xf16>, !s
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!i = !tirx.tile<64xi32, register, #tirx.tile_layout<S[64 : 1@tx] + R[2 : 64@tx]>>
+
+tirx.kernel @columns_by_index(%x: memref<64x64xf16>, %i: memref<64xi32>) target("sm_100a") threads(128) {
+  %s = tirx.alloc : !s
+  %at = tirx.load %i[0] : memref<64xi32> -> !i
+  // expected-error@+1 {{expected an index for each row of a memref of two dimensions, whose rows are neighbours, in a bulk tensor copy with an index tile, found another view}}
+  tirx.copy %x[0, [%at]] clipped, %s engine tma : memref<64x64xf16>, !s
+  tirx.return
+}

@@ -58,3 +58,24 @@ tirx.kernel @starts(%x: memref<100x32xf32>, %n: index) target("sm_90") threads(1
   tirx.copy %s, %p : !tirx.tile<16x32xf32, shared, #s2>, !tirx.tile<16x32xf32, global, #s2>
   tirx.return
 }
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!n = !tirx.tile<64x8xf16, shared, #tirx.tile_layout<S[(64, 8) : (8, 1)]>>
+!i = !tirx.tile<64xi32, register, #tirx.tile_layout<S[64 : 1@tx] + R[2 : 64@tx]>>
+
+tirx.kernel @rows_by_index(%x: memref<?x64xf16>, %i: memref<64xi32>) target("sm_100a") threads(128) {
+  %s = tirx.alloc : !s
+  %n = tirx.alloc : !n
+  %rows = tirx.load %i[0] : memref<64xi32> -> !i
+  // expected-remark@+1 {{tma copies the rows that an index tile names, four by each instruction of 16 lanes of a warp}}
+  tirx.copy %x[[%rows], 0] clipped, %s : memref<?x64xf16>, !s
+  // expected-remark@+1 {{tma_store copies the rows that an index tile names, four by each instruction of 16 lanes of a warp}}
+  tirx.copy %s, %x[[%rows], 0] clipped : !s, memref<?x64xf16>
+  // expected-remark@+1 {{threads look at the bounds of this copy; no tma: expected every box to start at a multiple of 128 bytes}}
+  tirx.copy %x[[%rows], 0] clipped, %n : memref<?x64xf16>, !n
+  // expected-remark@+1 {{no tma_store: expected rows that an index tile names to be stored, found them reduced}}
+  tirx.copy %s, %x[[%rows], 0] clipped reduce(add) : !s, memref<?x64xf16>
+  tirx.return
+}

@@ -14,8 +14,9 @@ from math import prod
 from typing import Literal
 
 from tirx.hw.errors import LegalityError
-from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
+from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.layout.arrays import IntArray, NDArray, np
+from tirx.layout.axis import WARP_SIZE
 from tirx.layout.caching import bounded_cache
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.values import dataclass
@@ -86,6 +87,9 @@ BOX_ALIGNMENT = 128
 MAX_BOXES = 32
 """One thread starts the boxes of a tile one by one: beyond so many, other engines are faster."""
 
+INDEXED_ROWS = 4
+"""Rows that one instruction copies by their numbers (PTX ISA, "Tiled::gather4" and "Tiled::scatter4" modes)."""
+
 
 class TmaReason(StrEnum):
     """Why the tensor memory accelerator cannot copy a tile."""
@@ -110,6 +114,20 @@ class TmaError(LegalityError):
     def __init__(self, reason: TmaReason, message: str):
         super().__init__(message)
         self.reason = reason
+
+
+def lanes_of_rows(rows: int) -> int:
+    """Returns how many lanes of a warp start the copies of so many rows by their numbers, each as many."""
+    return max(n for n in range(1, WARP_SIZE + 1) if rows // INDEXED_ROWS % n == 0)
+
+
+def index_layout(rows: int) -> TileLayout:
+    """Returns the layout of the numbers of rows in lanes of a warp: those that start the copies come first."""
+    lanes = lanes_of_rows(rows)
+    turns, copies = rows // INDEXED_ROWS // lanes, WARP_SIZE // lanes
+    iters = (Iter(turns, INDEXED_ROWS, "m"), Iter(lanes, 1, "laneid"), Iter(INDEXED_ROWS, 1, "m"))
+    replica = (Iter(copies, lanes, "laneid"),) if copies > 1 else ()
+    return TileLayout((it for it in iters if it.extent > 1), replica)
 
 
 def box_problem(row_bytes: int, swizzle: TensorMapSwizzle) -> str | None:
@@ -168,7 +186,8 @@ class BoxPlan:
 
     `groups` are the dimensions of a box from the innermost on. Each is a dimension of the tile, or several that are one
     run of elements in global memory, the outermost first. `box` are the extents of a box, in units. `alignment` is what
-    the base of the tile in shared memory must be aligned to.
+    the base of the tile in shared memory must be aligned to. Boxes of rows by their numbers have `INDEXED_ROWS` rows
+    each, and `rows_apart` bytes of shared memory from one to the next; 0 for other boxes.
     """
 
     unit: Unit
@@ -177,6 +196,7 @@ class BoxPlan:
     swizzle: TensorMapSwizzle
     boxes: tuple[Box, ...]
     alignment: int
+    rows_apart: int = 0
 
     @property
     def box_bytes(self) -> int:
@@ -194,15 +214,20 @@ class BoxPlan:
 
 
 def plan_boxes(
-    layout: TileLayout | ComposeLayout, shape: Sequence[int], dtype: str, inner: int | tuple[int, ...]
+    layout: TileLayout | ComposeLayout,
+    shape: Sequence[int],
+    dtype: str,
+    inner: int | tuple[int, ...],
+    indexed: int | None = None,
 ) -> BoxPlan:
     """The boxes that copy a tile of `shape` to and from its layout in shared memory.
 
     `layout` maps to axis m (elements), `dtype` is a PTX or IR name, `inner` the dimension of the tile whose elements
     are neighbours in global memory, or several, the outermost first, whose elements are one run there. The boxes are as
-    large as they can be; together they cover the tile once. Raises TmaError where the layout is not what any box gives.
+    large as they can be; together they cover the tile once. Rows of a tile of two dimensions that are named one by one
+    lie along dimension `indexed`. Raises TmaError where the layout is not what any box gives.
     """
-    return _plan_boxes(layout, tuple(shape), dtype, (inner,) if isinstance(inner, int) else inner)
+    return _plan_boxes(layout, tuple(shape), dtype, (inner,) if isinstance(inner, int) else inner, indexed)
 
 
 def _grown(places: IntArray, row: int, grows: bool) -> tuple[list[int], list[int]]:
@@ -219,7 +244,7 @@ def _grown(places: IntArray, row: int, grows: bool) -> tuple[list[int], list[int
 
 @bounded_cache
 def _plan_boxes(
-    layout: TileLayout | ComposeLayout, shape: tuple[int, ...], dtype: str, inner: tuple[int, ...]
+    layout: TileLayout | ComposeLayout, shape: tuple[int, ...], dtype: str, inner: tuple[int, ...], indexed: int | None
 ) -> BoxPlan:
     element = element_type(dtype)
     unit = tensor_map_unit(element)
@@ -233,29 +258,43 @@ def _plan_boxes(
     width = SWIZZLE_WIDTHS[swizzle]
     row = _row(places, unit, width, inner, layout)
     # With a swizzle, rows of a box are rows of the pattern.
-    extents, order = _grown(places, row, grows=not width or row * unit.bytes == width)
+    grows = not width or row * unit.bytes == width
+    rows_apart = 0
+    if indexed is None:
+        extents, order = _grown(places, row, grows)
+    else:
+        extents, order = [row, INDEXED_ROWS], [0, 1]
+        rows_apart = _rows_apart(places, row if grows else 0, layout) * unit.bytes
     sizes = "x".join(str(n if d else n * unit.elements) for d, n in ((d, extents[d]) for d in reversed(order)))
     period = BOX_ALIGNMENT
     if width:
         assert isinstance(layout, ComposeLayout)
         period = max(period, layout.swizzle.period * element.storage_bits // 8)
+    # Swizzles are of addresses: few rows may begin within the pattern.
+    aligned = period if indexed is None else BOX_ALIGNMENT
     boxes: list[Box] = []
     for start in product(*(range(0, size, extent) for size, extent in zip(places.shape, extents, strict=True))):
         address = int(places[start]) * unit.bytes
         first = (start[0] * unit.elements, *start[1:])
-        if address % period:
+        if address % aligned:
             raise TmaError(
                 TmaReason.ALIGNMENT,
-                f"expected every box to start at a multiple of {period} bytes in shared memory, found one at {address} "
-                f"with boxes of {sizes} in {layout}",
+                f"expected every box to start at a multiple of {aligned} bytes in shared memory, found one at "
+                f"{address} with boxes of {sizes} in {layout}",
             )
         boxes.append(Box(tuple(first[d] for d in order), address))
-    if len(boxes) > MAX_BOXES:
+    if len(boxes) > (MAX_BOXES if indexed is None else MAX_BOXES * lanes_of_rows(shape[indexed])):
         raise TmaError(
             TmaReason.BOX, f"expected a tile of at most {MAX_BOXES} boxes, found {len(boxes)} of {sizes} in {layout}"
         )
     return BoxPlan(
-        unit, tuple(groups[d] for d in order), tuple(extents[d] for d in order), swizzle, tuple(boxes), period
+        unit,
+        tuple(groups[d] for d in order),
+        tuple(extents[d] for d in order),
+        swizzle,
+        tuple(boxes),
+        period,
+        rows_apart,
     )
 
 
@@ -308,6 +347,27 @@ def _row(
         TmaReason.BOX,
         f"expected runs of a multiple of {ROW_UNIT} bytes along {dimensions} of the tile, whose elements are "
         f"neighbours in global memory, to be neighbours in shared memory too, found {layout}",
+    )
+
+
+def _rows_apart(places: NDArray[np.int64], row: int, layout: TileLayout | ComposeLayout) -> int:
+    """The units of shared memory from `INDEXED_ROWS` rows to as many next ones.
+
+    Raises TmaError unless rows of `row` units are behind each other in all of them; 0 stands for parts of rows.
+    """
+    rows = places.shape[1]
+    if rows % INDEXED_ROWS:
+        raise TmaError(
+            TmaReason.BOX, f"expected a multiple of {INDEXED_ROWS} rows by their indices in a bulk copy, found {rows}"
+        )
+    firsts = places[:, ::INDEXED_ROWS]
+    apart = int(firsts[0, 1] - firsts[0, 0]) if firsts.shape[1] > 1 else INDEXED_ROWS * row
+    if row and _runs(places, 1, INDEXED_ROWS, row) and _runs(firsts, 1, firsts.shape[1], apart):
+        return apart
+    raise TmaError(
+        TmaReason.BOX,
+        f"expected whole rows of a box, {INDEXED_ROWS} of them behind each other, at even distances in shared memory, "
+        f"found {layout}",
     )
 
 

@@ -196,12 +196,18 @@ def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
 
 
 def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
-    """The copies behind an announcement, in the same round, bring its bytes."""
+    """The copies behind an announcement, in the same round, bring its bytes.
+
+    What is announced in the first block only comes from both blocks of a pair. Lanes that name rows start copies behind
+    the branch of the elected one.
+    """
     at, around, blocks = _address(announced.barrier), announced.parent_op(), kernel.cluster_size
-    found = _behind(announced, at, blocks)
-    if not found and around is not None and any(map(_is_first_block, _conditions(announced))):
-        # What is announced in the first block only comes from both blocks of a pair.
-        found = _behind(around, at, blocks, blocks)
+    found, sources = _behind(announced, at, blocks), 1
+    if not found and isinstance(around, scf.IfOp) and any(map(_is_first_block, _conditions(announced))):
+        sources = blocks
+        found, around = _behind(around, at, blocks, sources), around.parent_op()
+    if isinstance(around, scf.IfOp) and any(isinstance(part.op, LeaderOp) for part in _parts(around.cond)):
+        found += _behind(around, at, blocks, sources)
     if found != (expected := announced.bytes.value.data):
         raise ArrivalError(f"expected {found} bytes of the copies behind it, found {expected} announced", announced)
 

@@ -73,7 +73,7 @@ def test_loads(
         ),
         ("999x16xf16", "[0, 0] steps [8, 1]", "64x16xf16", "", "found 8 and 505"),
         ("9x64xf16", "[0, 0] steps [1, 2]", "8x16xf16", "", "found steps of 2"),
-        ("9x64xf16", "[0, 0] clipped to [*, 9]", "8x16xf16", "", "without sizes and index tiles"),
+        ("9x64xf16", "[0, 0] clipped to [*, 9]", "8x16xf16", "", "without sizes"),
         (
             "64x16xf16",
             "[0, 0]",
