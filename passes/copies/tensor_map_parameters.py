@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import gcd, prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, i32, i64
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -93,7 +93,7 @@ class NamedRows:
         found = self.indices[INDEXED_ROWS * turn : INDEXED_ROWS * (turn + 1)]
         if self.loads and all(index.type == i32 for index in found):
             return list(found)
-        most = emit.constant(NARROW_LIMIT, found[0].type)
+        most = emit.constant(NARROW_LIMIT, i32 if found[0].type == i32 else i64)
         return [emit.cast(emit(arith.MinUIOp(index, most)).result, i32) for index in found]
 
 

@@ -52,7 +52,7 @@ def _explain_clipped(copy: CopyOp) -> None:
 def _explain_rows(copy: CopyOp, engine: Engine | None) -> None:
     """Says that bulk tensor copies take the rows which an index tile names."""
     view = indexed_view(copy.source) or indexed_view(copy.destination)
-    if view is not None and engine in (Engine.TMA, Engine.TMA_STORE):
+    if view is not None and (engine is Engine.TMA or engine is Engine.TMA_STORE):
         (index,) = view.index_tiles.values()
         remark(copy, RowsByIndex(engine, lanes_of_rows(TileType.of(index).num_elements)))
 
