@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from tirx.values import dataclass
 
@@ -49,12 +50,12 @@ class Target:
         """
         return max(1, (self.shared_limit + SYSTEM_BYTES) // (shared + SYSTEM_BYTES))
 
-    @property
+    @cached_property
     def cc(self) -> int:
         """Compute capability times ten, e.g. 100 for `sm_100a`."""
         return int(self._match[1])
 
-    @property
+    @cached_property
     def suffix(self) -> str:
         """`""`, `"a"` (this chip only) or `"f"` (this chip's family)."""
         return self._match[2]

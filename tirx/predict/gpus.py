@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from tirx.hw.targets import Target
 from tirx.values import dataclass, replace
@@ -172,6 +173,7 @@ GPUS: dict[str, Gpu] = {
 """Every GPU of the model by name."""
 
 
+@cache
 def gpu_of(target: Target) -> Gpu:
     """Returns the row of a target: the first one of its compute capability, else the newest that is not newer."""
     older = [gpu for gpu in GPUS.values() if gpu.cc <= target.cc] or [min(GPUS.values(), key=lambda gpu: gpu.cc)]
