@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -134,9 +134,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-cases", action="store_true", help="all cases of tests that are marked `sample`")
 
 
+def _left_out(name: str, cases: list[pytest.Item], count: int) -> list[pytest.Item]:
+    """All but `count` of the cases of a test, which have each value of each parameter about as often as the others."""
+    dropped = random.Random(name).sample(cases, max(0, len(cases) - count))
+    left = sorted(cases, key=set(dropped).__contains__)
+    values = {
+        case: [f"{key} {value!r}" for key, value in getattr(getattr(case, "callspec", None), "params", {}).items()]
+        for case in cases
+    }
+    used = Counter[str]()
+    for _ in range(min(count, len(cases))):
+        chosen = min(left, key=lambda case: sum(used[value] for value in values[case]))
+        left.remove(chosen)
+        used.update(values[chosen])
+    return left
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """
-    Of a test marked `sample(n)`, n cases stay: always the same ones, which its name chooses.
+    Of a test marked `sample(n)`, n cases stay: always the same ones.
 
     Tests with a browser come first, so that one process has all of them, and not each a browser. All processes have the
     same order of files.
@@ -150,9 +166,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if (mark := item.get_closest_marker("sample")) is not None:
             groups[item.nodeid.partition("[")[0], mark.args[0]].append(item)
-    left_out: set[pytest.Item] = set()
-    for (name, count), cases in groups.items():
-        left_out.update(random.Random(name).sample(cases, max(0, len(cases) - count)))
+    left_out = {case for (name, count), cases in groups.items() for case in _left_out(name, cases, count)}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]

@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from instruction_features import instruction_features
 from instruction_forms import FORMS
 from unit.conftest import rejected_instructions
-from unit.dialects.ptx.families import FAMILIES, NEWEST, NO_FORMS, Form, entries_of, forms_of
+from unit.dialects.ptx.families import FAMILIES, NEWEST, NO_FORMS
+from unit.dialects.ptx.forms import Form, entries_of, forms_of
 
 from tirx.hw.errors import LegalityError
 from tirx.hw.features import supports

@@ -12,18 +12,8 @@ from typing import NoReturn, cast
 from unittest.mock import patch
 from zlib import crc32
 
-from unit.dialects.ptx.families import (
-    BRAIN,
-    DOUBLE,
-    FAMILIES,
-    FLOAT,
-    HALF,
-    MASK,
-    PREDICATE,
-    WIDE,
-    WORD,
-    Registers,
-)
+from unit.dialects.ptx.families import BRAIN, DOUBLE, FAMILIES, FLOAT, HALF, MASK, PREDICATE, WIDE, WORD
+from unit.dialects.ptx.forms import Registers
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,

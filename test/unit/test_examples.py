@@ -1,4 +1,4 @@
-"""Every example assembles, and its PTX does what its text means. `interp/test_run.py` compares that with numpy."""
+"""Every example assembles, and its PTX does what its text means: what numpy says, in `interp/test_run_examples.py`."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ def test_example(path: Path, sampled: Sampled) -> None:
     assert example.without_line == ()
     outputs.check(f"examples/{path.stem}", outputs.example_text(path.stem))
     check_assembles(example.program.ptx, path.read_text().count("tirx.kernel @"))
-    for checked in example.program.check(seconds=3 if path in sampled(PROGRAMS, 1) else 0.1):
-        assert checked.launches >= 1
+    if path in sampled(PROGRAMS, len(PROGRAMS) // 2):
+        for checked in example.program.check(seconds=3 if path in sampled(PROGRAMS, 1) else 0.1):
+            assert checked.launches >= 1
 
 
 def test_every_launch_has_a_kernel() -> None:

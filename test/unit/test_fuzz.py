@@ -47,7 +47,7 @@ def test_some_inputs(name: str) -> None:
         assert not isinstance(found, Finding), f"{found}\n{text}"
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", range(300))
 def test_tiles_are_combined_as_they_say(number: int) -> None:
     text = random_fold(random.Random(f"folds {number}"))
@@ -62,14 +62,14 @@ def test_places_say_what_is_moved(number: int) -> None:
     assert not isinstance(found, Finding), f"{found}\n{text}"
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", range(300))
 def test_tiles_are_put_together_as_they_say(number: int) -> None:
     text = random_parts(random.Random(f"parts {number}"))
     assert examine(Programs(), f"{FIRST} \n{text}") in (EQUAL, REFUSED), text
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", range(300))
 def test_blocks_wait_for_those_before_them(number: int) -> None:
     text = random_flags(random.Random(f"flags {number}"))

@@ -56,6 +56,7 @@ def test_with_jax() -> None:
     assert done.stdout == "2 devices equal one: True, numpy: True\n"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("sizes", "devices", "target"), [((64, 72, 64), 2, "sm_90a"), ((192, 64, 192), 3, "sm_80")])
 def test_sum_by_rows(sizes: tuple[int, int, int], devices: int, target: str) -> None:
     """Parts go into the memory of the device that keeps the rows, behind flags of system scope."""

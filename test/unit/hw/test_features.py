@@ -283,7 +283,7 @@ def test_targets_agree_with_ptxas(name: str, rejected: Rejected):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.sample(12)
+@pytest.mark.sample(5)
 def test_versions_agree_with_ptxas(name: str, rejected: Rejected):
     """`ptxas` accepts every feature from the version of the table on, and not in the version before."""
     target = Target.parse(name)

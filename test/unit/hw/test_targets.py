@@ -46,6 +46,7 @@ def _empty_kernel(target: Target, version: str, shared: int = 16) -> str:
     )
 
 
+@pytest.mark.sample(14)
 @needs_ptxas
 @pytest.mark.parametrize("name", TARGETS)
 def test_limits_are_those_of_ptxas(name: str):

@@ -6,35 +6,25 @@ Kernels that are run: what has no result and where, rings and roles, orders of b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from runpy import run_path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from unit.cases import Sampled
-from unit.examples import EXAMPLES, PROGRAMS
-from unit.sim.example_launches import LAUNCHES
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
 from xdsl.tools.xdsl_run import xDSLRunMain
 
-import tirx as tx
-from tirx import embed, f32, i32
-from tirx.diagnostics import diagnostic_handler
+from tirx import embed
 from tirx.dialects.formula import Call
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import KernelFunctions, Ran, RunError, can_run, run_kernel
 from tirx.interp.numbers import UndefinedValue
 from tirx.interp.products import SPARSE_CODES, expanded
-from tirx.passes import lower_to_ptx_passes
-from tirx.runtime import build
-from tirx.text.verification import run_passes
-from tirx.universe import new_context
 
 _TILE = "!tirx.tile<4xf32, global>"
 _REGISTERS = "!tirx.tile<4xf32, register>"
@@ -61,13 +51,13 @@ _STORE = f"tirx.store %x, %gd : {_REGISTERS}, {_TILE}\n"
 _FIRST = _OWN.replace("%d[%m]", "%d[%c0]")
 
 
-def _run(kernel: KernelOp, *arguments: Any, **options: Any) -> Ran:
+def run_on(kernel: KernelOp, *arguments: Any, **options: Any) -> Ran:
     return run_kernel(kernel, arguments, **options)
 
 
-def _error(kernel: KernelOp, *arguments: Any, **options: Any) -> tuple[str, str]:
+def error_of(kernel: KernelOp, *arguments: Any, **options: Any) -> tuple[str, str]:
     with pytest.raises(RunError) as caught:
-        _run(kernel, *(arguments or (np.arange(8, dtype=np.float32), np.zeros(8, np.float32))), **options)
+        run_on(kernel, *(arguments or (np.arange(8, dtype=np.float32), np.zeros(8, np.float32))), **options)
     return caught.value.kind, str(caught.value)
 
 
@@ -75,26 +65,26 @@ def test_blocks_write_their_tiles() -> None:
     a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
     for seed in (None, 1, 2):
         d[...] = 0
-        assert _run(_kernel(_OWN + _LOAD + _STORE), a, d, seed=seed).exact
+        assert run_on(_kernel(_OWN + _LOAD + _STORE), a, d, seed=seed).exact
         np.testing.assert_array_equal(d, a)
 
 
 def test_blocks_that_disagree() -> None:
-    kind, message = _error(_kernel(_FIRST + _LOAD + _STORE))
+    kind, message = error_of(_kernel(_FIRST + _LOAD + _STORE))
     assert kind == "conflict"
     assert message.startswith("k.mlir:10:3: expected blocks that write one element to write the same number, found")
     a, d = np.ones(8, np.float32), np.zeros(8, np.float32)
-    _run(_kernel(_FIRST + _LOAD + _STORE), a, d)
+    run_on(_kernel(_FIRST + _LOAD + _STORE), a, d)
     assert d.tolist() == [1.0] * 4 + [0.0] * 4
 
 
 def test_blocks_that_read_what_others_write() -> None:
     read = f"%gr = tirx.view %d[%c4] : memref<8xf32> -> {_TILE}\n%y = tirx.load %gr : {_TILE} -> {_REGISTERS}\n"
-    assert _error(_kernel(_OWN + _LOAD + _STORE + read))[0] == "conflict"
+    assert error_of(_kernel(_OWN + _LOAD + _STORE + read))[0] == "conflict"
 
 
 def test_outside_of_a_memref() -> None:
-    kind, message = _error(_kernel(_OWN, clauses="grid(3)"))
+    kind, message = error_of(_kernel(_OWN, clauses="grid(3)"))
     assert kind == "bounds"
     assert message == ("k.mlir:7:9: expected a tile inside of 8 elements along dimension 0, found elements 8 to 11")
 
@@ -103,7 +93,7 @@ def test_clipped_tiles_read_zeros_and_drop_what_is_outside() -> None:
     text = (_OWN + _LOAD + _STORE).replace("%a[%m]", "%a[%n] clipped").replace("%d[%m]", "%d[%p] clipped")
     offsets = "%n = arith.addi %m, %c1 : index\n%p = arith.subi %m, %c1 : index\n"
     a, d = np.arange(8, dtype=np.float32), np.full(8, 9.0, np.float32)
-    _run(_kernel(text.replace("%ga =", f"{offsets}%ga =")), a, d)
+    run_on(_kernel(text.replace("%ga =", f"{offsets}%ga =")), a, d)
     assert d.tolist() == [2, 3, 4, 5, 6, 7, 0, 9]
 
 
@@ -119,7 +109,7 @@ def test_parts_of_clipped_tiles(start: int, part: int, expected: list[int]) -> N
         %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
     """
     d = np.full(8, 9.0, np.float32)
-    _run(_kernel(body + _STORE, clauses="grid(1)"), np.arange(8, dtype=np.float32), d)
+    run_on(_kernel(body + _STORE, clauses="grid(1)"), np.arange(8, dtype=np.float32), d)
     assert d[:4].tolist() == expected
 
 
@@ -148,27 +138,27 @@ def test_flags_order_blocks() -> None:
     arguments = "%a: memref<8xf32>, %d: memref<8xf32>, %flags: memref<?xi32>"
     for seed in (None, 0, 1, 2):
         a, d, flags = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-        assert _run(_kernel(_HANDED_ON, arguments, "grid(2) in_order"), a, d, flags, seed=seed).exact
+        assert run_on(_kernel(_HANDED_ON, arguments, "grid(2) in_order"), a, d, flags, seed=seed).exact
         assert d.tolist() == [0, 1, 2, 3, 0, 1, 2, 3] and flags.tolist() == [1]
     post = "  tirx.signal %flags[%c0], %one : memref<?xi32>\n"
     wait = "  %seen = tirx.wait_until %flags[%c0] sge, %one : memref<?xi32>\n"
     for line, kind in ((wait, "conflict"), (post, "wait")):
         given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-        assert _error(_kernel(_HANDED_ON.replace(line, ""), arguments, "grid(2) in_order"), *given)[0] == kind
+        assert error_of(_kernel(_HANDED_ON.replace(line, ""), arguments, "grid(2) in_order"), *given)[0] == kind
     early = _HANDED_ON.replace(post, "").replace("  tirx.store %x", f"{post}  tirx.store %x")
     given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-    assert _error(_kernel(early, arguments, "grid(2) in_order"), *given)[0] == "conflict"
+    assert error_of(_kernel(early, arguments, "grid(2) in_order"), *given)[0] == "conflict"
 
 
 def test_what_was_never_written() -> None:
     """The operation that reads it is named, where it comes to an argument, and not where it is left out."""
     load = f"%s = tirx.alloc : {_SLOT}\n%x = tirx.load %s : {_SLOT} -> {_REGISTERS}\n"
-    kind, message = _error(_kernel(_OWN + load + _STORE))
+    kind, message = error_of(_kernel(_OWN + load + _STORE))
     assert kind == "never-written" and message.startswith("k.mlir:10:8: expected elements that have been written")
     a, d = np.ones(8, np.float32), np.zeros(8, np.float32)
-    _run(_kernel(_OWN + load), a, d)
+    run_on(_kernel(_OWN + load), a, d)
     chosen = f"%t = arith.constant true\n%z = tirx.zero : {_REGISTERS}\n%y = arith.select %t, %z, %x : {_REGISTERS}\n"
-    _run(_kernel(_OWN + load + chosen + _STORE.replace("%x", "%y")), a, d)
+    run_on(_kernel(_OWN + load + chosen + _STORE.replace("%x", "%y")), a, d)
 
 
 @pytest.mark.parametrize(("lost", "kind"), [("a", "f16"), ("b", "f16"), ("c", "f32")])
@@ -203,14 +193,14 @@ def test_products_of_what_was_never_written(lost: str, kind: str) -> None:
         (kernel,) = kernels(embed.parse(text, "k.mlir"))
         return kernel, np.ones((16, 16), np.float32)
 
-    _run(*run("%c0, %c0"))
-    assert _error(*run(second))[0] == "never-written"
+    run_on(*run("%c0, %c0"))
+    assert error_of(*run(second))[0] == "never-written"
 
 
 def test_arguments() -> None:
     whole = np.zeros(16, np.float32)
     kernel = _kernel(_OWN + _LOAD + _STORE)
-    assert _error(kernel, whole[:8], whole[4:12]) == (
+    assert error_of(kernel, whole[:8], whole[4:12]) == (
         "overlap", "k.mlir:1:1: expected arguments that do not overlap, found %a and %d in one memory"
     )  # fmt: skip
     for given, said in (
@@ -219,8 +209,8 @@ def test_arguments() -> None:
         ([], "2 arguments, found 1"),
         ([1.0], "an array for memref<8xf32>, found float"),
     ):
-        assert _error(kernel, whole[:8], *given) == ("arguments", f"k.mlir:1:1: expected {said}")
-    assert _error(_kernel(_OWN, clauses=""))[1] == (
+        assert error_of(kernel, whole[:8], *given) == ("arguments", f"k.mlir:1:1: expected {said}")
+    assert error_of(_kernel(_OWN, clauses=""))[1] == (
         "k.mlir:1:1: expected a grid of clusters for a kernel without one, found None"
     )
 
@@ -236,14 +226,14 @@ def test_integers_stand_for_formats_that_numpy_lacks() -> None:
         tirx.fill %w, %one : bf16, !tirx.tile<4xbf16, global>
     """
     memory, words = np.array([0x21, 0x43, 0, 0], np.uint8), np.zeros(4, np.uint16)
-    _run(_kernel(body, "%a: memref<8xf4E2M1FN>, %b: memref<4xbf16>", "grid(1)"), memory, words)
+    run_on(_kernel(body, "%a: memref<8xf4E2M1FN>, %b: memref<4xbf16>", "grid(1)"), memory, words)
     assert memory.tolist() == [0x21, 0x43, 0x21, 0x43]
     assert (words.view(ml_dtypes.bfloat16) == 1).all()
 
 
 def test_an_operation_without_a_result() -> None:
     divide = "%q = arith.divsi %c1, %c0 : index\n"
-    assert _error(_kernel(divide)) == ("undefined", "k.mlir:5:8: expected a divisor other than 0, found 0")
+    assert error_of(_kernel(divide)) == ("undefined", "k.mlir:5:8: expected a divisor other than 0, found 0")
 
 
 def test_a_loop_without_an_end() -> None:
@@ -256,7 +246,7 @@ def test_a_loop_without_an_end() -> None:
           scf.yield %j : index
         }
     """
-    kind, message = _error(_kernel(forever), max_operations=100)
+    kind, message = error_of(_kernel(forever), max_operations=100)
     assert kind == "too-long"
     assert message.endswith("expected at most 100 operations, found more, in a loop that may have no end")
 
@@ -265,13 +255,13 @@ def test_a_loop_whose_step_is_zero() -> None:
     stays = """
         scf.for %i = %c0 to %c4 step %c0 {
         }"""
-    assert _error(_kernel(stays)) == ("undefined", "k.mlir:5:3: expected a step of 1 or more, found 0")
+    assert error_of(_kernel(stays)) == ("undefined", "k.mlir:5:3: expected a step of 1 or more, found 0")
 
 
 def test_an_operation_of_another_level() -> None:
     kernel = _kernel("%t = ptx.read_special tid.x")
     assert not can_run(kernel) and can_run(_kernel(_OWN))
-    kind, message = _error(kernel)
+    kind, message = error_of(kernel)
     assert kind == "unsupported" and message.endswith("rings of them, found 'ptx.read_special'")
 
 
@@ -327,7 +317,7 @@ def test_nobody_does_what_is_waited_for(order: tuple[str, str]) -> None:
     else:
         text = _wrapped(_RING + _roles(_FILL, _USE.replace("0 to 5", "0 to 2")), 64)
     (kernel,) = kernels(embed.parse(text, "k.mlir"))
-    kind, message = _error(kernel, np.zeros(8, np.float32))
+    kind, message = error_of(kernel, np.zeros(8, np.float32))
     assert kind == "wait"
     assert message.endswith("expected somebody to do what 'tirx.acquire' waits for, found nobody")
 
@@ -346,7 +336,7 @@ def test_a_slot_is_unknown_again() -> None:
         }}"""
     text = _wrapped(_RING + _roles(fill, _USE), 64)
     (kernel,) = kernels(embed.parse(text, "k.mlir"))
-    assert _error(kernel, np.zeros(8, np.float32))[0] == "never-written"
+    assert error_of(kernel, np.zeros(8, np.float32))[0] == "never-written"
 
 
 @pytest.mark.parametrize("trips", [0, 1, 2, 5])
@@ -394,7 +384,7 @@ def test_every_tile_is_of_one_block(order: str) -> None:
     table = np.stack([*np.divmod(numbers, 4), numbers, numbers], axis=1) if order == "items" else numbers
     d, all_tiles = np.full(12, -1, np.float32), np.arange(12)
     type_ = "memref<?x4xi32>" if order == "items" else "memref<?xi32>"
-    _run(_kernel(body, f"%t: {type_}, %n: index, %d: memref<12xf32>"), table, 12, d)
+    run_on(_kernel(body, f"%t: {type_}, %n: index, %d: memref<12xf32>"), table, 12, d)
     given = order in ("items", "table %t : memref<?xi32>")
     assert d.tolist() == (np.where(all_tiles < 9, all_tiles, -1) if given else all_tiles).tolist()
 
@@ -403,12 +393,12 @@ def test_bounds_of_a_sum_in_any_order() -> None:
     """Small integers are exact, and other numbers within bounds of each other whichever block is first."""
     reduce = _FIRST + _LOAD + _STORE.replace("%gd :", "%gd reduce(add) :")
     a = np.arange(8, dtype=np.float32)
-    assert _run(_kernel(reduce), a, np.zeros(8, np.float32)).exact
+    assert run_on(_kernel(reduce), a, np.zeros(8, np.float32)).exact
     for seed in range(30):
         a = np.random.default_rng(seed).standard_normal(8).astype(np.float32)
         first, second = np.ones(8, np.float32), np.ones(8, np.float32)
-        ran = _run(_kernel(reduce), a, first, bounds=True)
-        _run(_kernel(reduce), np.roll(a, 4), second)
+        ran = run_on(_kernel(reduce), a, first, bounds=True)
+        run_on(_kernel(reduce), np.roll(a, 4), second)
         error = ran.errors[1]
         assert not ran.exact and error is not None and 0 < error.max() < 4e-6
         assert (np.abs(first - second) <= error).all()
@@ -471,77 +461,21 @@ def test_xdsl_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == ["block 0", " 0 3 6 9", "block 1", " 12 15 18 21"]
 
 
-@pytest.mark.sample(15)
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_example(path: Any) -> None:
-    """It computes what numpy says, as it is written and behind all passes that keep tiles."""
-    context, module = new_context(), embed.parse(path.read_text(), path.name)
-    for kernel in kernels(module):
-        LAUNCHES[kernel.sym_name.data].check(kernel)
-    last: dict[str, KernelOp] = {}
-    with diagnostic_handler(lambda _: None):
-        for each in lower_to_ptx_passes(None, "multiprocessors=2 stages=2").passes:
-            run_passes(context, module, [each])
-            if each.name == "tirx-prefetch-fragments":
-                last.update((kernel.sym_name.data, kernel) for kernel in kernels(module))
-                break
-    for name, kernel in last.items():
-        if can_run(kernel):
-            LAUNCHES[name].check(kernel, seed=1)
-    assert last
-
-
-_PYTHON = [path for path in PROGRAMS if path.stem != "softmax"]  # which has no types of its own
-
-
-def test_every_example_is_there_in_python() -> None:
-    gallery = {path.stem for path in (EXAMPLES / "gallery").glob("*.mlir")}  # test_gallery_in_python
-    written = {path.stem for path in (EXAMPLES / "python").glob("*.py")}
-    assert written == {*gallery, *(path.stem for path in PROGRAMS), "gemm"}  # the README's
-
-
-@pytest.mark.parametrize("path", _PYTHON, ids=lambda path: path.stem)
-def test_example_in_python(path: Any, sampled: Sampled) -> None:
-    """It has the kernels of the text, with their arguments and targets, computes its numbers, and compiles."""
-    names = run_path(str(path.parent / "python" / f"{path.stem}.py"))
-    written = {name: each for name, each in names.items() if isinstance(each, tx.Kernel)}
-    texts = list(kernels(embed.parse(path.read_text(), path.name)))
-    assert list(written) == [kernel.sym_name.data for kernel in texts]
-    for text, kernel in zip(texts, written.values(), strict=True):
-        (found,) = kernels(kernel.module)
-        found.verify()
-        assert found.body.block.arg_types == text.body.block.arg_types
-        assert (found.target, found.threads, found.cluster) == (text.target, text.threads, text.cluster)
-        example = LAUNCHES[found.sym_name.data]
-        example.check(found)
-        example.check(text)
-        if path in sampled(_PYTHON, 8):
-            assert f".entry {found.sym_name.data}" in tx.compile(kernel.module)
-
-
-def test_a_pass_that_adds_a_part_twice() -> None:
-    """Pairs of blocks of one row of tiles, whose second tile would be added as well, are not made."""
-    program = build((EXAMPLES / "split_k_gemm.mlir").read_text(), options="cluster=rows")
-    values = LAUNCHES["split_k"].make(np.random.default_rng(0), "integers")
-    program.kernels["split_k"].simulate(*values.arguments)
-    np.testing.assert_array_equal(values.arguments[2], values.outputs[0].expected)
-
-
 def test_grids_of_clusters() -> None:
     """One to three numbers, the first a multiple of the cluster; those that are missing are 1."""
     kernel = _kernel(_OWN + _LOAD + _STORE, clauses="cluster(2)")
     a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
-    _run(kernel, a, d, grid=(4,))
+    run_on(kernel, a, d, grid=(4,))
     assert d.tolist() == a.tolist()
     for grid in ((), (2, 1, 1, 1), (3,), (3, 2)):
-        assert _error(kernel, grid=grid) == (
+        assert error_of(kernel, grid=grid) == (
             "arguments", f"k.mlir:1:1: expected a grid of clusters for a kernel without one, found {grid}"
         )  # fmt: skip
 
 
 def test_a_clipped_tile_that_begins_inside_does_so() -> None:
     body = "%s = arith.constant -1 : index\n%ga = tirx.view %a[%s] clipped begins_inside : memref<8xf32> -> "
-    kind, message = _error(_kernel(body + _TILE, clauses="grid(1)"))
+    kind, message = error_of(_kernel(body + _TILE, clauses="grid(1)"))
     assert kind == "bounds" and message.endswith("expected a tile that begins inside, found it at -1")
 
 
@@ -571,7 +505,7 @@ func.func private @f() -> ()
 )  # fmt: skip
 def test_kernels_without_a_result(body: str, kind: str, said: str) -> None:
     places = "%at = arith.constant 8 : index\n%below = arith.constant -1 : index\n"
-    found = _error(_kernel(places + body, clauses="grid(1)"))
+    found = error_of(_kernel(places + body, clauses="grid(1)"))
     assert found[0] == kind and found[1].endswith(said)
 
 
@@ -579,12 +513,12 @@ def test_sizes_that_a_kernel_requires() -> None:
     kernel = _kernel(_OWN)
     add_requirement(kernel, Requirement(Call("stride", (0, 0)), "equal", 1, "expected neighbours"))
     add_requirement(kernel, Requirement(Call("size", (0, 0)), "equal", 9, "expected nine elements"))
-    assert _error(kernel) == ("arguments", "k.mlir:1:1: expected nine elements")
+    assert error_of(kernel) == ("arguments", "k.mlir:1:1: expected nine elements")
 
 
 def test_a_function_of_another_module() -> None:
     (kernel,) = kernels(embed.parse(_CALL, "k.mlir"))
-    kind, message = _error(kernel)
+    kind, message = error_of(kernel)
     assert kind == "unsupported" and message.endswith("expected a function of this module, found @f")
 
 
@@ -598,7 +532,7 @@ def test_parts_at_computed_places(start: int, found: str) -> None:
 %s = tirx.alloc : !tirx.tile<8xf32, shared>
 %p = tirx.subview %s[%at] : !tirx.tile<8xf32, shared> -> !tirx.tile<4xf32, shared>
 """
-    kind, message = _error(_kernel(_OWN + part))
+    kind, message = error_of(_kernel(_OWN + part))
     assert kind == "bounds" and message.endswith(f"inside of 8 elements along dimension 0, found {found}")
 
 
@@ -614,86 +548,8 @@ tirx.copy %gw, %s : !tirx.tile<8xf32, global>, !tirx.tile<8xf32, shared>
 tirx.copy %p, %gd : !tirx.tile<4xf32, shared>, {_TILE}
 """
     a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
-    _run(_kernel(part, clauses="grid(1)"), a, d)
+    run_on(_kernel(part, clauses="grid(1)"), a, d)
     assert d[:4].tolist() == a[shift : shift + 4].tolist()
-
-
-def _kernel_of(function: Callable[..., None], blocks: int = 1) -> KernelOp:
-    types = f32[8, 8], i32[8], f32[8, 8]
-    (found,) = kernels(tx.jit(*types, threads=32, target="sm_80", grid=[blocks])(function).module)
-    return found
-
-
-def _scattered_twice(a: Any, i: Any, o: Any) -> None:
-    o[i[:].load(), :] = a[:, :].load()
-
-
-def _flag_outside(a: Any, i: Any, o: Any) -> None:
-    tx.signal(i[i[0]], 1)
-
-
-def _two_atomics_of_one_place(a: Any, i: Any, o: Any) -> None:
-    tx.atomic(o[i[:].load(), :], "add", a[:, :].load())
-
-
-@pytest.mark.parametrize(
-    ("function", "places", "kind", "said"),
-    [
-        (_scattered_twice, [0, 1, 2, 3, 4, 5, 6, 0], "conflict",
-         "expected equal numbers at one place of a scattered tile, found different ones"),
-        (_flag_outside, [8, 0, 0, 0, 0, 0, 0, 0], "bounds", "expected a flag inside of (8,), found that at (8,)"),
-        (_flag_outside, [-1, 0, 0, 0, 0, 0, 0, 0], "bounds", "expected a flag inside of (8,), found that at (-1,)"),
-    ],
-)  # fmt: skip
-def test_places_without_a_result(function: Callable[..., None], places: list[int], kind: str, said: str) -> None:
-    a = np.arange(64, dtype=np.float32).reshape(8, 8)
-    found = _error(_kernel_of(function), a, np.array(places, np.int32), np.zeros_like(a))
-    assert found[0] == kind and found[1].endswith(said)
-
-
-def _scattered_and_gathered(a: Any, i: Any, o: Any) -> None:
-    o[i[:].load(), :] = o[i[:].load(), :].load() + 1.0
-
-
-def _own_rows(a: Any, i: Any, o: Any) -> None:
-    o[i[:].load(), :] = tx.zeros(f32, 8, 8) + tx.block_id("x").to(f32)
-
-
-@pytest.mark.parametrize("function", [_scattered_and_gathered, _own_rows])
-def test_blocks_that_scatter_to_one_place(function: Callable[..., None]) -> None:
-    """Two blocks clash, and each of them does not; their atomics do not, either."""
-    a, i = np.ones((8, 8), np.float32), np.arange(8, dtype=np.int32)
-    _run(_kernel_of(function), a, i, np.ones_like(a))
-    assert _error(_kernel_of(function, blocks=2), a, i, np.ones_like(a))[0] == "conflict"
-    _run(_kernel_of(_two_atomics_of_one_place, blocks=2), a, i, added := np.ones_like(a))
-    assert (added == 3).all()
-
-
-def _gathered(a: Any, i: Any, o: Any) -> None:
-    o[:, :] = a[i[:].load(), :]
-
-
-def test_gathered_tiles_are_inside() -> None:
-    text = str(_kernel_of(_gathered).parent_op()).replace(" clipped", "")
-    (kernel,) = kernels(embed.parse(text, "k.mlir"))
-    a = np.zeros((8, 8), np.float32)
-    kind, message = _error(kernel, a, np.array([0, 1, 2, 3, 4, 5, 6, 8], np.int32), a.copy())
-    assert kind == "bounds" and message.endswith("inside of 8 elements along dimension 0, found element 8")
-
-
-def test_scattered_tiles_that_agree() -> None:
-    """The same numbers may go to one place, and what is outside goes nowhere; atomics add up there."""
-    a = np.arange(64, dtype=np.float32).reshape(8, 8)
-    a[7] = a[0]
-    places = np.array([3, 1, 2, 0, 4, -1, 8, 3], np.int32)
-    _run(_kernel_of(_scattered_twice), a, places, stored := np.full_like(a, -1))
-    _run(_kernel_of(_two_atomics_of_one_place), a, places, added := np.ones_like(a))
-    expected, sums = np.full_like(a, -1), np.ones_like(a)
-    for row, place in zip(a, places.tolist(), strict=True):
-        if 0 <= place < 8:
-            expected[place] = row
-            sums[place] += row
-    assert np.array_equal(stored, expected) and np.array_equal(added, sums)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 23])
@@ -705,7 +561,7 @@ def test_places_are_computed(n: int) -> None:
 tirx.store %x, %d[0] : !tirx.tile<1xf32, register>, memref<1xf32>
 """
     d = np.zeros(1, np.float32)
-    _run(
+    run_on(
         _kernel(body, "%a: memref<99xf32>, %n: index, %d: memref<1xf32>", "grid(1)"),
         np.arange(99, dtype=np.float32),
         n,

@@ -101,6 +101,7 @@ def _arguments(program: Program, depth: int, n: int = 64) -> list[Any]:
     return found
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("target", "options"), [("sm_80", "pipeline=off"), ("sm_90a", ""), ("sm_100a", "stages=2 roles=load")]
 )
@@ -210,6 +211,7 @@ tirx.kernel @k(%a: memref<64x?xf16>, %b: memref<?x?xf16>, %d: memref<64x?xf32>)
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
 def test_a_number_of_tiles_that_is_no_multiple_of_8(target: str) -> None:
     """#2433: persistent blocks leave out the tiles behind the last group of 8."""
@@ -256,6 +258,7 @@ tirx.kernel @k(%a: memref<32x32xf32>, %b: memref<24xf32>, %d: memref<32x32xf32>)
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
 def test_a_table_whose_size_does_not_divide_the_rows(target: str) -> None:
     """#2955: `B[j % 24]` in rows of 32, for which `B[(32 * i + j) % 24]` was read."""

@@ -248,7 +248,7 @@ def run(name: str, arguments: list[Any]) -> None:
     run_kernel(kernel, arguments)
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("size", range(3))
 @pytest.mark.parametrize("target", _TARGETS)
 @pytest.mark.parametrize("name", KERNELS)
@@ -259,6 +259,7 @@ def test_ptx_does_what_the_text_means(name: str, size: int, target: str) -> None
     (found.get(name) or next(iter(found.values()))).check(*arguments_of(name, size))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", ["parts=2", "split=stream", "BM=64 BN=64"])
 def test_weights_of_four_bits_are_shared_out(options: str) -> None:
     """K in parts of a cluster, or Stream-K, where sums come of maps and leave transposed; loads of words of weights."""

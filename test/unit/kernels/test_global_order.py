@@ -174,7 +174,7 @@ def _check(name: str, target: str, options: str, blocks: int = 3) -> str:
 
 @pytest.mark.parametrize(("target", "options"), SCHEDULES)
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_each_access_waits_for_the_one_before(name: str, target: str, options: str) -> None:
     _check(name, target, options)
 

@@ -127,6 +127,7 @@ def test_wrong_kernels_are_refused(sampled: Callable[[Iterable[IrMutant], int], 
         assert verdict.who != NOBODY or reason_of(mutant) is not None, mutant
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("mutation", "who", "count"),
     [

@@ -58,6 +58,7 @@ _LOADED = "%e = tirx.load %ge : !ge -> !e", "!e"
 _IN_TENSOR_MEMORY = "%e = tirx.alloc : !et\n    tirx.copy %ge, %e : !ge, !et", "!et"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("target", "metadata"),
     [("sm_80", _LOADED), ("sm_90a", _LOADED), ("sm_100a", _LOADED), ("sm_100a", _IN_TENSOR_MEMORY)],

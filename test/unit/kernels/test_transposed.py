@@ -67,7 +67,7 @@ def _text(target: str, e: str, d: str, n: int = 64, both: bool = True, cluster: 
     return _BOTH.format(target=target, e=e, d=d, n=n, second=second, cluster=cluster, zero=zero)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("size", [64, 130, 77])
 @pytest.mark.parametrize(
     ("target", "e", "d"),

@@ -119,6 +119,7 @@ def test_options_that_are_no_options():
         lower_to_ptx_passes(None, "stages=roles=load")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["softmax", "tcgen05_gemm", "wgmma_gemm", "mma_m16n8k16_f16_gemm"])
 def test_deferred_steps_do_nothing_without_the_operations_on_which_they_act(name: str):
     context, classes = new_context(), get_all_passes()

@@ -49,6 +49,7 @@ def test_ratings_are_those_of_the_schedule(target: str, rows: int, place: int) -
     assert found is not None and float(found[1]) == pytest.approx(1e6 * choice.score, abs=0.06)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("kind", "size"), [("f16", (256, 2112, 256)), ("e4m3", (16, 1024, 5184))])
 def test_candidates_that_the_search_measures(kind: str, size: tuple[int, int, int]) -> None:
     """The options of a candidate make the ring, the pairs and the parts that the model counts, one of each schedule."""
@@ -168,6 +169,7 @@ def test_orders_and_pairs_are_chosen_with_tiles(size: tuple[int, int, int], expe
     assert str(choose_tiles(Operands(size, f16, f16, f32, f16), Target.parse("sm_90a"), schedules)[0]) == expected
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("target", "size", "mean", "worst"),
     [

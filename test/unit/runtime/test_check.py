@@ -88,6 +88,7 @@ def _built(text: str, options: str, salt: str) -> Program:
     return tirx.build(text, options=options, salt=salt)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
 @pytest.mark.parametrize("text", [_STORES, _READ_BACK], ids=["stores", "read back"])
 def test_order_of_global_memory(text: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,6 +298,7 @@ def test_a_note_says_how_far_results_are_right(tmp_path: Any, capsys: pytest.Cap
     assert "note: @k does what it means up to tirx-fold-subviews\n" in capsys.readouterr().err
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", ["", "pipeline=off"])
 def test_residues(options: str) -> None:
     """Modulo a prime every order of a sum is right to the bit: split sums, atomics and functions of maps, too."""

@@ -2,14 +2,12 @@
 illegal ones together.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import count, product
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i16, i32, i64
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import ptx, tcgen05, wgmma
 from tirx.dialects.ptx import (
@@ -24,11 +22,11 @@ from tirx.dialects.ptx import (
     tma,
     warp,
 )
-from tirx.dialects.ptx.base import REGISTER_CLASSES, SCRATCH_CLASSES, PTXInstruction, literal, width
+from tirx.dialects.ptx.base import PTXInstruction, width
 from tirx.dialects.ptx.table import TableInstruction
 from tirx.dialects.tcgen05 import Collector, MmaKind, MmaOp
-from tirx.hw.features import FEATURES, UnsupportedFeature, smallest_version
-from tirx.hw.targets import PtxVersion, Target
+from tirx.hw.features import FEATURES
+from tirx.hw.targets import PtxVersion
 from tirx.mma import VARIANTS
 from tirx.tcgen05 import LD_SHAPES, SCALE_VECTORS
 from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES
@@ -548,65 +546,3 @@ STRICTER = (
     r"expected '(rint|floor|ceil|trunc)' on .*, found bf16",
 )
 """Messages of the verifier about forms that `ptxas` accepts."""
-
-
-@dataclass
-class Registers:
-    """Names for the printing of one instruction at a time; results are numbered."""
-
-    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
-
-    def __call__(self, value: SSAValue) -> str:
-        prefix = REGISTER_CLASSES[value.type].prefix
-        number = {OTHER: 139}.get(value, getattr(value, "index", 0))
-        return self.names.setdefault(value, f"{prefix}{number}")
-
-    def imm(self, value: SSAValue) -> str:
-        return literal(value.owner.value) if isinstance(value.owner, ptx.ConstantOp) else self(value)
-
-    def label(self, stem: str) -> str:
-        return f"${stem}{next(_LABELS)}"
-
-    def scratch(self, type_: Attribute) -> str:
-        return f"{(REGISTER_CLASSES | SCRATCH_CLASSES)[type_].prefix}0"
-
-
-_LABELS = count()
-
-
-@dataclass(frozen=True)
-class Form:
-    """One instruction: its text, the verifier's message if it is illegal, else what it needs."""
-
-    text: str
-    message: str | None
-    features: frozenset[str]
-    group: int
-
-    def needs(self, target: Target) -> PtxVersion | None:
-        """The first version in which the target has it; None if it never has."""
-        try:
-            return smallest_version(self.features, target)
-        except UnsupportedFeature:
-            return None
-
-
-def forms_of(operations: Iterable[PTXInstruction]) -> tuple[Form, ...]:
-    """The forms with what tirx says of each."""
-    forms: list[Form] = []
-    for op in operations:
-        try:
-            op.verify()
-            message, features = None, frozenset(op.features())
-            # The reference says since when there are forms by these.
-            assert features <= {*op.NEEDS, *op.FORMS_NEED} <= FEATURES.keys(), op
-        except VerifyException as error:
-            message, features = str(error), frozenset[str]()
-        group = getattr(op, "cta_group", None) if isinstance(op, tcgen05.CtaGroupOp) else None
-        forms.append(Form(op.emit(Registers()), message, features, 1 if group is None else group.value.data))
-    return tuple(forms)
-
-
-def entries_of(forms: Sequence[Form]) -> list[list[str]]:
-    """A kernel uses one `.cta_group`."""
-    return [[form.text for form in forms if form.group == group] for group in (1, 2)]

@@ -9,18 +9,8 @@ from functools import cache
 
 import pytest
 from unit.cases import Sampled
-from unit.dialects.ptx.families import (
-    FAMILIES,
-    NEWEST,
-    NO_FORMS,
-    OTHER,
-    STRICTER,
-    WHERE,
-    WORD,
-    Form,
-    entries_of,
-    forms_of,
-)
+from unit.dialects.ptx.families import FAMILIES, NEWEST, NO_FORMS, OTHER, STRICTER, WHERE, WORD
+from unit.dialects.ptx.forms import Form, entries_of, forms_of
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.utils.exceptions import VerifyException
 
@@ -70,6 +60,7 @@ def test_the_verifier_refuses_what_ptxas_rejects(
             assert refused == (form.text in bad), (form, bad.get(form.text))
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", [name for name, target in TARGETS.items() if supports(target, "cluster")])
 def test_the_table_refuses_what_ptxas_rejects(name: str, rejected: Rejected, sampled: Sampled):
     """Samples of legal forms, in the version that tirx prints for them, and in the newest if it refuses them."""

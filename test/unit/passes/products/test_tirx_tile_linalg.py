@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
 from tirx import embed
-from tirx.diagnostics import LocatedError, diagnostic_handler
+from tirx.diagnostics import diagnostic_handler
 from tirx.dialects.tirx import AllocOp, MemorySpace
 from tirx.passes.match.tile_choice import TileChoice
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass, _Tiling  # pyright: ignore[reportPrivateUsage]
@@ -24,7 +24,7 @@ from tirx.runtime.describe import describe
 from tirx.runtime.watch import Watch
 from tirx.text.verification import run_passes
 
-_MAPS = """
+MAPS = """
 #mk = affine_map<(m, n, k) -> (m, k)>
 #km = affine_map<(m, n, k) -> (k, m)>
 #nk = affine_map<(m, n, k) -> (n, k)>
@@ -67,7 +67,7 @@ _PRODUCT = """
 
 
 def _kernel(text: str, *tile: int, threads: int = 128, target: str = "sm_80", exchanged: bool = False) -> Kernel:
-    module = embed.parse(_MAPS + text, "f.mlir")
+    module = embed.parse(MAPS + text, "f.mlir")
     embed.run(module, (TirxTileLinalgPass(tile, threads, target, exchanged), *embed.pipeline()))
     (binary,) = embed.extract(module).values()
     (kernel,) = embed.program(binary).kernels.values()
@@ -76,7 +76,7 @@ def _kernel(text: str, *tile: int, threads: int = 128, target: str = "sm_80", ex
 
 def _agrees(text: str, *tile: int, threads: int = 128, target: str = "sm_80") -> None:
     """The function, its kernel, and the PTX in the simulator do the same."""
-    module = embed.parse(_MAPS + text, "f.mlir")
+    module = embed.parse(MAPS + text, "f.mlir")
     watch = Watch.of(module)
     run_passes(embed.context(), module, [TirxTileLinalgPass(tile, threads, target)], watch.after)
     run_passes(embed.context(), module, embed.pipeline())
@@ -377,171 +377,6 @@ func.func @g(%a: memref<64xf32>, %b: memref<64xf32>) attributes {my.note = 1 : i
     assert "my.note" in kernel.attributes
 
 
-_COPY = '"memref.copy"(%a, %b) : (memref<64x64xf32>, memref<64x64xf32>) -> ()'
-_ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>, %number: f32"
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (
-            f"{_COPY}\n  %z = memref.alloca() : memref<4xf32>",
-            "expected operations of linalg, .* in a function that becomes a kernel, found 'memref.alloca'",
-        ),
-        (
-            f'{_COPY}\n  "memref.copy"(%v, %v) : (memref<64xf32>, memref<64xf32>) -> ()',
-            "expected 2 parallel dimensions, as the first operation of the function has, found 1",
-        ),
-        (
-            """%t = memref.alloc() : memref<2x2x2x2xf32>
-  linalg.fill ins(%number : f32) outs(%t : memref<2x2x2x2xf32>)""",
-            "expected one to three parallel dimensions, found 4",
-        ),
-        (
-            """linalg.generic {indexing_maps = [#nm, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%a : memref<64x64xf32>) outs(%a : memref<64x64xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    linalg.yield %x : f32
-  }""",
-            "expected what this function writes to be read where it is written",
-        ),
-        (
-            """linalg.generic {indexing_maps = [#mm, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    linalg.yield %x : f32
-  }""",
-            "expected indexing maps to different dimensions",
-        ),
-        (
-            """linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
-      ins(%a : memref<64x64xf32>) outs(%v : memref<64xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    %s = arith.subf %y, %x : f32
-    linalg.yield %s : f32
-  }""",
-            "expected a product of two inputs, .* or a reduction by addf, maxnumf or minnumf, found another",
-        ),
-        (
-            """linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    %i = linalg.index 0 : index
-    %j = arith.index_cast %i : index to i32
-    %k = arith.sitofp %j : i32 to f32
-    linalg.yield %k : f32
-  }""",
-            "expected arith and math in the body of a structured operation, found 'linalg.index'",
-        ),
-        (
-            """%t = memref.alloc() : memref<64x64xf32>
-  linalg.add ins(%a, %t : memref<64x64xf32>, memref<64x64xf32>) outs(%b : memref<64x64xf32>)""",
-            "expected a memref.alloc that is written before it is read",
-        ),
-        (
-            """%t = arith.constant dense<0.0> : tensor<64xf32>
-  linalg.broadcast ins(%t : tensor<64xf32>) outs(%b : memref<64x64xf32>) dimensions = [0]""",
-            "expected a memref, found tensor<64xf32>; bufferize tensors first",
-        ),
-        (
-            f"%t = memref.alloc() : memref<64x64xf32>\n  {_COPY.replace('%b', '%t')}",
-            "expected a function that writes one of its arguments, found none",
-        ),
-        (
-            "%z = arith.constant 0.0 : f16\n  linalg.fill ins(%z : f16) outs(%a : memref<64x64xf32>)",
-            "expected values of the type of the output, f32, found f16; convert them first",
-        ),
-        (
-            """%t = memref.alloc() : memref<64x64xf16>
-  linalg.copy ins(%a : memref<64x64xf32>) outs(%t : memref<64x64xf16>)""",
-            "expected values of the type of the output, f16, found f32; convert them first",
-        ),
-        (
-            """linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
-      ins(%a : memref<64x64xf32>) outs(%b : memref<64x64xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    %h = arith.truncf %x : f32 to f16
-    linalg.yield %h : f16
-  }""",
-            "expected values of the type of the output, f32, found f16; convert them first",
-        ),
-        (
-            '"linalg.batch_matmul"(%a, %b) : (memref<64x64xf32>, memref<64x64xf32>) -> ()',
-            "expected an operation of linalg that xDSL knows .*, found 'linalg.batch_matmul'",
-        ),
-    ],
-)
-def test_what_has_no_tiles(body: str, message: str) -> None:
-    text = f"{_MAPS}func.func @f({_ARGUMENTS}) attributes {{tirx.kernel}} {{\n  {body}\n  func.return\n}}"
-    module = embed.parse(text, "f.mlir", embed.context(allow_unregistered=True))
-    with pytest.raises(LocatedError, match=f"f.mlir:.*{message}"):
-        embed.run(module, [TirxTileLinalgPass((32, 32, 32), 64, "sm_80")])
-
-
-@pytest.mark.parametrize(
-    ("layout", "message"),
-    [
-        ("affine_map<(d0, d1) -> (d0 * 64 + d1)>", "expected a memref with a strided layout of its rank, found "),
-        ("strided<[1]>", "expected a memref with a strided layout of its rank, found "),
-        ("strided<[?]>", "expected a memref with a strided layout of its rank, found "),
-        ("strided<[64, 1], offset: 4>", "expected a memref that starts at its pointer, without an offset, found "),
-        ("strided<[?, 1], offset: ?>", "expected a memref that starts at its pointer, without an offset, found "),
-        ("strided<[-64, 1]>", "expected strides of 0 or more, found "),
-        ("strided<[64, 1]>, 3 : i32", "expected a memref in global memory, without a memory space, found "),
-    ],
-)
-@pytest.mark.parametrize("index", ["id", "nm"])
-def test_arguments_of_which_no_tile_is_a_view(layout: str, message: str, index: str) -> None:
-    source = f"memref<64x64xf32, {layout}>"
-    text = f"""{_MAPS}func.func @f(%a: {source}, %b: memref<64x64xf32>) {{
-  linalg.generic {{indexing_maps = [#{index}, #id], iterator_types = ["parallel", "parallel"]}}
-      ins(%a : {source}) outs(%b : memref<64x64xf32>) {{
-  ^bb0(%x: f32, %y: f32):
-    linalg.yield %x : f32
-  }}
-  func.return
-}}"""
-    with pytest.raises(LocatedError) as error:
-        embed.run(embed.parse(text, "f.mlir", embed.context()), [TirxTileLinalgPass((32, 32, 32), 64, "sm_80")])
-    assert message + source.partition(",")[0] in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("tile", "threads", "target", "message"),
-    [
-        ((32,), 64, "sm_80", "expected 2 tile sizes, 2 of the last parallel dimensions, found 1"),
-        ((0, 32, 32), 64, "sm_80", "expected positive tile sizes, found 0,32,32"),
-        ((1, 2, 3, 4), 64, "sm_80", "expected at most 3 tile sizes, of two dimensions and a reduction, found 1,2,3,4"),
-        ((1 << 40, 32, 32), 64, "sm_80", "expected at most 1048576 elements"),
-        ((32, 32, 32), 0, "sm_80", "expected 1 to 1024 threads, found 0"),
-        ((32, 32, 32), 64, "sm_1", "unknown target 'sm_1'"),
-    ],
-)
-def test_what_no_kernel_has(tile: tuple[int, ...], threads: int, target: str, message: str) -> None:
-    copy = '"memref.copy"(%a, %d) : (memref<40x24xf32>, memref<40x24xf32>) -> ()'
-    arguments = "%a: memref<40x24xf32>, %d: memref<40x24xf32>"
-    text = f"func.func @f({arguments}) attributes {{tirx.kernel}} {{\n  {copy}\n  func.return\n}}"
-    with pytest.raises(LocatedError, match=f"f.mlir:1:.*{message}"):
-        embed.run(embed.parse(text, "f.mlir"), [TirxTileLinalgPass(tile, threads, target)])
-
-
-@pytest.mark.parametrize("threads", [0, 1, 1024, 1025])
-def test_numbers_of_threads(threads: int) -> None:
-    text = """
-func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) attributes {tirx.kernel} {
-  "memref.copy"(%a, %b) : (memref<8x8xf32>, memref<8x8xf32>) -> ()
-  func.return
-}"""
-    module = embed.parse(text, "f.mlir")
-    passes = (TirxTileLinalgPass((8, 8), threads, "sm_80"),)
-    if 1 <= threads <= 1024:
-        embed.run(module, passes)
-        return
-    with pytest.raises(LocatedError) as error:
-        embed.run(module, passes)
-    assert error.value.message == f"expected 1 to 1024 threads, found {threads}"
-
-
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("target", "kind", "size"),
@@ -594,7 +429,7 @@ def test_blocks_that_share_out_k_write_only_what_comes_from_the_sums(step: str, 
     body = "^bb0(%x: f32, %y: f32):\n    %one = arith.addf %x, %x : f32\n    linalg.yield %one : f32"
     maps = 'indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]'
     more = f"linalg.generic {{{maps}}} {step.replace('T', type_)} {{\n  {body}\n  }}\n  func.return"
-    module = embed.parse(_MAPS + text.replace("func.return", more), "f.mlir")
+    module = embed.parse(MAPS + text.replace("func.return", more), "f.mlir")
     embed.run(module, [TirxTileLinalgPass(target="sm_90a")])
     assert ("tirx.parts" in str(module)) == parts
 

@@ -48,6 +48,7 @@ def test_equals_numpy(target: str, size: tuple[int, int, int], columns: int, blo
     assert len(left) == 3 and not any(each[:ZEROS].any() for each in left)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
 def test_sums_that_a_map_reads(target: str) -> None:
     """Sums that are loaded, changed and stored: the block that has them all does it."""

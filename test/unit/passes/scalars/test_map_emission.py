@@ -227,6 +227,7 @@ tirx.kernel @k() target("{target}") threads(32) {{
     return words.view(dtype)[:, :5], list(block.ops)
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize(
     ("source", "result"),
     [("f16", "f8E4M3FN"), ("bf16", "f8E5M2"), ("f32", "f8E4M3FN"), ("f32", "f16"), ("f32", "bf16"), ("f8E5M2", "f32")],

@@ -20,6 +20,7 @@ _DTYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("element", _DTYPES)
 @pytest.mark.parametrize("how", ["add", "mul", "max", "min"])
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+"""Tiles at places that an index tile has: blocks in conflict, and places outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from unit.interp.test_run import error_of, run_on
+
+import tirx as tx
+from tirx import embed, f32, i32
+from tirx.dialects.tirx import KernelOp, kernels
+
+
+def _kernel_of(function: Callable[..., None], blocks: int = 1) -> KernelOp:
+    types = f32[8, 8], i32[8], f32[8, 8]
+    (found,) = kernels(tx.jit(*types, threads=32, target="sm_80", grid=[blocks])(function).module)
+    return found
+
+
+def _scattered_twice(a: Any, i: Any, o: Any) -> None:
+    o[i[:].load(), :] = a[:, :].load()
+
+
+def _flag_outside(a: Any, i: Any, o: Any) -> None:
+    tx.signal(i[i[0]], 1)
+
+
+def _two_atomics_of_one_place(a: Any, i: Any, o: Any) -> None:
+    tx.atomic(o[i[:].load(), :], "add", a[:, :].load())
+
+
+@pytest.mark.parametrize(
+    ("function", "places", "kind", "said"),
+    [
+        (_scattered_twice, [0, 1, 2, 3, 4, 5, 6, 0], "conflict",
+         "expected equal numbers at one place of a scattered tile, found different ones"),
+        (_flag_outside, [8, 0, 0, 0, 0, 0, 0, 0], "bounds", "expected a flag inside of (8,), found that at (8,)"),
+        (_flag_outside, [-1, 0, 0, 0, 0, 0, 0, 0], "bounds", "expected a flag inside of (8,), found that at (-1,)"),
+    ],
+)  # fmt: skip
+def test_places_without_a_result(function: Callable[..., None], places: list[int], kind: str, said: str) -> None:
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    found = error_of(_kernel_of(function), a, np.array(places, np.int32), np.zeros_like(a))
+    assert found[0] == kind and found[1].endswith(said)
+
+
+def _scattered_and_gathered(a: Any, i: Any, o: Any) -> None:
+    o[i[:].load(), :] = o[i[:].load(), :].load() + 1.0
+
+
+def _own_rows(a: Any, i: Any, o: Any) -> None:
+    o[i[:].load(), :] = tx.zeros(f32, 8, 8) + tx.block_id("x").to(f32)
+
+
+@pytest.mark.parametrize("function", [_scattered_and_gathered, _own_rows])
+def test_blocks_that_scatter_to_one_place(function: Callable[..., None]) -> None:
+    """Two blocks clash, and each of them does not; their atomics do not, either."""
+    a, i = np.ones((8, 8), np.float32), np.arange(8, dtype=np.int32)
+    run_on(_kernel_of(function), a, i, np.ones_like(a))
+    assert error_of(_kernel_of(function, blocks=2), a, i, np.ones_like(a))[0] == "conflict"
+    run_on(_kernel_of(_two_atomics_of_one_place, blocks=2), a, i, added := np.ones_like(a))
+    assert (added == 3).all()
+
+
+def _gathered(a: Any, i: Any, o: Any) -> None:
+    o[:, :] = a[i[:].load(), :]
+
+
+def test_gathered_tiles_are_inside() -> None:
+    text = str(_kernel_of(_gathered).parent_op()).replace(" clipped", "")
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    a = np.zeros((8, 8), np.float32)
+    kind, message = error_of(kernel, a, np.array([0, 1, 2, 3, 4, 5, 6, 8], np.int32), a.copy())
+    assert kind == "bounds" and message.endswith("inside of 8 elements along dimension 0, found element 8")
+
+
+def test_scattered_tiles_that_agree() -> None:
+    """The same numbers may go to one place, and what is outside goes nowhere; atomics add up there."""
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    a[7] = a[0]
+    places = np.array([3, 1, 2, 0, 4, -1, 8, 3], np.int32)
+    run_on(_kernel_of(_scattered_twice), a, places, stored := np.full_like(a, -1))
+    run_on(_kernel_of(_two_atomics_of_one_place), a, places, added := np.ones_like(a))
+    expected, sums = np.full_like(a, -1), np.ones_like(a)
+    for row, place in zip(a, places.tolist(), strict=True):
+        if 0 <= place < 8:
+            expected[place] = row
+            sums[place] += row
+    assert np.array_equal(stored, expected) and np.array_equal(added, sums)
