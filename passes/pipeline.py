@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from tirx.dialects.tirx.sizes import NAME
 from tirx.hw.targets import Target
 from tirx.passes.deferred import deferred
-from tirx.passes.registry import get_all_passes
+from tirx.passes.registry import PASS_SUMMARIES, get_all_passes
 
 _SCHEDULE = (
     "tirx-split-last-round",
@@ -48,58 +48,23 @@ _VALUES = {
 }
 """Options that say which passes the pipeline has -> their values, the default first."""
 
-_LOWER_TO_PTX = (
-    "tirx-inline",
-    "tirx-fold-subviews",
-    "tirx-check-sizes",
-    "tirx-split-last-round",
-    "tirx-stream-k",
-    "tirx-split-k",
-    "tirx-resolve-accumulators",
-    "tirx-mem2reg",
-    "tirx-split-pairs",
-    "tirx-load-operands",
-    "tirx-pick-layouts",
-    "tirx-check-layouts",
-    "tirx-fold-zero-fill",
-    "tirx-fuse-epilogue",
-    "tirx-select-instructions",
-    "tirx-select-copies",
-    "tirx-fit-index-tiles",
-    "tirx-tile-loop",
-    "tirx-pipeline-loops",
-    "tirx-specialize-warps",
-    "tirx-multicast-copies",
-    "tirx-release-early",
-    "tirx-prefetch-fragments",
-    "tirx-check-rings",
-    "tirx-lower-rings",
-    # Once more: the barriers that it has made.
-    "tirx-check-rings",
-    "tirx-expand-exchanges",
-    "tirx-allocate-memory",
-    # Behind the places: threads may race on bytes that two tiles share.
-    "tirx-insert-barriers",
-    "tirx-expand-async-copies",
-    "tirx-expand-copies",
-    "convert-tirx-to-tcgen05",
-    # The parity of the mbarrier that products arrive at.
-    "tirx-mem2reg",
-    "tcgen05-fuse-reductions",
-    "convert-tirx-to-wgmma",
-    "convert-tirx-to-mma",
-    "tirx-materialize-descriptors",
-    "convert-tcgen05-to-ptx",
-    "convert-wgmma-to-ptx",
-    "convert-tirx-to-ptx",
-    "convert-math-to-ptx",
-    "convert-arith-to-ptx",
-    "tirx-cse",
-    "tirx-hoist-addresses",
-    "convert-scf-to-ptx",
-    "tirx-copy-accumulators",
-    "tirx-check-synchronization",
+_BY_OPTION = (
+    "tirx-tile-linalg",
+    "tirx-set-target",
+    "tirx-keep-lines",
+    "tirx-any-strides",
+    "tirx-choose",
+    "tirx-specialize",
 )
+"""Passes in front of and behind all others, which options add or choose."""
+
+_AGAIN = {
+    "tirx-lower-rings": ("tirx-check-rings",),  # the barriers that it has made
+    "convert-tirx-to-tcgen05": ("tirx-mem2reg",),  # the parity of the mbarrier that products arrive at
+}
+"""Passes -> those that run once more behind them."""
+
+_LOWER_TO_PTX = [each for name in PASS_SUMMARIES if name not in _BY_OPTION for each in (name, *_AGAIN.get(name, ()))]
 
 
 class OptionError(ValueError):

@@ -64,6 +64,7 @@ _PASSES = {
     ),
     "tirx-expand-exchanges": ("copies", "take reductions and changes of layout across warps through shared memory"),
     "tirx-allocate-memory": ("layouts", "choose a place in shared and tensor memory for every tile, by lifetime"),
+    # Behind the places: threads may race on bytes that two tiles share.
     "tirx-insert-barriers": ("copies", "insert barriers where threads would race on shared or global memory"),
     "tirx-expand-async-copies": ("copies", "start copies by asynchronous engines and wait for them at once"),
     "tirx-expand-copies": ("copies", "take copies between two memories through register tiles, piece by piece"),

@@ -216,13 +216,7 @@ def passes_of(texts: Sequence[str], placed: Sequence[Placed]) -> tuple[ModulePas
 
 
 def _argument_parser(epilog: str) -> ArgumentParser:
-    parser = ArgumentParser(
-        "tirx-opt",
-        description="Runs passes over MLIR text and prints the result, as MLIR or as PTX.",
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = ArgumentParser("tirx-opt", "Runs passes over MLIR text and prints the result, as MLIR or as PTX.", epilog)
     flag = parser.add_argument
     flag("input_path", metavar="FILE", nargs="?", default="-", help="input file; '-' or nothing is standard input")
     flag("-o", dest="output_path", metavar="FILE", default="-", help="output file, written only on success")
@@ -236,7 +230,12 @@ def _argument_parser(epilog: str) -> ArgumentParser:
         '"stages=4 roles=load order=group" says how copies and products overlap, "pipeline=off" that they do not',
     )
     add_placed(parser)
-    flag("--launch", metavar="FILE", help="with PTX as output, also write how to launch each kernel, as JSON")
+    flag(
+        "--launch",
+        dest="launch_path",
+        metavar="FILE",
+        help="with PTX as output, also write how to launch each kernel, as JSON",
+    )
     flag("--cache-directory", metavar="DIR", help="keep the output in this directory, and write what is kept there")
     flag("--split-input-file", action="store_true", help="process the parts between '// -----' lines on their own")
     flag("--verify-diagnostics", action="store_true", help="check the diagnostics against 'expected-error' comments")
@@ -390,30 +389,17 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
             print_generic_format=target.print_generic_format or args.print_op_generic,
             print_debuginfo=target.print_debuginfo or args.print_debuginfo,
         )
-    if args.launch is not None and (target.name != "ptx" or args.split_input_file):
+    if args.launch_path is not None and (target.name != "ptx" or args.split_input_file):
         raise UsageError("expected --launch with one module of PTX as output, as of --lower-to-ptx")
-    one_path = args.launch is not None and os.path.realpath(args.launch) == os.path.realpath(args.output_path)
-    if one_path and args.launch not in ("-", os.devnull):
-        raise UsageError(f"expected PTX and launch descriptors in two files, found '{args.launch}' for both")
-    return OptFlags(
-        input_path=args.input_path,
-        output_path=args.output_path,
-        passes=chosen,
-        target=target,
-        allow_unregistered_dialect=args.allow_unregistered_dialect,
-        print_between_passes=args.print_between_passes or bool(args.print_after),
-        print_after=tuple(args.print_after),
-        print_whole=args.print_whole,
-        explain=args.explain,
-        split_input_file=args.split_input_file,
-        verify_diagnostics=args.verify_diagnostics,
-        verify_each=args.verify_each,
-        verify_lowering=args.verify_lowering,
-        time_passes=args.time_passes,
-        remarks=args.remarks,
-        diagnostics_json=args.diagnostics_json,
-        disabled_warnings=_disabled_warnings(args.warnings),
-        launch_path=args.launch,
-        predict=args.predict,
-        size=size,
-    )
+    one_path = args.launch_path is not None and os.path.realpath(args.launch_path) == os.path.realpath(args.output_path)
+    if one_path and args.launch_path not in ("-", os.devnull):
+        raise UsageError(f"expected PTX and launch descriptors in two files, found '{args.launch_path}' for both")
+    given = vars(args) | {
+        "passes": chosen,
+        "target": target,
+        "print_between_passes": args.print_between_passes or bool(args.print_after),
+        "print_after": tuple(args.print_after),
+        "disabled_warnings": _disabled_warnings(args.warnings),
+        "size": size,
+    }
+    return OptFlags(**{each.name: given[each.name] for each in fields(OptFlags)})

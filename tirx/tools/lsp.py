@@ -281,7 +281,7 @@ class Input(io.BufferedReader):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Serves until the client ends it. Flags of clients change nothing (LSP 3.17, "Implementation Considerations")."""
-    parser = ArgumentParser(prog="tirx-lsp", description="a language server for .mlir files with tirx")
+    parser = ArgumentParser("tirx-lsp", "a language server for .mlir files with tirx")
     parser.add_argument("--stdio", action="store_true", help="talk over standard input and output, as it always does")
     parser.add_argument("--clientProcessId", type=int, metavar="N", help="ignored: it ends with its standard input")
     parser.add_argument("--version", action="version", version=f"%(prog)s {installed_version()}")

@@ -17,7 +17,11 @@ class UsageError(Exception):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """Raises UsageError for arguments that make no sense."""
+    """Raises UsageError for arguments that make no sense, abbreviations among them; texts keep their lines."""
+
+    def __init__(self, prog: str, description: str | None, epilog: str | None = None):
+        formatter = argparse.RawDescriptionHelpFormatter
+        super().__init__(prog, None, description, epilog, formatter_class=formatter, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from argparse import RawDescriptionHelpFormatter
+from argparse import Namespace
 from collections.abc import Sequence
 from typing import get_args
 
@@ -24,10 +24,9 @@ from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, InvalidPassOutputError
 from tirx.tools import commands
 from tirx.tools.files import FileError, read_input, write_output
-from tirx.tools.flags import Placed, add_placed, passes_of
+from tirx.tools.flags import add_placed, passes_of
 from tirx.tools.process import ArgumentParser, UsageError
 from tirx.universe import new_context
-from tirx.values import dataclass
 
 _EPILOG = """\
 Arguments are random: several legal sizes, small integers and numbers of a normal distribution. Each launch is run on
@@ -44,28 +43,8 @@ _MOST_LINES = 100
 """Lines of a change to the IR that are shown: the lowering behind the last pass that keeps tiles has thousands."""
 
 
-@dataclass(frozen=True)
-class CheckFlags:
-    """The flags of one run of `tirx-check`."""
-
-    input_path: str
-    target: str | None
-    options: str
-    kernel: str | None
-    numbers: tuple[Numbers, ...]
-    seconds: float
-    seed: int
-    placed: Sequence[Placed]
-
-
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        prog="tirx-check",
-        description=__doc__,
-        epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = ArgumentParser("tirx-check", __doc__, _EPILOG)
     parser.add_argument("input", help="the file with the kernels, - for standard input")
     parser.add_argument("--target", help="the GPU, instead of that which the kernels name")
     parser.add_argument("--options", default="", help="options of the pipeline, such as 'stages=2 roles=load'")
@@ -79,10 +58,10 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _check(flags: CheckFlags) -> int:
+def _check(flags: Namespace) -> int:
     start = time.process_time()
-    text = read_input(flags.input_path).decode(errors="surrogateescape")
-    module = parse_located(new_context(), text, flags.input_path)
+    text = read_input(flags.input).decode(errors="surrogateescape")
+    module = parse_located(new_context(), text, flags.input)
     if flags.placed:
         passes = passes_of(lower_to_ptx_pipeline(flags.target, flags.options), flags.placed)
         program = compiled(module, flags.target, flags.options, passes=passes)
@@ -97,12 +76,13 @@ def _check(flags: CheckFlags) -> int:
     for done, kernel in enumerate(chosen.values()):
         try:
             seconds = (start + flags.seconds - time.process_time()) / (len(chosen) - done)
-            said = str(kernel.check(numbers=flags.numbers, seconds=seconds, seed=flags.seed))
+            numbers: tuple[Numbers, ...] = tuple(flags.numbers or ("integers", "normal"))
+            said = str(kernel.check(numbers=numbers, seconds=seconds, seed=flags.seed))
         except CheckError as error:
             change = error.change.splitlines()
             rest = [f"... and {len(change) - _MOST_LINES} lines more"] if len(change) > _MOST_LINES else []
             said, status = "\n".join([f"error: {error}", *change[:_MOST_LINES], *rest]), 1
-        write_output("-", f"{flags.input_path}: {said}\n")
+        write_output("-", f"{flags.input}: {said}\n")
     return status
 
 
@@ -112,9 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = _parser().parse_args(arguments)
         if not (given.seconds >= 0 and given.seed >= 0):
             raise UsageError(f"expected --seconds and --seed of 0 or more, found {given.seconds} and {given.seed}")
-        numbers: tuple[Numbers, ...] = tuple(given.numbers or ("integers", "normal"))
-        shown = given.kernel, numbers, given.seconds, given.seed
-        return _check(CheckFlags(given.input, given.target, given.options, *shown, given.placed))
+        return _check(given)
     except (UsageError, FileError, DiagnosticException, OptionError, TargetError) as error:
         print(error if isinstance(error, LocatedError) else f"error: {error}", file=sys.stderr)
         return 1

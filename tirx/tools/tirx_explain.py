@@ -68,13 +68,8 @@ Fields instead of a word are encoded, with the names of the Python classes:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        prog="tirx-explain",
-        description="Explain the descriptors of tensor-core instructions: their fields, and what is wrong with them.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    what = "Explain the descriptors of tensor-core instructions: their fields, and what is wrong with them."
+    parser = ArgumentParser("tirx-explain", what, _EPILOG)
     parser.add_argument("what", help=f"a PTX file, or {', '.join(_WORDS)}")
     parser.add_argument("words", nargs="*", metavar="WORD|FIELD=VALUE", help="words to explain, or fields to encode")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -127,14 +127,9 @@ def _dump(text: str) -> tuple[int, DumpedState]:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        prog="tirx-sim",
-        description="Run a kernel of a PTX file on the CPU, and check its synchronisation.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("input", help="the PTX file, or - for standard input")
+    what = "Run a kernel of a PTX file on the CPU, and check its synchronisation."
+    parser = ArgumentParser("tirx-sim", what, _EPILOG)
+    parser.add_argument("input_path", metavar="input", help="the PTX file, or - for standard input")
     parser.add_argument("--entry", help="the kernel; not needed if the module has only one")
     parser.add_argument("--launch", metavar="FILE", help="launch descriptors, which 'tirx-opt --launch FILE' writes")
     parser.add_argument(
@@ -215,28 +210,18 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
     for name in ("block", "cluster", "dynamic_shared"):
         if found.launch is not None and getattr(found, name) is not None:
             raise UsageError(f"expected no --{name.replace('_', '-')} with --launch, which says it; found both")
-    return SimFlags(
-        found.input,
-        found.entry,
-        found.launch,
-        found.grid,
-        found.block or (),
-        found.cluster or (1,),
-        tuple(found.parameters),
-        found.dynamic_shared or 0,
-        found.seed,
-        found.check if not found.timeline else False,
-        found.arithmetic,
-        found.max_instructions,
-        found.jobs,
-        found.trace or found.trace_values or found.trace_threads is not None or found.trace_lines is not None,
-        found.trace_values,
-        found.trace_threads,
-        found.trace_lines,
-        tuple(found.dump),
-        found.profile,
-        tuple(found.timeline),
-    )
+    is_traced = found.trace or found.trace_values
+    given = vars(found) | {
+        "block": found.block or (),
+        "cluster": found.cluster or (1,),
+        "parameters": tuple(found.parameters),
+        "dynamic_shared": found.dynamic_shared or 0,
+        "check": found.check if not found.timeline else False,
+        "trace": is_traced or found.trace_threads is not None or found.trace_lines is not None,
+        "dump": tuple(found.dump),
+        "timeline": tuple(found.timeline),
+    }
+    return SimFlags(**given)
 
 
 class _Parameters:

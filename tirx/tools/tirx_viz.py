@@ -49,13 +49,7 @@ memory, and every fragment of mma.sync, wgmma and tcgen05.ld.
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
-        prog="tirx-viz",
-        description="Show layouts: which place has which element of a tile.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = ArgumentParser("tirx-viz", "Show layouts: which place has which element of a tile.", _EPILOG)
     parser.add_argument("layouts", nargs="*", metavar="LAYOUT|FILE", help="layouts, and files that end in .mlir")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help=f"a file that ends in .{', .'.join(_KINDS)} (default: layout.html)"
