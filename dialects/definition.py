@@ -435,12 +435,13 @@ def _variadic(accessor: UniqueVariadicAccessor, read: _Read) -> Callable[[Operat
 
 
 def _segment(accessor: BaseAttrAccessor, read: _Read) -> Callable[[Operation], object]:
-    index, option, name = accessor.idx, accessor.option, accessor.option.attribute_name
+    index, name = accessor.idx, accessor.option.attribute_name
+    properties = attrgetter("properties" if accessor.option.as_property else "attributes")
     is_variadic = isinstance(accessor, VariadicAttrAccessor)
     is_optional = isinstance(accessor, OptionalAttrAccessor)
 
     def get(op: Operation) -> object:
-        found = _slice(cast(DenseArrayBase, option.container(op)[name]).data.data, index)
+        found = _slice(properties(op)[name].data.data, index)
         if is_variadic:
             whole = read(op)
             return type(whole)(item(whole, found))

@@ -149,7 +149,7 @@ class MmaAsyncOp(WgmmaOp):
         else:
             kind = find_kind(self.a_type.data, self.b_type.data)
             a, b, d = kind.a, kind.b, "f32"
-            if self.d.types and self.d.types[0] == i32:
+            if self.d and self.d[0].type == i32:
                 d = "s32" if "s32" in kind.results else "f16"
             n = len(self.d) * (4 if d == "f16" else 2)
         sparse, saturate = self.metadata is not None, self.saturate is not None

@@ -64,10 +64,11 @@ def check_synchronization(entry: EntryOp) -> None:
 class _Checker:
     def __init__(self, analysis: OrderingAnalysis, shared: Mapping[SSAValue, SSAValue]):
         self._analysis = analysis
-        self._shared = shared
-        self._writers: dict[SSAValue, list[Operation]] = {}
+        self._shared = {id(value): id(register) for value, register in shared.items()}
+        """By identity, as the others: to hash a value takes several times as long."""
+        self._writers: dict[int, list[Operation]] = {}
         """Register -> the instructions that write it asynchronously."""
-        self._products: dict[SSAValue, list[Operation]] = {}
+        self._products: dict[int, list[Operation]] = {}
         """Register -> the products of warpgroups that read A from it or write it."""
         for op in analysis.asynchronous:
             for result in op.results:
@@ -76,8 +77,8 @@ class _Checker:
                 for value in (*op.d, *(() if op.a_is_descriptor else op.a)):
                     self._products.setdefault(self._register(value), []).append(op)
 
-    def _register(self, value: SSAValue) -> SSAValue:
-        return self._shared.get(value, value)
+    def _register(self, value: SSAValue) -> int:
+        return self._shared.get(key := id(value), key)
 
     def check(
         self,
@@ -163,8 +164,8 @@ class _Checker:
             written: list[SSAValue] = [] if isinstance(op, MmaAsyncOp) else list(op.results)
         else:
             passed = passed_values(op)
-            in_place = {value for argument, value in passed if self._register(argument) is self._register(value)}
-            written = [argument for argument, value in passed if self._register(argument) is not self._register(value)]
+            in_place = {value for argument, value in passed if self._register(argument) == self._register(value)}
+            written = [argument for argument, value in passed if self._register(argument) != self._register(value)]
         for value in written:
             users = self._products.get(self._register(value), ())
             if (product := next((one for one in users if one in state.loading), None)) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from tirx.dialects.definition import item
 from tirx.dialects.nesting import operations
@@ -39,7 +39,7 @@ def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
         block, operands = op.parent, operands_of(op)
         for result, index in op.in_place():
             operand = item(operands, index)
-            origin = owner if isinstance(owner := operand.owner, Block) else owner.parent
+            origin = operand.op.parent if type(operand) is OpResult else operand.owner
             key = id(block), id(origin)
             if (behind := reached.get(key)) is None:
                 behind = reached[key] = _behind(block, origin)
@@ -65,7 +65,7 @@ def passed_values(branch: Operation) -> list[tuple[SSAValue, SSAValue]]:
 
 
 def _problem(op: Operation, operand: SSAValue, behind: set[Block], positions: dict[Operation, int]) -> str | None:
-    if type(operand.owner) is ConstantOp:
+    if type(operand) is OpResult and type(operand.op) is ConstantOp:
         return "a constant"
     if behind and op.parent in behind:
         return "one from outside of a loop"
@@ -190,7 +190,7 @@ class _Registers:
         return found
 
     def _ranges_of_one(self, value: SSAValue) -> _Ranges:
-        key = [id(value.owner)]
+        key = [id(value.op if type(value) is OpResult else value.owner)]
         use = value.first_use
         while use is not None:
             key.append(id(user_of(use)))

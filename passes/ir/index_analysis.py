@@ -16,6 +16,7 @@ from tirx.dialects.formula import Call, Formula, lookups
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import BlockIdOp, CtaRankOp, ForOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, TilesOp
 from tirx.dialects.tirx.kernel import MOST_BLOCKS
+from tirx.dialects.xdsl_private import operands_of
 from tirx.passes.ir.emitter import constant_value
 from tirx.symbolic.integers import Integers
 
@@ -233,8 +234,8 @@ def _arithmetic_sources(value: SSAValue) -> set[SSAValue] | None:
         if len(seen) == _MOST_VALUES:
             return None
         seen.add(one)
-        if isinstance(op := one.owner, Operation) and op.name.startswith("arith."):
-            pending += op.operands
+        if type(one) is OpResult and one.op.name.startswith("arith."):
+            pending += operands_of(one.op)
         else:
             found.add(one)
     return found

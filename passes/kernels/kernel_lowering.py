@@ -17,7 +17,7 @@ from tirx.dialects import tirx
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
-from tirx.dialects.xdsl_private import operands_of
+from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.passes.checks.feature_checks import check_features
 from tirx.passes.copies.clipping import Clip
@@ -316,7 +316,7 @@ _FEW = 2
 
 def _require_no_tiles(op: Operation) -> None:
     for value in (*operands_of(op), *op.results):
-        if type(value.type) is tirx.TileType:
+        if type(type_of(value)) is tirx.TileType:
             name = operation_name(op)
             hint = "; lower it before convert-tirx-to-ptx, or give it a TileOpInterface" if tirx.is_foreign(op) else ""
             raise StageError(op, f"expected no tiles after lowering, found {value.type} on '{name}'{hint}")

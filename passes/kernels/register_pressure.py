@@ -6,12 +6,13 @@ from itertools import accumulate
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import REGISTER_LIMIT, ConstantOp, EntryOp
 from tirx.dialects.ptx.sync import SetMaxNRegOp
+from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.passes.rings.start_values import entry_bound
 
 _REGISTERS = {1: 0, 16: 1, 32: 1, 64: 2}
@@ -20,9 +21,9 @@ _REGISTERS = {1: 0, 16: 1, 32: 1, 64: 2}
 
 def width(value: SSAValue) -> int:
     """Registers of 32 bits that hold a value: none for numbers, which are in instructions, and predicates."""
-    if type(value.owner) is ConstantOp:
+    if type(value) is OpResult and type(value.op) is ConstantOp:
         return 0
-    registers = register_class(value.type)
+    registers = register_class(type_of(value))
     return 1 if registers is None else _REGISTERS[registers.bits]
 
 
@@ -32,13 +33,13 @@ def registers_alive(around: scf.ForOp | EntryOp) -> int:
     Values from outside that a loop uses live in all of it, as it begins again.
     """
     position: dict[Operation, int] = {op: at for at, op in enumerate(walk(around))}
-    last = {operand: at for op, at in position.items() if op is not around for operand in op.operands}
+    # By identity: to hash a value takes several times as long.
+    last = {id(used): (used, at) for op, at in position.items() if op is not around for used in operands_of(op)}
     changes = [0] * len(position)
-    for value, end in last.items():
+    for value, end in last.values():
         if not (registers := width(value)):
             continue
-        owner = value.owner
-        definition = owner if isinstance(owner, Operation) else owner.parent_op()
+        definition = value.op if type(value) is OpResult else value.owner.parent_op()
         if definition is None or (start := position.get(definition)) is None:
             changes[0] += registers
         else:

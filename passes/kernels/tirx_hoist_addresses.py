@@ -89,7 +89,7 @@ class _Nest:
         """The operations inside of `op`, of inner loops only those that are the same in all their iterations."""
         for region in op.regions:
             for block in region.blocks:
-                for inner in block.ops:
+                for inner in operations(block):
                     yield inner
                     if inner.regions:
                         yield from self._left[inner] if isinstance(inner, scf.ForOp) else self._ops(inner)

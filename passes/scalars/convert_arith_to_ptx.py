@@ -29,7 +29,7 @@ from tirx.dialects import ptx
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.base import PTXInstruction, register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries, integer_of
-from tirx.dialects.xdsl_private import operands_of, set_type
+from tirx.dialects.xdsl_private import operands_of, set_type, type_of
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
@@ -68,7 +68,7 @@ def convert_entry(entry: EntryOp) -> None:
     if widen_narrow(ops):
         ops = list(entry.walk())
     for value in defined_values(ops):
-        if type(value.type) is IndexType:
+        if type(type_of(value)) is IndexType:
             set_type(value, i64)
     for op in ops:
         if op.name.startswith("arith."):
@@ -102,7 +102,7 @@ def _lower(op: Operation) -> None:
         supported = ", ".join(sorted(t.name for t in RULES))
         raise NoFormError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
     for value in (*operands_of(op), *op.results):
-        if register_class(value.type) is None:
+        if register_class(type_of(value)) is None:
             raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results
     replacement = rule(op, Emitter.before(op))

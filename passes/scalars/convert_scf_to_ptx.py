@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
@@ -36,7 +37,7 @@ def convert_entry(entry: EntryOp) -> None:
     pending = list(entry.body.blocks)
     while pending:
         block = pending.pop()
-        constructs = [op for op in block.ops if op.name.startswith("scf.")]
+        constructs = [op for op in operations(block) if op.name.startswith("scf.")]
         for op in constructs:
             if type(op) not in RULES:
                 supported = ", ".join(sorted(t.name for t in RULES))

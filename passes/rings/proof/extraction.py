@@ -10,8 +10,9 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import enclosing
+from tirx.dialects.nesting import enclosing, operations
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
+from tirx.dialects.xdsl_private import operands_of
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.ir.scheduled import is_cp_async, is_scheduling
@@ -92,9 +93,10 @@ _NO_ACCESSES = (tirx.AcquireOp, tirx.ReleaseOp, tirx.AtOp)
 
 def tile_accesses(op: Operation) -> Iterator[TileAccess]:
     """Yields the accesses of an operation itself to tiles of slots, reads first."""
-    if not op.operands or type(op) in _NO_ACCESSES or is_pure(op) or is_terminator(op):
+    operands = operands_of(op)
+    if not operands or type(op) in _NO_ACCESSES or is_pure(op) or is_terminator(op):
         return
-    slots = [(value, slot) for value in op.operands if (slot := slot_tile(value)) is not None]
+    slots = [(value, slot) for value in operands if (slot := slot_tile(value)) is not None]
     for mode in (Mode.READ, Mode.WRITE):
         for value, slot in slots:
             if mode in _modes(op, value):
@@ -306,7 +308,8 @@ def _accesses_in(op: Operation, is_conditional: bool = False) -> Iterator[TileAc
     skipped = is_conditional or _may_be_skipped(op)
     later: list[TileAccess] = []
     for region in op.regions:
-        found = [access for block in region.blocks for inner in block.ops for access in _accesses_in(inner, skipped)]
+        inside = [inner for block in region.blocks for inner in operations(block)]
+        found = [access for inner in inside for access in _accesses_in(inner, skipped)]
         # Of two branches one runs: what the other one writes is not yet there when this one reads.
         reads = next((i for i, access in enumerate(found) if access.mode is Mode.WRITE), len(found))
         yield from found[:reads]
@@ -338,7 +341,7 @@ class _Program:
 
     def _block(self, block: Block) -> Body:
         out: list[Statement] = []
-        for op in block.ops:
+        for op in operations(block):
             out += self._op(op)
         return tuple(out)
 

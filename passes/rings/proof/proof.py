@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 from tirx.diagnostics import remark, wants_remarks
 from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import KernelOp, RingOp
+from tirx.dialects.xdsl_private import operands_of, successors_of, type_of
 from tirx.passes.ir.scheduled import has_lowered_rings
 from tirx.passes.rings.proof.errors import located
 from tirx.passes.rings.proof.extraction import Extraction
@@ -37,9 +38,9 @@ _PROVED = WeakKeyDictionary[KernelOp, list[tuple[object, ...]]]()
 
 def _state(op: Operation) -> tuple[object, ...]:
     """All that a pass can change of an operation, but for its regions: those inside name the block that they are in."""
-    types = [result.type for result in op.results]
+    types = [type_of(result) for result in op.results]
     arguments = [[(each, each.type) for each in block.args] for region in op.regions for block in region.blocks]
-    ends = tuple(op.operands), tuple(op.successors)
+    ends = operands_of(op), tuple(successors_of(op))
     return op, op.parent, ends, types, arguments, dict(op.properties), dict(op.attributes)
 
 

@@ -10,6 +10,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AtOp, ForOp, MemorySpace, ReleaseOp, RingOp, TilesOp, TileType
+from tirx.dialects.xdsl_private import type_of
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.proof.errors import UndecidedError
 from tirx.values import dataclass
@@ -52,9 +53,9 @@ class SlotTile:
 
 def slot_tile(value: SSAValue) -> SlotTile | None:
     """The slot that a tile is a part of; None for other values. Raises RingError for a tile that cannot be followed."""
-    if not isinstance(value.type, TileType) or value.type.memory not in (MemorySpace.SHARED, MemorySpace.TENSOR):
+    if type(value) is not OpResult or type(type_ := type_of(value)) is not TileType:
         return None
-    if not isinstance(value, OpResult):
+    if type_.memory not in (MemorySpace.SHARED, MemorySpace.TENSOR):
         return None
     op = value.op
     match op:
