@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from importlib.metadata import version
-from typing import ClassVar, Literal, NoReturn, TypeVar
+from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 
 from xdsl.passes import ModulePass
 from xdsl.targets.mlir import MLIRTarget
@@ -394,7 +394,7 @@ def parse_flags(argv: Sequence[str]) -> OptFlags:
     one_path = args.launch_path is not None and os.path.realpath(args.launch_path) == os.path.realpath(args.output_path)
     if one_path and args.launch_path not in ("-", os.devnull):
         raise UsageError(f"expected PTX and launch descriptors in two files, found '{args.launch_path}' for both")
-    given = vars(args) | {
+    given: dict[str, Any] = vars(args) | {
         "passes": chosen,
         "target": target,
         "print_between_passes": args.print_between_passes or bool(args.print_after),

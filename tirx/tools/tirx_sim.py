@@ -211,7 +211,7 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         if found.launch is not None and getattr(found, name) is not None:
             raise UsageError(f"expected no --{name.replace('_', '-')} with --launch, which says it; found both")
     is_traced = found.trace or found.trace_values
-    given = vars(found) | {
+    given: dict[str, Any] = vars(found) | {
         "block": found.block or (),
         "cluster": found.cluster or (1,),
         "parameters": tuple(found.parameters),
