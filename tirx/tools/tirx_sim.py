@@ -129,7 +129,7 @@ def _dump(text: str) -> tuple[int, DumpedState]:
 def _parser() -> ArgumentParser:
     what = "Run a kernel of a PTX file on the CPU, and check its synchronisation."
     parser = ArgumentParser("tirx-sim", what, _EPILOG)
-    parser.add_argument("input_path", metavar="input", help="the PTX file, or - for standard input")
+    parser.add_argument("input", help="the PTX file, or - for standard input")
     parser.add_argument("--entry", help="the kernel; not needed if the module has only one")
     parser.add_argument("--launch", metavar="FILE", help="launch descriptors, which 'tirx-opt --launch FILE' writes")
     parser.add_argument(
@@ -221,7 +221,7 @@ def parse_flags(argv: Sequence[str]) -> SimFlags:
         "dump": tuple(found.dump),
         "timeline": tuple(found.timeline),
     }
-    return SimFlags(**given)
+    return SimFlags(given.pop("input"), **given)
 
 
 class _Parameters:
