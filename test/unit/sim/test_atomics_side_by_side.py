@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tirx.sim.core import schedule
 from tirx.sim.core.execute_wide import run_wide
 from tirx.sim.core.wave import WideGroup
 from tirx.sim.errors import HazardError
+from tirx.sim.memory import spaces
 from tirx.sim.program.code import Program
 
 _KERNEL = """.version 8.0\n.target sm_80\n.address_size 64
@@ -66,6 +68,14 @@ def _run(body: str, blocks: int, **options: Any) -> tuple[Any, Any]:
     out, state = np.zeros(32 * blocks, np.uint32), np.zeros(2, np.uint32)
     run(_KERNEL.format(body=body), "k", blocks, 32, [out, state], **options)
     return out, state
+
+
+def test_who_waits_for_a_lock_fails_once_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the eight takes it while the others fail, those fail once more, and it is given back."""
+    counted = Mock(wraps=spaces.update)
+    monkeypatch.setattr(spaces, "update", counted)
+    _run(_LOCK, 8)
+    assert counted.call_count == 8 + 7 + 8
 
 
 @pytest.mark.parametrize("seed", [None, 1])

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from inspect import isfunction
+from typing import Literal
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
 from tirx.sim import SimError, run
+from tirx.sim.core.types import Array
 from tirx.sim.hazards import shared_checker
 from tirx.sim.hazards.checker import Checker
+from tirx.sim.hazards.global_access import Access, Kind, Scope
 from tirx.sim.hazards.monitor import Monitor
 
 _BLOCKS = 19  # more than run side by side
@@ -132,13 +137,67 @@ END: ret;
 """
 
 
+@pytest.mark.parametrize("check", ["hardware", "strict"])
 @pytest.mark.parametrize("blocks", [1, 3])
-def test_a_flag_of_one_thread_that_another_reads(blocks: int):
+def test_a_flag_of_one_thread_that_another_reads(blocks: int, check: Literal["hardware", "strict"]):
     """It orders what its thread has stored before, and nothing behind it, whoever keeps the record."""
     store = "st.shared.u32 [x], 7;"
-    run(_FLAG.format(before=store, behind=""), "k", blocks, 64, [np.zeros(blocks, np.uint32)])
+    run(_FLAG.format(before=store, behind=""), "k", blocks, 64, [np.zeros(blocks, np.uint32)], check=check)
     with pytest.raises(SimError, match="shared"):
-        run(_FLAG.format(before="", behind=store), "k", blocks, 64, [np.zeros(blocks, np.uint32)])
+        run(_FLAG.format(before="", behind=store), "k", blocks, 64, [np.zeros(blocks, np.uint32)], check=check)
+
+
+_WAITING = """.version 8.0\n.target sm_80\n.address_size 64
+.visible .entry k(.param .u64 state) {
+  .reg .b64 %d, %e; .reg .b32 %r<4>; .reg .pred %p; ld.param.u64 %d, [state];
+  mov.u32 %r0, %tid.x; setp.ne.u32 %p, %r0, 0; @%p bra END;
+TAKE: atom.acquire.gpu.global.cas.b32 %r1, [%d], 0, 1; setp.ne.u32 %p, %r1, 0; @%p bra TAKE;
+  ld.global.u32 %r2, [%d+4]; add.u32 %r2, %r2, 1; st.global.u32 [%d+4], %r2;
+  atom.release.gpu.global.exch.b32 %r1, [%d], 0;
+  mov.u32 %r0, %ctaid.x; mul.wide.u32 %e, %r0, 4; add.u64 %e, %d, %e;
+SEEN: ld.acquire.gpu.global.u32 %r1, [%e+8]; setp.eq.u32 %p, %r1, 0; @%p bra SEEN;
+  st.release.gpu.global.u32 [%e+12], %r1;
+END: ret;
+}
+"""
+
+
+@pytest.mark.parametrize("check", ["hardware", "strict"])
+def test_blocks_that_wait_share_a_checker(check: Literal["hardware", "strict"], made: Counter[str]) -> None:
+    """However often they ask, for a lock, or for the word of the block before."""
+    state = np.array([0, 0, 1, *[0] * 8], np.uint32)
+    run(_WAITING, "k", 8, 32, [state], check=check)
+    assert (state.tolist(), made["checkers"]) == ([0, 8, *[1] * 9], 1)
+
+
+def test_exact_accesses_that_order_nothing() -> None:
+    """
+    A checker hears of no read of what nobody of its cluster has written, and once of an access that is repeated at
+    once: not if its threads have accessed memory or met in between.
+    """
+    checker = MagicMock()
+    checker.mark.return_value = 1
+    cluster = shared_checker.SharedChecker(lambda: checker).of_cluster()
+    flag, other, thread = np.array([64]), np.array([128]), np.array([5])
+    update = Access(Kind.UPDATE, Scope.GPU, acquires=True)
+    read = replace(update, writes=False)
+
+    def heard(space: str, at: Array, by: Array, how: Access) -> int:
+        cluster.tick()
+        cluster.ordered_access(space, at, by, how)
+        return checker.ordered_access.call_count
+
+    assert [heard("global", flag, thread, how) for how in (read, update, update)] == [0, 1, 1]
+    assert cluster.instant() == 1  # the repeated access has no instant of its own
+    cluster.reached(0, thread, thread, thread)
+    assert heard("global", flag, thread, update) == 1
+    cluster.tick()
+    assert (cluster.instant(), heard("global", flag, thread, update)) == (2, 2)
+    cluster.loads_returned(thread)
+    assert heard("global", flag, thread, update) == 3
+    others = [("shared", flag, thread, update), ("shared", other, thread, update), ("shared", other, flag, update)]
+    assert [heard(*each) for each in (*others, ("shared", other, flag, read))] == [4, 5, 6, 7]
+    assert heard("global", other, thread, read) == 7
 
 
 _FLAG_AMONG_DATA = """.version 8.0\n.target sm_80\n.address_size 64

@@ -159,6 +159,7 @@ class GlobalFlags:
         self._pending: dict[int, list[_Pending]] = {}
         self._size = 0
         self._sources: dict[tuple[int, _Reader, Level], _Sources] = {}
+        self.fenced = False  # has a thread executed a fence?
         self.forgotten = False  # whether some order is not known any more, as there was too much of it
         # Proxy fences: threads, instant, and how many imports the cluster had.
         self._proxies: defaultdict[int, list[tuple[Array, int, int]]] = defaultdict(list)
@@ -173,7 +174,9 @@ class GlobalFlags:
         Returns the numbers of records for strong writes by `threads`, which go on with those in `before`. None if they
         release nothing of their own, and go on with none.
         """
-        flags = tuple(side.monitor.flags(threads, access.scope if access.releases else None))
+        flags = tuple[Flag, ...]()
+        if access.releases or self.fenced:
+            flags = tuple(side.monitor.flags(threads, access.scope if access.releases else None))
         if not flags and not before.any():
             return None
         if not flags and not loose.any():

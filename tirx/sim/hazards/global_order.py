@@ -71,7 +71,6 @@ class GlobalOrder:
         self._log = ReadLog()
         self._logged = 0
         self._flags = GlobalFlags()
-        self._fenced = False  # has a thread executed a fence?
         rules = PairRules(self._flags)
         self._checks = OrderChecks(note, noted, describe, place, self._flags, rules, strict=strict)
         self._maps = TensorMapOrder(rules, describe, place)
@@ -227,7 +226,7 @@ class GlobalOrder:
         Notes what strong writes, which `write` has checked, acquire of flags if they are updates that read, and release
         as flags where they are `done` (None: all): of one cluster after another.
         """
-        if not (access.releases or self._fenced or self._flags.any):
+        if not (access.releases or self._flags.fenced or self._flags.any):
             return
         shadow = self._buffer(segment).shadow
         assert shadow is not None, "it was written"
@@ -283,7 +282,7 @@ class GlobalOrder:
 
     def fence(self, users: Users, fence: Fence) -> None:
         """Notes a fence of threads, which acquires what relaxed reads have received."""
-        self._fenced = True
+        self._flags.fenced = True
         for side in users.sides if fence.acquires else ():
             self._flags.fence(side, users.threads[side.own], fence.scope, fence.sc)
 

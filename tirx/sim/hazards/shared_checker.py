@@ -214,6 +214,9 @@ class ClusterChecker(Monitor):
         self._names: dict[int, int] = {}  # of addresses of ordered accesses
         # The thread that makes all ordered accesses of a place, and the last instant before them; None: there are more.
         self._alone: dict[tuple[str, int], tuple[int, int] | None] = {}
+        # At "strict": places that somebody has written, and an access behind which nothing else has happened.
+        self._written = set[tuple[str, int]]()
+        self._last: tuple[object, ...] | None = None
         self._ticks, self._line = False, 0
         self._instant = 1
         self.number = 0
@@ -239,20 +242,25 @@ class ClusterChecker(Monitor):
 
     def instant(self) -> int:
         # An instruction that has started counts with the next event.
+        if self._ticks:
+            self._last = None
         return self._instant + self._ticks
 
     def ordered_access(self, space: str, addresses: Array, threads: Array, how: Access | None = None) -> None:
+        if how is not None:
+            self._exact_access(space, addresses, threads, how)
+            return
         # Only which accesses are to the same address matters, and that is often the same for all clusters.
         if (addresses == addresses[:1]).all():
             address = int(addresses[0])
-            if how is None and self._is_alone((space, address), threads):
+            if self._is_alone((space, address), threads):
                 return
             names = np.full(len(threads), self._name(address))
         else:
-            if how is None and len(addresses) > _MOST_FLAGS:
+            if len(addresses) > _MOST_FLAGS:
                 for address in addresses.tolist() if self._alone else ():
                     self._no_longer_alone((space, address))
-            elif how is None:
+            else:
                 users: dict[int, list[int]] = {}
                 for address, thread in zip(addresses.tolist(), threads.tolist(), strict=True):
                     users.setdefault(address, []).append(thread)
@@ -261,7 +269,26 @@ class ClusterChecker(Monitor):
                 addresses, threads = addresses[several], threads[several]
             names = np.array([self._name(address) for address in addresses.tolist()])
         if len(names):
-            self.hear("ordered_access", (space, names, threads, how), {})
+            self.hear("ordered_access", (space, names, threads, None), {})
+
+    def _exact_access(self, space: str, addresses: Array, threads: Array, how: Access) -> None:
+        """
+        Tells of an access that orders as exactly as it says. Blocks that wait differ only in how often they ask and
+        whom: to read what no thread of the cluster has written orders nothing, nor does to repeat an access at once,
+        which counts as one with it.
+        """
+        places = [(space, address) for address in addresses.tolist()]
+        if how.writes:
+            self._written.update(places)
+        elif self._written.isdisjoint(places):
+            return
+        call = (space, addresses.tobytes(), threads.tobytes(), how)
+        if call == self._last:
+            self._ticks = False
+            return
+        names = np.array([self._name(address) for address in addresses.tolist()])
+        self.hear("ordered_access", (space, names, threads, how), {})
+        self._last = call
 
     def _name(self, address: int) -> int:
         return self._names.setdefault(address, len(self._names))
@@ -290,6 +317,8 @@ class ClusterChecker(Monitor):
     def hear(self, name: str, arguments: tuple[object, ...], options: dict[str, Any]) -> Any:
         """Returns the answer of the checker to an event."""
         history, ticks = self._history, self._ticks and name not in _QUERIES
+        if name not in _QUERIES:
+            self._last = None
         call = (name, arguments, options, ticks, self.tolerant)
         while True:
             place = self.number - history.first

@@ -87,6 +87,8 @@ def _atom(decoder: Decoder) -> Step:
             result = np.zeros(len(mask), dtype)
             result[lanes] = old[:, index]
             put(group, mask, result)
+        if not done.all():
+            group.has_polled(group.pc, at[~done])  # who repeats it finds what there is now
         return group.poll(at, lanes) if returns else None
 
     return step
