@@ -96,7 +96,8 @@ class MapOp(DirectOperation, TileOpInterface):
     Operands have the rank of the results, and their extents or 1: such an operand has one element for all places
     along the dimension. The body has operations of `arith` and `math` and `tirx.index`, and may use scalars from
     outside. Results are values, or, with `outs(%d : T)` instead of a result type, allocations in registers. Operands
-    and allocations may be accumulators, too.
+    and allocations may be accumulators, too. `%n = tirx.map () { %i * 16 } -> index` is an expression of scalars, which
+    is parsed as its operations of `arith`.
     """
 
     name = "tirx.map"
@@ -110,7 +111,7 @@ class MapOp(DirectOperation, TileOpInterface):
     traits = traits_def(_WritesOuts())
 
     @classmethod
-    def parse(cls, parser: Parser) -> MapOp:
+    def parse(cls, parser: Parser) -> Operation:
         ins = parse_typed(parser) if parser.parse_optional_keyword("ins") is not None else []
         outs = parse_typed(parser) if parser.parse_optional_keyword("outs") is not None else []
         attributes = parser.parse_optional_attr_dict_with_keyword()
@@ -119,6 +120,8 @@ class MapOp(DirectOperation, TileOpInterface):
         types: Sequence[Attribute] = ()
         if parser.parse_optional_punctuation("->") is not None:
             types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        if text is not None and types and not (ins or outs or any(isinstance(each, TileType) for each in types)):
+            return text.scalar(parser, types, YIELD)
         if text is not None:
             found = types or [tile.type for tile in outs]
             body = text.region(parser, [tile.type for tile in ins], found, YIELD)

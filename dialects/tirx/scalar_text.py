@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     Signedness,
+    StringAttr,
     bf16,
     f16,
     f32,
@@ -39,6 +40,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx.attributes import TileType
+from tirx.dialects.tirx.index_text import made
+from tirx.dialects.tirx.kernel import ParamOp
+from tirx.dialects.tirx.sizes import NAME
 from tirx.dialects.xdsl_private import current_token, operation_named, resume_from
 from tirx.values import dataclass, field
 
@@ -161,9 +165,30 @@ class ScalarText:
         block.add_op(operation_named(parser, end).create(operands=values))
         return Region(block)
 
+    def scalar(self, parser: Parser, types: Sequence[Attribute], end: str) -> Operation:
+        """Returns the last operation of an expression of scalars; those before it go in front of it."""
+        at = self.results[0].at
+        if len(types) > 1:
+            parser.raise_error(f"expected one scalar, found {len(types)}", at, at)
+        *ops, last = self.region(parser, [], types, end).block.ops
+        (value,) = last.operands
+        if value.type != types[0]:
+            parser.raise_error(f"expected an expression of type {types[0]}, found one of type {value.type}", at, at)
+        if not ops or value.owner is not ops[-1] or any(op.name == "tirx.index" for op in ops):
+            parser.raise_error("expected an operator or a function of scalars, found a name or index(...)", at, at)
+        for op in ops:
+            op.detach()
+        for op in ops[:-1]:
+            made(parser, op)
+        return ops[-1]
+
 
 def _is_number(node: _Node) -> bool:
     return node.word[:1].isdigit() or node.word == "inf" or (node.word == "unary -" and _is_number(node.operands[0]))
+
+
+def _has_any_type(node: _Node) -> bool:
+    return _is_number(node) or NAME.fullmatch(node.word) is not None
 
 
 class _Expressions:
@@ -236,6 +261,8 @@ class _Expressions:
             return _Node(word, at)
         if not word.isidentifier():
             self.parser.raise_error(f"expected an expression, found '{word or '}'}'", at, at + len(word))
+        if NAME.fullmatch(word) is not None and self.tokens[self.index][0] != "(":
+            return _Node(word, at)
         self._expect("(")
         operands = [self._expression()]
         while self._take(","):
@@ -268,6 +295,8 @@ class _Made:
         word = node.word
         if word.startswith("%"):
             return self._named(word[1:], node.at)
+        if NAME.fullmatch(word) is not None:
+            return self._parameter(word, node.at, want)
         if _is_number(node):
             number = f"-{node.operands[0].word}" if word == "unary -" else word
             return self._number(number, node.at, want)
@@ -298,9 +327,10 @@ class _Made:
         return self._elementwise(f"arith.{name}", node.at, [left, right])
 
     def _alike(self, nodes: Sequence[_Node], want: Attribute | None) -> list[SSAValue]:
-        """The values of operands of one type, which those that are no numbers have."""
-        found = {i: self.value(node, want) for i, node in enumerate(nodes) if not _is_number(node)}
-        type_ = next((value.type for value in found.values()), want)
+        """The values of operands of one type, which those that are no numbers have; parameters are indices at least."""
+        found = {i: self.value(node, want) for i, node in enumerate(nodes) if not _has_any_type(node)}
+        default = IndexType() if any(NAME.fullmatch(node.word) for node in nodes) else None
+        type_ = next((value.type for value in found.values()), want or default)
         values = [found[i] if i in found else self.value(node, type_) for i, node in enumerate(nodes)]
         for node, value in zip(nodes, values, strict=True):
             if value.type != type_:
@@ -406,6 +436,13 @@ class _Made:
                 self._refuse(at, f"expected a number of type {want}, from {least} to {most - 1}, found {word}")
             return self._op(arith.ConstantOp.from_int_and_width(int(word), cast("IntegerType", want)))
         self._refuse(at, f"expected a number of type {want or 'that another operand has'}, found {word}")
+
+    def _parameter(self, name: str, at: int, want: Attribute | None) -> SSAValue:
+        """The value of a parameter of the kernel, as an index or an integer."""
+        type_: Attribute = IndexType() if want is None else want
+        if type(type_) not in (IntegerType, IndexType):
+            self._refuse(at, f"expected a number of type {type_}, found the parameter {name}")
+        return made(self.parser, ParamOp.create(properties={"parameter": StringAttr(name)}, result_types=[type_]))
 
     def _elementwise(self, name: str, at: int, operands: Sequence[SSAValue]) -> SSAValue:
         """An operation whose operands and result have one type."""

@@ -10,7 +10,6 @@
 !k = !tirx.tile<128x64xf16, shared>
 !q = !tirx.tile<64x64xf16, shared>
 !kt = !tirx.tile<64x128xf16, shared>
-!s = !tirx.tile<128x64xf16, shared>
 !f = !tirx.tile<128x64xf32, register>
 !h = !tirx.tile<128x64xf16, register>
 !fq = !tirx.tile<64x64xf32, register>
@@ -18,54 +17,43 @@
 
 tirx.kernel @attention_backward(%q: !x, %k: !x, %v: !x, %do: !x, %lse: !v, %delta: !v, %scale: f32, %dk: !x, %dv: !x, %dq: !w)
     params(CAUSAL in [0, 1]) grid(%j = ceildiv(size(1, 1), 128), %head = size(0, 0)) threads(256) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c64 = arith.constant 64 : index
-  %c128 = arith.constant 128 : index
-  %log2e = arith.constant 1.44269504 : f32
-  %size = memref.dim %q, %c1 : !x
-  %keys = memref.dim %k, %c1 : !x
-  %causal = tirx.param CAUSAL : index
-  %all = arith.cmpi eq, %causal, %c0 : index
-  %n = arith.muli %j, %c128 : index
-  %behind = arith.addi %n, %c128 : index
-  %is_last = arith.cmpi ugt, %behind, %keys : index
-  %first = arith.muli %n, %causal : index
-  %diagonal = arith.muli %behind, %causal : index
-  %by = arith.mulf %scale, %log2e : f32
+  %size = tirx.launch_value size(0, 1)
+  %keys = tirx.launch_value size(1, 1)
+  %step = arith.constant 64 : index
+  %n = tirx.map () { %j * 128 } -> index
+  %first = tirx.map () { %n * CAUSAL } -> index
   %sk = tirx.alloc copy(%k[%head, %n, 0] clipped) : !x, !k
   %sv = tirx.alloc copy(%v[%head, %n, 0] clipped) : !x, !k
   %sq = tirx.alloc : !q
   %sdo = tirx.alloc : !q
-  %sds = tirx.alloc : !s
+  %sds = tirx.alloc : !k
   %qt = tirx.transpose %sq [1, 0] : !q -> !q
   %dot = tirx.transpose %sdo [1, 0] : !q -> !q
   %kt = tirx.transpose %sk [1, 0] : !k -> !kt
-  %dst = tirx.transpose %sds [1, 0] : !s -> !kt
+  %dst = tirx.transpose %sds [1, 0] : !k -> !kt
   %none = tirx.zero : !f
   %noneq = tirx.zero : !fq
-  %gk, %gv = scf.for %m = %first to %size step %c64 iter_args(%ak = %none, %av = %none) -> (!f, !f) {
+  %gk, %gv = scf.for %m = %first to %size step %step iter_args(%ak = %none, %av = %none) -> (!f, !f) {
     tirx.copy %q[%head, %m, 0] clipped, %sq : !x, !q
     tirx.copy %do[%head, %m, 0] clipped, %sdo : !x, !q
     %scores = tirx.mma %sk, %sq, %none : !k, !q, !f -> !f
     %dp = tirx.mma %sv, %sdo, %none : !k, !q, !f -> !f
     %l = tirx.load %lse[%head, %m] clipped : !v -> !row
     %d = tirx.load %delta[%head, %m] clipped : !v -> !row
-    %on_diagonal = arith.cmpi ult, %m, %diagonal : index
-    %partly = arith.ori %on_diagonal, %is_last : i1
+    %partly = tirx.map () { %m < (%n + 128) * CAUSAL | %n + 128 > %keys } -> i1
     %s = scf.if %partly -> (!f) {
       %seen = tirx.map ins(%scores : !f) (%a) {
-        %key = index(0) + %n; select((index(1) + %m >= %key | %all) & %key < %keys, %a, -1.0e30)
+        %key = index(0) + %n; select(index(1) + %m >= %key * CAUSAL & %key < %keys, %a, -1.0e30)
       } -> !f
       scf.yield %seen : !f
     } else {
       scf.yield %scores : !f
     }
-    %p, %ph = tirx.map ins(%s, %l : !f, !row) (%a, %b) { %e = exp2(fma(%a, %by, %b * -1.44269504)); %e, f16(%e) } -> !f, !h
+    %p, %ph = tirx.map ins(%s, %l : !f, !row) (%a, %b) { %e = exp2(fma(%a, %scale * 1.44269504, %b * -1.44269504)); %e, f16(%e) } -> !f, !h
     %av1 = tirx.mma %ph, %dot, %av : !h, !q, !f -> !f
     %ds = tirx.map ins(%p, %dp, %d : !f, !f, !row) (%a, %b, %c) { f16(%a * (%b - %c) * %scale) } -> !h
     %ak1 = tirx.mma %ds, %qt, %ak : !h, !q, !f -> !f
-    tirx.store %ds, %sds : !h, !s
+    tirx.store %ds, %sds : !h, !k
     %aq = tirx.mma %dst, %kt, %noneq : !kt, !kt, !fq -> !fq
     tirx.store %aq, %dq[%head, %m, 0] clipped reduce(add) : !fq, !w
     scf.yield %ak1, %av1 : !f, !f

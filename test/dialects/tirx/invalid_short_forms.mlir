@@ -268,3 +268,38 @@ tirx.kernel @n14(%m: memref<8xf32>) threads(32) {
   // expected-error@+1 {{expected f32 elements, found f16}}
   %a = tirx.alloc copy(%m[0]) : memref<8xf32>, !tirx.tile<8xf16, shared>
 }
+
+// -----
+
+tirx.kernel @two_scalars(%n: index, %f: f32) params(BM in [1, 2]) threads(32) {
+  // expected-error@+1 {{expected one scalar, found 2}}
+  %x, %y = tirx.map () { %n * 2, %n * 3 } -> index, index
+}
+
+// -----
+
+tirx.kernel @no_name(%n: index, %f: f32) params(BM in [1, 2]) threads(32) {
+  // expected-error@+1 {{expected an operator or a function of scalars, found a name or index(...)}}
+  %x = tirx.map () { %n } -> index
+}
+
+// -----
+
+tirx.kernel @no_coordinate(%n: index, %f: f32) params(BM in [1, 2]) threads(32) {
+  // expected-error@+1 {{expected an operator or a function of scalars, found a name or index(...)}}
+  %x = tirx.map () { index(0) * 2 } -> index
+}
+
+// -----
+
+tirx.kernel @another_type(%n: index, %f: f32) params(BM in [1, 2]) threads(32) {
+  // expected-error@+1 {{expected an expression of type i1, found one of type index}}
+  %x = tirx.map () { %n * 2 } -> i1
+}
+
+// -----
+
+tirx.kernel @no_parameter(%n: index, %f: f32) params(BM in [1, 2]) threads(32) {
+  // expected-error@+1 {{expected a number of type f32, found the parameter BM}}
+  %x = tirx.map () { %f * BM } -> f32
+}

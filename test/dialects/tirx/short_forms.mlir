@@ -178,3 +178,28 @@ tirx.kernel @contents(%m: memref<?xf32>, %i: index, %x: f32, %v: !tirx.tile<8xf3
   %e = tirx.alloc copy(%d) : !tirx.tile<8xf32, shared>, !tirx.tile<8xf32, shared>
   %y = tirx.map ins(%v : !tirx.tile<8xf32, register>) (%p) { as_f32(as_i32(%p) & -8) + f32(as_ui32(%p)) } -> !tirx.tile<8xf32, register>
 }
+
+// -----
+
+// An expression of scalars is the operations of arith that compute it; names of parameters are their values.
+
+// CHECK-LABEL: tirx.kernel @scalars
+// CHECK:         %[[BM:.*]] = tirx.param BM : index
+// CHECK-NEXT:    %[[C:.*]] = arith.constant 3 : index
+// CHECK-NEXT:    %[[P:.*]] = arith.muli %i, %[[C]] : index
+// CHECK-NEXT:    %n = arith.addi %[[P]], %[[BM]] : index
+// CHECK:         %[[TWO:.*]] = tirx.param BM : i32
+// CHECK-NEXT:    %[[W:.*]] = arith.constant 2 : i32
+// CHECK:         arith.muli %[[TWO]], %[[W]] : i32
+// CHECK:         arith.cmpi sgt, %n
+// CHECK:         %is = arith.ori
+// CHECK:         %[[EACH:.*]] = tirx.param BM : i32
+// CHECK-NEXT:    tirx.map ins(%x
+// CHECK:         arith.muli %e, %[[EACH]] : i32
+tirx.kernel @scalars(%a: memref<?x64xi32>) params(BM in [64, 128]) grid(%i = 8) threads(128) {
+  %n = tirx.map () { %i * 3 + BM } -> index
+  %two = tirx.map () { BM * 2 } -> i32
+  %is = tirx.map () { %n > BM | %n == 7 } -> i1
+  %x = tirx.load %a[%n, 0] : memref<?x64xi32> -> !tirx.tile<1x64xi32, register>
+  %y = tirx.map ins(%x : !tirx.tile<1x64xi32, register>) (%e) { %e * BM } -> !tirx.tile<1x64xi32, register>
+}
