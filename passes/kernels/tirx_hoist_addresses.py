@@ -168,7 +168,7 @@ class _Invariants:
         yield op
 
     def step(self, value: SSAValue) -> int | None:
-        """What an iteration adds to an integer that grows by the same number in each, None for others."""
+        """The number that each iteration adds to an integer, None where it differs."""
         if not self._is_changing(value):
             return 0
         match op := value.owner:

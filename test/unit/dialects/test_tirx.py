@@ -172,7 +172,7 @@ def test_bytes_of_a_tile(element: Attribute, count: int, size: int) -> None:
     [
         ((), f16, MemorySpace.SHARED, None, r"found shape \[\]"),
         ((4, -1), f16, MemorySpace.SHARED, None, r"found shape \[4, -1\]"),
-        ((4,), i1, MemorySpace.SHARED, None, "unknown element type 'i1'"),
+        ((4,), IntegerType(3), MemorySpace.SHARED, None, "unknown element type 'i3'"),
         ((4, 64), f16, MemorySpace.SHARED, ROWS, "expected a layout of 256 elements for a 4x64 tile, found one of 512"),
         ((8, 64), f16, MemorySpace.GLOBAL, SWIZZLED, "found a swizzle, which only shared memory has"),
         ((8, 64), f16, MemorySpace.TENSOR, ROWS, r"expected axes of tensor memory \(TCol, TLane, cbx\), found axis m"),

@@ -79,7 +79,7 @@ class Checker(Monitor):
 
     @cached_property
     def _tensor(self) -> list[TensorShadow]:
-        """Those of each CTA, 2 MB each, from the first use of tensor memory on."""
+        """Cells of tensor memory of each CTA, 2 MB each, from their first use on."""
         return [TensorShadow(self._clocks, self._note) for _ in self._shared]
 
     def copy(self) -> Checker:
