@@ -155,6 +155,7 @@ def _use(mma: tirx.MmaOp | tirx.AsyncMmaOp, product: Product, index: int) -> _Us
 def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) -> OperandChoice:
     """The cheapest layout that every product can read, see `COST_TERMS`.
 
+    Stages of a tile of rank 3 or more have equal layouts, unless each product reads it as one operand of all its rows.
     The first one, whose swizzle is the widest, is taken where the copies of a loop may be bulk copies of one box each:
     no thread moves an element then. Raises LocatedError at a product that cannot read what the others can.
     """
@@ -166,7 +167,9 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     type_ = alloc.result.type
     if len(type_.dims) < 2:
         raise LayoutChoiceError(alloc, f"expected an operand of rank 2 or more, or a layout on it, found {type_}")
-    mn, k = type_.dims[-2:]
+    whole = prod(type_.dims[:-1]), type_.dims[-1]
+    in_one = all(tirx.TileType.of(use.tile).dims == whole for use in uses)
+    mn, k = whole if in_one else type_.dims[-2:]
     with legal(uses[0].mma):
         candidates = _candidates((mn, k), type_, uses)
     copies = list(placed_copies(alloc))
@@ -175,7 +178,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     best: OperandChoice | None = None
     misfits: list[tuple[int, OperandTile, _Use, str]] = []  # how many uses do not fit, and the first of them
     for tile in candidates:
-        layout = _in_stages(tile.layout, type_)
+        layout = tile.layout if in_one else _in_stages(tile.layout, type_)
         problems = [(use, problem) for use in uses if (problem := use.problem(root, layout)) is not None]
         if problems:
             misfits.append((len(problems), tile, *problems[0]))

@@ -261,8 +261,6 @@ class _Pairs:
             return False
         leading = len(view.indices) - len(view.result.type.dims)
         for d, (index, size) in enumerate(zip(view.indices, view.source_type.get_shape(), strict=True)):
-            if isinstance(index.owner, arith.AddiOp) and (constant_value(index.owner.rhs) or -1) >= 0:
-                index = index.owner.lhs  # what lies further along is beyond, too
             if d < leading or not isinstance(index.owner, arith.MuliOp):
                 continue
             first, step = index.owner.operands

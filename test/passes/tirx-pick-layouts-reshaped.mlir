@@ -25,3 +25,15 @@ tirx.kernel @reshaped_operand(%m: memref<64x64xf16>) target("sm_90a") threads(12
   tirx.mma %b, %x, %d : !tirx.tile<64x64xf16, register>, !tirx.tile<16x64xf16, shared>, !tirx.tile<64x16xf32, register>
   tirx.return
 }
+
+// A product reads all rows of a shared tile of rank 4 as one operand: four neighbours of four rows lie one after the other.
+// CHECK-LABEL: tirx.kernel @rows_of_places
+// CHECK: %s = tirx.alloc : !tirx.tile<4x4x4x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+tirx.kernel @rows_of_places() target("sm_90a") threads(128) {
+  %s = tirx.alloc : !tirx.tile<4x4x4x64xf16, shared>
+  %x = tirx.alloc : !tirx.tile<16x64xf16, shared>
+  %d = tirx.alloc fill(0.0) : !tirx.tile<64x16xf32, register>
+  %a = tirx.reshape %s : !tirx.tile<4x4x4x64xf16, shared> -> !tirx.tile<64x64xf16, shared>
+  tirx.mma %a, %x, %d : !tirx.tile<64x64xf16, shared>, !tirx.tile<16x64xf16, shared>, !tirx.tile<64x16xf32, register>
+  tirx.return
+}

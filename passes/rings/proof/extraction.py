@@ -152,9 +152,15 @@ class Extraction:
         return (a for a in self.all_accesses if a.slot.ring is slot.ring and a.slot.tile == slot.tile)
 
     def is_touched_by_threads(self, owner: Owner, op: Operation) -> bool:
-        """True if threads of the role touch a slot that asynchronous work is about while it is held."""
-        acquires = {access.slot.acquire for access in tile_accesses(op)}
-        return any(a.slot.acquire in acquires and not _is_asynchronous(a.op) for a in self.accesses[owner])
+        """True if threads of the role touch a slot that asynchronous work is about while it is held; both may read."""
+        modes: dict[Operation, set[Mode]] = {}
+        for access in tile_accesses(op):
+            modes.setdefault(access.slot.acquire, set()).add(access.mode)
+        return any(
+            not _is_asynchronous(a.op) and Mode.WRITE in modes[a.slot.acquire] | {a.mode}
+            for a in self.accesses[owner]
+            if a.slot.acquire in modes
+        )
 
     def fills_for_async_proxy(self, owner: Owner) -> bool:
         """True if the asynchronous proxy reads what a role copies by `cp.async`, whose threads then fence."""

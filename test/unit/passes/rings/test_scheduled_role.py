@@ -38,6 +38,7 @@ USE = """%u = tirx.acquire %ring at(use)
 STORE = """%u = tirx.acquire %ring at(use)
     tirx.async_copy %u, %g engine(tma_store) : !s, !g
     tirx.release %ring at(use) after(store)"""
+READ_AND_STORE = STORE.replace("tirx.async_copy", "tirx.load %u : !s -> !r\n    tirx.async_copy")
 WRITE = """%s = tirx.acquire %ring at(fill)
     tirx.release %ring at(fill)
     %u = tirx.acquire %ring at(use)
@@ -84,6 +85,12 @@ STORED = ["tirx.tma_store", "ptx.cp.async.bulk.commit_group", "ptx.bar.warp.sync
         (
             f"{FILL}\n    tirx.await cp_async pending(0)\n    {STORE}",
             [*FILLED, "ptx.fence.proxy.async", "tirx.barrier", "tirx.slot", *STORED],
+            0,
+        ),
+        # Threads and the async proxy may both read a slot.
+        (
+            f"{FILL}\n    tirx.await cp_async pending(0)\n    {READ_AND_STORE}",
+            [*FILLED, "ptx.fence.proxy.async", "tirx.barrier", "tirx.slot", "tirx.load", *STORED],
             0,
         ),
         (
