@@ -6,8 +6,8 @@ Faults of passes that lower or schedule, and which of them `tirx-check` notices 
 A mutant is one change of one function of those passes (`mutations.py`): a number, an operator, a comparison by `<`,
 `<=`, `>` or `>=`, or a statement that is gone. Not changed is what `==`, `is` and `in` compare: they mostly choose
 between two ways, both of which are right. Drawn are functions that make or move operations when one of 40 programs is
-compiled: examples and generated ones. Those programs that call the function are compiled and, if PTX or launch are
-others, checked as `tirx-check` does, until one is found wrong:
+compiled: examples and generated ones. Those programs are compiled and, if PTX or launch are others, checked as
+`tirx-check` does, until one is found wrong; if any are, so are all others that call the function:
 
 - noticed: results differ, or the simulator refuses the PTX;
 - refused: the compiler refuses a right program, or ends with a traceback; a ring that is taken back, since it cannot be
@@ -278,12 +278,16 @@ def programs() -> list[Program]:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of a file: its new source, and the passes that call the function in each program that does."""
+    """One change of a file: its new source, and the passes that call the function in each program that does.
+
+    In the programs `makers` it makes or moves operations.
+    """
 
     path: str
     function: str
     source: str
     passes: Mapping[str, list[str]]
+    makers: list[str]
 
 
 def _digest(program: Any) -> str:
@@ -385,7 +389,9 @@ def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping
     found: dict[str, Any] = {"outcome": "no effect"}
     others: list[str] = []
     all_programs = {each.name: each for each in programs()}
-    for name in sorted(mutant.passes, key=lambda each: known[each]["seconds"]):
+    for name in sorted(mutant.passes, key=lambda each: (each not in mutant.makers, known[each]["seconds"])):
+        if name not in mutant.makers and found["outcome"] == "no effect":
+            break
         spent = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
         resource.setrlimit(resource.RLIMIT_CPU, (spent + _SECONDS, -1))
         running: list[str] = []
@@ -506,7 +512,8 @@ def mutants(count: int, seed: int, known: Mapping[str, Mapping[str, Any]]) -> It
             passes = {
                 name: one["makes"].get(key, one["called"][key]) for name, one in known.items() if key in one["called"]
             }
-            yield Mutant(f"passes/{own}", change.function, changed, passes)
+            makers = [name for name, one in known.items() if key in one["makes"]]
+            yield Mutant(f"passes/{own}", change.function, changed, passes, makers)
 
 
 def is_right(mutant: Mutant, result: Mapping[str, Any], order: list[str]) -> bool:
