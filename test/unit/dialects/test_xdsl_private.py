@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from functools import cache
 from pathlib import Path
 
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue, Use
@@ -17,6 +18,7 @@ from tirx.dialects import xdsl_private
 _CLASSES = (Block, Operation, OpResult, Region, SSAValue, Use, Parser, Printer, MLIRLexer)
 
 
+@cache
 def _private(classes: tuple[type, ...]) -> set[str]:
     """The private names of classes and of those that they inherit from."""
     every = [each for kind in classes for each in kind.__mro__ if each.__module__.startswith("xdsl.")]
@@ -34,7 +36,7 @@ def _uses(path: Path) -> list[str]:
     for node in nodes:
         match node:
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
-                is_private = name in names - own - {"_name"}  # of tiles of the builder
+                is_private = name in names and name not in own and name != "_name"  # of tiles of the builder
             case ast.Attribute(attr=name):
                 is_private = name in names
             case ast.FunctionDef(name=name):

@@ -275,6 +275,7 @@ def test_a_family_without_a_promise_is_not_known():
     assert [FEATURES[f].has(other) for f in ("tcgen05", "wgmma", "redux.sync")] == [None, False, True]
 
 
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("name", TARGETS)
 def test_targets_agree_with_ptxas(name: str, rejected: Rejected):
     """In the newest version, `ptxas` accepts for a target exactly the features that the table gives it."""

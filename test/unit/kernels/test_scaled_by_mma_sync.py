@@ -31,7 +31,7 @@ def _simulate(program: tirx.Program, kernel: str, rows: tuple[int, int]) -> None
         ("sm_100a", ("tcgen05.mma.cta_group::1.kind::mxf8f6f4.", "tcgen05.mma.cta_group::1.kind::mxf4nvf4."), (1, 4)),
         ("sm_103a", ("tcgen05.mma.cta_group::1.kind::mxf8f6f4.", "tcgen05.mma.cta_group::1.kind::mxf4nvf4."), (7, 4)),
         ("sm_107a", ("tcgen05.mma.cta_group::1.kind::mxf8f6f4.", "tcgen05.mma.cta_group::1.kind::mxf4nvf4."), (5, 8)),
-        ("sm_121a", ("m16n8k32.row.col.kind::mxf8f6f4.", "m16n8k64.row.col.kind::mxf4nvf4."), (9, 12)),
+        ("sm_121a", ("m16n8k32.row.col.kind::mxf8f6f4.", "m16n8k64.row.col.kind::mxf4nvf4."), (9, 4)),
         ("sm_120f", ("m16n8k32.row.col.kind::mxf8f6f4.", "m16n8k64.row.col.kind::mxf4nvf4."), (3, 4)),
     ],
 )

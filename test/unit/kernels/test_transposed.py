@@ -74,7 +74,7 @@ def _text(target: str, e: str, d: str, n: int = 64, both: bool = True, cluster: 
     [
         *((target, "f16", "f32") for target in ("sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a")),
         *((target, "bf16", "f32") for target in ("sm_80", "sm_90a", "sm_100a")),
-        *(("sm_80", *types) for types in (("tf32", "f32"), ("si8", "i32"), ("f64", "f64"))),
+        *(("sm_80", *types) for types in (("tf32", "f32"), ("si8", "i32"))),
         *(("sm_100a", *types) for types in (("si8", "i32"), ("f8E4M3FN", "f32"), ("f64", "f64"))),
     ],
 )
