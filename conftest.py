@@ -22,6 +22,7 @@ import outputs
 import pytest
 import raises
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 if raises.VARIABLE in os.environ:
     raises.install(os.environ[raises.VARIABLE])
@@ -37,6 +38,8 @@ gc.disable()  # until everything is collected: what is read before then stays
 settings.register_profile("sample", deadline=None, max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("sample")
+# Constants of sources are no likelier inputs than others here; to look for them, each process parses all its modules.
+providers.is_local_module_file = lambda path: False
 
 
 @cache
