@@ -58,6 +58,7 @@ def _numbers(rng: np.random.Generator, shape: tuple[int, ...], element: str) -> 
     return rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype, endpoint=True)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("element", _DTYPES)
 @pytest.mark.parametrize("how", ["add", "mul", "max", "min"])
 def test_scans_by_name(element: str, how: str) -> None:

@@ -293,6 +293,7 @@ def _roles(*bodies: str) -> str:
     return f"tirx.roles {{\n{roles}\n}}"
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("seed", [None, *range(4)])
 @pytest.mark.parametrize("bodies", [(_FILL, _USE), (_USE, _FILL)])
 def test_roles_take_turns(bodies: Sequence[str], seed: int | None) -> None:

@@ -182,6 +182,7 @@ tirx.kernel @tickets(%count: memref<2x3xi32>, %d: memref<?xi32>) target("{target
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", _TARGETS)
 def test_numbers_are_combined_once_for_the_block(target: str) -> None:
     """All threads of a block get the number, from global and from shared memory."""
@@ -230,6 +231,7 @@ def _chain(target: str = "sm_90a", progress: str = "in_order", before: str = "su
     return _CHAIN.format(target=target, progress=progress, before=before, axis=axis, grid=grid)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("axis", "progress"), [("x", "in_order"), ("z", "in_order"), ("y", "cooperative")])
 @pytest.mark.parametrize("target", _TARGETS)
 def test_a_block_waits_for_the_one_before(target: str, progress: str, axis: str) -> None:

@@ -118,6 +118,7 @@ def test_the_program_is_right(body: str, arguments: str, target: str, options: s
         assert program.kernels["k"].check(*_arguments(program, depth)).exact == 1
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n", [24, 40, 72])
 def test_columns_that_are_no_multiple_of_16(n: int) -> None:
     """#2593: products of wgmma of 8 columns more than a multiple of 16."""

@@ -38,6 +38,7 @@ tirx.kernel @k(%a: memref<?x64xTYPE>, %d: memref<?x66xTYPE, strided<[?, 1]>>) ta
 """
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("element", [*map(str, SCALAR_ELEMENTS)])
 def test_numbers_of_every_type(element: str) -> None:
     """They are loaded, chosen, taken out of tiles, filled with and stored as the interpreter does."""
@@ -58,6 +59,7 @@ tirx.kernel @k(%a: memref<256xTYPE>, %wide: memref<256xWIDE>, %back: memref<256x
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("wide", ["f32", "bf16"])
 @pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2", "f8E8M0FNU"])
 def test_floats_of_a_byte(element: str, wide: str) -> None:

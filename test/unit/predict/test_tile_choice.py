@@ -25,6 +25,7 @@ from tirx.tools.predictions import Predictor
 i8 = IntegerType(8)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("target", "rows", "place"),
     [("sm_90a", 512, 0), ("sm_90a", 512, -1), ("sm_100a", 512, 0), ("sm_90a", 17, 0), ("sm_100a", 40, 0)],

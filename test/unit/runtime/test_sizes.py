@@ -56,6 +56,7 @@ PLACES = (0, 64, 2**31 - 64, 2**31 - 32, 2**31, 2_500_000_000, 2**32 - 32, 2**32
 """Where elements exist in an array of 2^32 + 256."""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("size", ["?", 2**32 + 256])
 @pytest.mark.parametrize(("target", "engine"), [("sm_80", ""), ("sm_80", "engine ld_st"), ("sm_80", "engine cp_async")])
 def test_loads_beyond_32_bits(size: int | str, target: str, engine: str) -> None:

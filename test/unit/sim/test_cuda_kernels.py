@@ -98,6 +98,7 @@ def test_transpose(program: Program, name: str, dtype: Any) -> None:
     np.testing.assert_array_equal(out, x.T)
 
 
+@pytest.mark.sample(1)
 @program("transpose")
 def test_transpose_swizzled(program: Program) -> None:
     x = _rng().standard_normal((64, 96)).astype(np.float32)

@@ -99,6 +99,7 @@ _LOAD = "ld.shared.b32 %r4, [%r3];"
 _ARRIVE = "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize(
     ("before", "fence", "after"),

@@ -21,6 +21,7 @@ def _run(kernel: str, text: str, seed: int | None) -> None:
     run(text, "k", cluster, 128, arguments, cluster=cluster, seed=seed, max_instructions=100_000)
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_are_clean(name: str, seed: int | None):

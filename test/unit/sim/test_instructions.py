@@ -266,6 +266,7 @@ _EXACT: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 }
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("mode", _MODES)
 @pytest.mark.parametrize("name", _EXACT)
 @pytest.mark.parametrize("type_name", ["f32", "f64"])

@@ -53,6 +53,7 @@ _REDUNDANT = {
 }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["gemm_plain", "gemm_tma"])
 def test_no_synchronisation_may_be_missing(name: str, sampled: Sampled):
     """Each line of synchronisation is left out: that is an error, or the line is known to be redundant."""

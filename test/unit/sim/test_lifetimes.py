@@ -76,6 +76,7 @@ _CASES = [
 ]
 
 
+@pytest.mark.sample(17)
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
 def test_shared_memory(case: _Case, seed: int | None):

@@ -74,6 +74,7 @@ def test_not_fenced(before: str, seed: int | None):
         _run(before, "", seed, "hardware")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize("before", ["fence.acq_rel.cta;", "bar.sync 0;"])
 def test_loads_that_have_returned(before: str, seed: int | None):

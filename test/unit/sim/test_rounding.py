@@ -99,6 +99,7 @@ _FORMATS = (_F16, _Format(ml_dtypes.bfloat16, 8, 7), _Format(ml_dtypes.float8_e5
 _MODES: tuple[Rounding, ...] = ("rn", "rz", "rm", "rp")
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("mode", _MODES)
 @pytest.mark.parametrize("form", _FORMATS, ids=lambda form: np.dtype(form.dtype).name)
 def test_once(form: _Format, mode: Rounding) -> None:

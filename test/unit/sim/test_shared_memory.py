@@ -49,6 +49,7 @@ def test_barriers_order(body: str, seed: int | None):
     assert _run(body, seed) == [lane ^ 63 for lane in range(64)]
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize(
     ("body", "message"),

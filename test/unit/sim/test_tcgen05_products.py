@@ -212,6 +212,7 @@ def test_weight_stationary_sparse_with_zero_columns(m: int):
     _check(replace(product, zero_mask=mask, zero_columns=zero))
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize(
     ("mask", "zero"),

@@ -113,6 +113,7 @@ def test_swizzle_with_flip():
             assert np.array_equal(found[line, at], tensor[line, 8 * piece : 8 * piece + 8])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fill", ["zero", "nan"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, ml_dtypes.bfloat16, np.float64])
 def test_outside_of_the_tensor(fill: Any, dtype: Any):

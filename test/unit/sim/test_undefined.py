@@ -65,6 +65,7 @@ def test_what_is_not_used(body: str, seed: int | None) -> None:
     np.testing.assert_array_equal(out, 7)
 
 
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize(("body", "message"), _USED.values(), ids=_USED.keys())
 def test_what_is_used(body: str, message: str, seed: int | None) -> None:
@@ -235,12 +236,14 @@ def test_loads_of_cells_one_of_which_was_written() -> None:
             _run_cells(f"{load.replace('%m', '%m+4')} {_WAIT} mov.b32 %r0, {register};")
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("body", _CELLS_UNUSED.values(), ids=_CELLS_UNUSED.keys())
 def test_cells_that_are_not_used(body: str, seed: int | None) -> None:
     np.testing.assert_array_equal(_run_cells(body, seed=seed), 7)
 
 
+@pytest.mark.sample(22)
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize(("body", "message"), _CELLS_USED.values(), ids=_CELLS_USED.keys())
 def test_cells_that_are_used(body: str, message: str, seed: int | None) -> None:

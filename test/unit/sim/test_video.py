@@ -109,6 +109,7 @@ def _shift_forms(name: str, mode: str, d: str, a: str) -> _Forms:
     ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("mode", ["clamp", "wrap"])
 @pytest.mark.parametrize("name", ["vshl", "vshr"])
 def test_shifts(name: str, mode: str):

@@ -21,6 +21,7 @@ def _inputs(seed: int = 0) -> _Words:
     return np.random.default_rng(seed).integers(0, 2**32, (_LANES, 4), dtype=np.uint32)
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
 @pytest.mark.parametrize("width", [32, 16, 8])

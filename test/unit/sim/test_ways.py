@@ -82,7 +82,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_random_ways(seed: int, steps: list[int]) -> None:
     body = _body(random.Random(seed), 3, [0])
     alone = _run(body, observer=Observer())

@@ -107,6 +107,7 @@ def test_the_sweep_covers_all_modes():
     assert {(major, swizzle) for _, _, major, swizzle in OPERANDS} == set(GEOMETRIES) - {("K", "128B_base32B")}
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("dtype", K_OF_DTYPE)
 @pytest.mark.parametrize("major", MAJORS)
 def test_picked_layouts_of_every_type(dtype: str, major: Major):

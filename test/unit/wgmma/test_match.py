@@ -210,6 +210,7 @@ def test_warpgroups(grid: Warpgroups, a_major: Major, b_major: Major, a_register
     )  # fmt: skip
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
 @pytest.mark.parametrize("major", ["K", "MN"])
 def test_swizzles(swizzle: SwizzleName, major: Major):

@@ -43,6 +43,7 @@ def _apply(step: Step, boxes: dict[tuple[int, ...], Any]) -> dict[tuple[int, ...
     return found
 
 
+@pytest.mark.sample(27)
 @pytest.mark.parametrize(("before", "after"), list(product(_PLACEMENTS, _PLACEMENTS)))
 def test_steps_bring_every_shard_where_it_is_wanted(
     before: tuple[int | None, ...], after: tuple[int | None, ...]

@@ -90,7 +90,6 @@ def test_integers_and_plain_loops() -> None:
     Sums of i32.
     """
     for size, options in (
-        ((16, 64, 384), "parts=4"),
         ((16, 64, 384), "parts=2 roles=none"),
         ((33, 64, 777), "parts=4"),
     ):

@@ -40,6 +40,7 @@ def _run(type_: str, body: str, target: str, result: np.ndarray) -> np.ndarray:
     return nibbles.astype(np.int32)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("type_", "target"), [("f16", "sm_75"), ("bf16", "sm_80"), ("f32", "sm_80")])
 @pytest.mark.parametrize("sign", ["s", "u"])
 def test_floats(sign: str, type_: str, target: str) -> None:
@@ -48,6 +49,7 @@ def test_floats(sign: str, type_: str, target: str) -> None:
     np.testing.assert_array_equal(found.astype(np.float32), n if sign == "u" else (n ^ 8) - 8)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("type_", ["i8", "i32"])
 @pytest.mark.parametrize("sign", ["s", "u"])
 def test_arithmetic_wraps(sign: str, type_: str) -> None:
