@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from enum import Enum
 
 from xdsl.dialects import scf
@@ -12,10 +12,33 @@ from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.match.memory_by_lifetime import allocated_columns
-from tirx.passes.match.pipelining import NotApplicable, accesses, covers, slice_of, tile_name, top_of, writes_to
+from tirx.passes.match.pipelining import (
+    NotApplicable,
+    StagedTile,
+    accesses,
+    covers,
+    slice_of,
+    tile_name,
+    top_of,
+    writes_to,
+)
+from tirx.passes.rings.start_values import FILL, USE
 from tirx.rules import StageError
 from tirx.tcgen05.tmem import COLUMNS
 from tirx.values import dataclass, field
+
+METADATA_SLOTS = 2
+"""Slots of a ring of metadata: four columns for 128 elements of K of f16."""
+INIT, SUM, READ = "init", "sum", "read"
+"""Stations of a ring of accumulators in tensor memory; the first one only where threads fill them."""
+
+
+@dataclass(frozen=True)
+class ScalePlan:
+    """Scale factors in tensor memory that every iteration copies from shared memory, all by `tcgen05.cp`."""
+
+    allocs: tuple[tirx.AllocOp, ...]
+    copies: tuple[tirx.CopyOp, ...]
 
 
 @dataclass(frozen=True)
@@ -266,3 +289,118 @@ def _overwrite(alloc: tirx.AllocOp, sums: Sequence[tirx.MmaOp]) -> bool:
         elif not covers(alloc, written, [op.accumulator]):
             return False
     return covers(alloc, written, [alloc.result])
+
+
+def held_metadata(loop: scf.ForOp, products: Sequence[tirx.MmaOp]) -> tuple[SharedTile, ...]:
+    """The metadata of sparse products. Raises NotApplicable for some that threads do not store in every iteration."""
+    found: list[SharedTile] = []
+    for root in dict.fromkeys(tirx.base_allocation(op.metadata) for op in products if op.metadata is not None):
+        if not isinstance(alloc := root.owner, tirx.AllocOp):
+            raise NotApplicable(loop, "the metadata of a product is in no allocation")
+        if alloc.result.type.memory is not tirx.MemorySpace.TENSOR:
+            continue
+        copies: dict[tirx.CopyOp, None] = {}
+        readers = [op for op in products if op.metadata is not None and tirx.base_allocation(op.metadata) is root]
+        for op, tile in accesses(root):
+            if op in readers:
+                continue
+            if (
+                not isinstance(op, tirx.CopyOp)
+                or op.destination is not tile
+                or top_of(op, loop) is not op
+                or op.source_type.memory is not tirx.MemorySpace.GLOBAL
+            ):
+                raise NotApplicable(op, f"'{op.name}' works on metadata {tile_name(alloc)}")
+            if not all(op.is_before_in_block(reader) for reader in readers):
+                raise NotApplicable(op, f"'{op.name}' stores metadata {tile_name(alloc)} behind a product")
+            copies[op] = None
+        if not copies or any(reader.pair is not None for reader in readers):
+            raise NotApplicable(readers[0], f"the metadata {tile_name(alloc)} of '{readers[0].name}' is in no ring")
+        turns = Turn(FILL, tuple(copies)), Turn(USE, tuple(readers), tirx.Queue.TCGEN05, directly=True)
+        found.append(SharedTile(alloc, turns, METADATA_SLOTS))
+    return tuple(found)
+
+
+def copied_scales(loop: scf.ForOp, products: Sequence[tirx.MmaOp], tiles: Sequence[StagedTile]) -> ScalePlan | None:
+    """The scale factors of products. Raises NotApplicable for some that do not come by `tcgen05.cp` in the loop."""
+    roots = dict.fromkeys(tirx.base_allocation(scale) for op in products for scale in op.scales)
+    allocs = [root.owner for root in roots]
+    shared = {tile.alloc.result for tile in tiles}
+    copies: dict[tirx.CopyOp, None] = {}
+    for alloc in allocs:
+        if not isinstance(alloc, tirx.AllocOp):
+            raise NotApplicable(loop, "the scale factors of a product are in no allocation")
+        for op, tile in accesses(alloc.result):
+            if op in products and tile is alloc.result:
+                continue
+            if not isinstance(op, tirx.CopyOp) or op.destination is not tile or top_of(op, loop) is not op:
+                raise NotApplicable(op, f"'{op.name}' works on scale factors {tile_name(alloc)}")
+            if tirx.base_allocation(op.source) not in shared:
+                raise NotApplicable(op, f"'{op.name}' reads a tile that is in no ring")
+            copies[op] = None
+    if not allocs:
+        return None
+    return ScalePlan(tuple(a for a in allocs if isinstance(a, tirx.AllocOp)), tuple(copies))
+
+
+def shared_accumulators(
+    loop: scf.ForOp, products: Sequence[tirx.MmaOp], exchanged: Container[Operation]
+) -> tuple[SharedTile, ...]:
+    """The other accumulators in tensor memory: filled by threads where they have to be, summed up, and read in turns.
+
+    Readers that change the sums end a turn: what they have written is for those of the next one. Raises NotApplicable
+    for uses that are neither before nor behind.
+    """
+    found: list[SharedTile] = []
+    around = loop.parent
+    roots = dict.fromkeys(tirx.base_allocation(op.accumulator) for op in products if op.on_tensor_memory)
+    for root in roots:
+        alloc = root.owner
+        assert isinstance(alloc, tirx.AllocOp) and around is not None  # exchanged_tiles has looked for it
+        if alloc in exchanged:
+            continue
+        order = {op: i for i, op in enumerate(around.ops)}
+        fills: dict[Operation, None] = {}
+        readers: dict[Operation, list[tuple[Operation, SSAValue]]] = {}
+        for op, tile in accesses(alloc.result):
+            if op in products:
+                continue
+            top = around.find_ancestor_op_in_block(op)
+            if top is None or top is loop:
+                raise NotApplicable(op, f"'{op.name}' uses the accumulator {tile_name(alloc)}")
+            if top.is_before_in_block(loop):
+                if not isinstance(op, tirx.FillOp) or top is not op:
+                    raise NotApplicable(op, f"'{op.name}' uses the accumulator {tile_name(alloc)} before the loop")
+                fills[top] = None
+            else:
+                readers.setdefault(top, []).append((op, tile))
+        if not readers:
+            raise NotApplicable(loop, f"nothing reads the accumulator {tile_name(alloc)} behind the loop")
+        turns = [Turn(INIT, tuple(sorted(fills, key=order.__getitem__)))] if fills else []
+        turns.append(Turn(SUM, (loop,), tirx.Queue.TCGEN05))
+        reads = _turns({op: readers[op] for op in sorted(readers, key=order.__getitem__)})
+        turns += [Turn(f"{READ}_{i}" if i else READ, ops) for i, ops in enumerate(reads)]
+        found.append(SharedTile(alloc, tuple(turns)))
+    return tuple(found)
+
+
+def _turns(readers: Mapping[Operation, Sequence[tuple[Operation, SSAValue]]]) -> tuple[tuple[Operation, ...], ...]:
+    """Cuts operations, each with its accesses to one tile, where one reads what another has written.
+
+    Raises NotApplicable for an operation inside of which this happens.
+    """
+    turns: list[list[Operation]] = [[]]
+    written = False
+    for top, found in readers.items():
+        writes = [(op, tile) for op, tile in found if writes_to(op, tile)]
+        reads = [op for op, tile in found if (op, tile) not in writes]
+        if isinstance(top, scf.IfOp | scf.WhileOp) and any(isinstance(op, tirx.MmaOp) for op, _ in writes):
+            raise NotApplicable(top, f"'{top.name}' may add nothing to the accumulator")
+        if writes and any(op is not top for op in reads):
+            raise NotApplicable(top, f"'{top.name}' reads what it writes to the accumulator")
+        if written and reads:
+            turns.append([])
+            written = False
+        turns[-1].append(top)
+        written = written or bool(writes)
+    return tuple(map(tuple, turns))

@@ -10,11 +10,8 @@ from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.tirx import AllocOp, CopyOp, KernelOp, MmaOp, Queue
 from tirx.hw.targets import Target
 from tirx.passes.match.slots import BARRIER_BYTES
-from tirx.passes.rings.loop_plan import (
-    _metadata,  # pyright: ignore[reportPrivateUsage]
-    plan_loops,
-)
-from tirx.passes.rings.tensor_exchanges import SharedTile, Turn
+from tirx.passes.rings.loop_plan import plan_loops
+from tirx.passes.rings.tensor_exchanges import SharedTile, Turn, held_metadata
 
 WARPS = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(6, 32, 5) : (1@warpid, 1@laneid, 1)]>>"
 LANES = "!tirx.tile<192x5xf32, register, #tirx.tile_layout<S[(32, 6, 5) : (1@laneid, 1@warpid, 1)]>>"
@@ -182,7 +179,7 @@ tirx.kernel @k(%x: memref<128x1024xi4>, %n: index) target("sm_100a") threads(128
     allocs = [op for op in module.walk() if isinstance(op, AllocOp)]
     copies = [op for op in loop.walk() if isinstance(op, CopyOp)]
     products = [op for op in loop.walk() if isinstance(op, MmaOp)]
-    assert _metadata(loop, products) == (
+    assert held_metadata(loop, products) == (
         SharedTile(
             allocs[2],
             (Turn("fill", (copies[0],)), Turn("use", (products[0], products[2]), Queue.TCGEN05, directly=True)),
