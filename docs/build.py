@@ -335,7 +335,7 @@ def _since(op: type[Any]) -> Iterator[str]:
         return
     needs, forms = _TILES.get(op.name, ((), ()))
     if issubclass(op, PTXInstruction):
-        needs, forms = op.NEEDS or (None if op.FORMS_NEED else ()), op.FORMS_NEED
+        needs, forms = op.NEEDS or (None if op.forms_need() else ()), op.forms_need()
     if needs is not None:
         yield since(*needs) if needs else "all targets"
     yield from (f"forms of `{name}`: {since(name)}" for name in forms if name not in (needs or ()))

@@ -163,6 +163,9 @@ class PTXInstruction(DirectOperation, abc.ABC):
     NEEDS: ClassVar[tuple[str, ...]] = ()
     """`features`, where they are."""
 
+    OPTIONS_NEED: ClassVar[Mapping[str, str]] = {}
+    """Operands and properties that may be missing -> the row that each needs, behind those of `NEEDS`."""
+
     FORMS_NEED: ClassVar[tuple[str, ...]] = ()
     """Further rows that `features` has for some forms."""
 
@@ -175,6 +178,11 @@ class PTXInstruction(DirectOperation, abc.ABC):
             for name in cls.NEEDS:
                 if name not in FEATURES:
                     raise TypeError(f"{cls.__name__}: expected rows of tirx.hw.features.FEATURES, found '{name}'")
+
+    @classmethod
+    def forms_need(cls) -> tuple[str, ...]:
+        """Rows that `features` has for some forms, and not for all."""
+        return *cls.OPTIONS_NEED.values(), *cls.FORMS_NEED
 
     @property
     def issue(self) -> Issue:
@@ -191,7 +199,9 @@ class PTXInstruction(DirectOperation, abc.ABC):
 
     def features(self) -> tuple[str, ...]:
         """Rows of `tirx.hw.features.FEATURES` that this instruction, as it stands, needs."""
-        return self.NEEDS
+        if not self.OPTIONS_NEED:
+            return self.NEEDS
+        return *self.NEEDS, *(row for name, row in self.OPTIONS_NEED.items() if getattr(self, name) is not None)
 
     @abc.abstractmethod
     def emit(self, reg: Names) -> str:

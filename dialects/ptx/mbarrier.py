@@ -47,11 +47,6 @@ def _check_bytes(count: int) -> None:
         raise InstructionFormError(f"expected a transaction count from 0 to 2^20 - 1 bytes, found {count}")
 
 
-def _check_parity(parity: SSAValue) -> None:
-    if (number := integer_of(parity)) not in (None, 0, 1):
-        raise InstructionFormError(f"expected a parity of 0 or 1, found {number}")
-
-
 MULTICAST = "mbarrier.multicast::cluster::32b"
 """What the target must have for operations on the mbarriers of several CTAs."""
 
@@ -221,7 +216,7 @@ class _TxOp(PTXInstruction, abc.ABC):
 
     ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("mbarrier.expect_tx",)
-    FORMS_NEED: ClassVar = (MULTICAST,)
+    OPTIONS_NEED: ClassVar = {"multicast_32b": MULTICAST}
 
     barrier = operand_def(i32)
     bytes = prop_def(IntegerAttr[I32])
@@ -229,9 +224,6 @@ class _TxOp(PTXInstruction, abc.ABC):
     multicast_32b = opt_operand_def(i32)
 
     assembly_format = "$barrier `,` $bytes (`cluster` $cluster^)? (`multicast_32b` $multicast_32b^)? attr-dict"
-
-    def features(self) -> tuple[str, ...]:
-        return self.NEEDS if self.multicast_32b is None else (*self.NEEDS, MULTICAST)
 
     def verify_(self) -> None:
         _check_mask(self.multicast_32b, self.cluster)
@@ -264,50 +256,49 @@ class MbarrierCompleteTxOp(_TxOp):
         return Effects(synchronization=MbarrierTransaction(self.barrier, announces=False))
 
 
-def _wait_features(cluster: UnitAttr | None, relaxed: UnitAttr | None, instruction: str) -> tuple[str, ...]:
-    return (
-        instruction,
-        *(() if cluster is None else ("mbarrier.cluster",)),
-        *(() if relaxed is None else ("mbarrier.relaxed",)),
-    )
+class _WaitParityOp(PTXInstruction, abc.ABC):
+    """Looks whether the phase of a parity is complete."""
+
+    ISSUE: ClassVar = Issue.THREAD
+    OPTIONS_NEED: ClassVar = {"cluster": "mbarrier.cluster", "relaxed": "mbarrier.relaxed"}
+
+    barrier = operand_def(i32)
+    parity = operand_def(i32)
+    cluster = opt_prop_def(UnitAttr)
+    relaxed = opt_prop_def(UnitAttr)
+
+    def verify_(self) -> None:
+        if (number := integer_of(self.parity)) not in (None, 0, 1):
+            raise InstructionFormError(f"expected a parity of 0 or 1, found {number}")
+
+    def effects(self) -> Effects:
+        return Effects(synchronization=MbarrierWait(self.barrier))
+
+    def _tested(self, reg: Names, done: str) -> str:
+        form = f"parity{_order(self.cluster, self.relaxed, 'acquire')}.shared::cta.b64"
+        return f"{form} {done}, {address(reg, self.barrier)}, {reg.imm(self.parity)}"
 
 
 @irdl_op_definition
-class MbarrierTestWaitParityOp(PTXInstruction):
+class MbarrierTestWaitParityOp(_WaitParityOp):
     """Tells if the phase of the given parity is complete; does not wait. See PTX ISA, "mbarrier.test_wait".
 
     `cluster`: what threads of other CTAs did before they arrived is visible. `relaxed`: it orders nothing.
     """
 
     name = "ptx.mbarrier.test_wait_parity"
-    ISSUE: ClassVar = Issue.THREAD
+    NEEDS: ClassVar = ("mbarrier",)
 
-    barrier = operand_def(i32)
-    parity = operand_def(i32)
-    cluster = opt_prop_def(UnitAttr)
-    relaxed = opt_prop_def(UnitAttr)
     done = result_def(i1)
 
     assembly_format = "$barrier `,` $parity (`cluster` $cluster^)? (`relaxed` $relaxed^)? attr-dict"
 
-    def verify_(self) -> None:
-        _check_parity(self.parity)
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=MbarrierWait(self.barrier))
-
-    FORMS_NEED: ClassVar = ("mbarrier", "mbarrier.cluster", "mbarrier.relaxed")
-
-    def features(self) -> tuple[str, ...]:
-        return _wait_features(self.cluster, self.relaxed, "mbarrier")
-
     def emit(self, reg: Names) -> str:
-        form = f"parity{_order(self.cluster, self.relaxed, 'acquire')}.shared::cta.b64"
-        return f"mbarrier.test_wait.{form} {reg(self.done)}, {address(reg, self.barrier)}, {reg.imm(self.parity)}"
+        return f"mbarrier.test_wait.{self._tested(reg, reg(self.done))}"
 
 
 @irdl_op_definition
-class MbarrierWaitParityOp(PTXInstruction):
+class MbarrierWaitParityOp(_WaitParityOp):
     """Waits until the phase of the given parity (0 for the first) is complete.
 
     `cluster` and `relaxed` as for `ptx.mbarrier.test_wait_parity`; `hint` is for how many nanoseconds the hardware may
@@ -323,12 +314,8 @@ class MbarrierWaitParityOp(PTXInstruction):
     """
 
     name = "ptx.mbarrier.wait_parity"
-    ISSUE: ClassVar = Issue.THREAD
+    NEEDS: ClassVar = ("mbarrier.try_wait",)
 
-    barrier = operand_def(i32)
-    parity = operand_def(i32)
-    cluster = opt_prop_def(UnitAttr)
-    relaxed = opt_prop_def(UnitAttr)
     hint = opt_prop_def(IntegerAttr[I32])
 
     assembly_format = "$barrier `,` $parity (`cluster` $cluster^)? (`relaxed` $relaxed^)? (`hint` $hint^)? attr-dict"
@@ -336,19 +323,9 @@ class MbarrierWaitParityOp(PTXInstruction):
     def verify_(self) -> None:
         if self.hint is not None and self.hint.value.data < 0:
             raise InstructionFormError(f"expected a hint of 0 nanoseconds or more, found {self.hint.value.data}")
-        _check_parity(self.parity)
-
-    def effects(self) -> Effects:
-        return Effects(synchronization=MbarrierWait(self.barrier))
-
-    FORMS_NEED: ClassVar = ("mbarrier.try_wait", "mbarrier.cluster", "mbarrier.relaxed")
-
-    def features(self) -> tuple[str, ...]:
-        return _wait_features(self.cluster, self.relaxed, "mbarrier.try_wait")
+        super().verify_()
 
     def emit(self, reg: Names) -> str:
         label, done = reg.label("wait"), reg.scratch(i1)
-        where, parity = address(reg, self.barrier), reg.imm(self.parity)
         hint = "" if self.hint is None else f", {self.hint.value.data}"
-        form = f"parity{_order(self.cluster, self.relaxed, 'acquire')}.shared::cta.b64"
-        return f"{label}:\nmbarrier.try_wait.{form} {done}, {where}, {parity}{hint}\n@!{done} bra {label}"
+        return f"{label}:\nmbarrier.try_wait.{self._tested(reg, done)}{hint}\n@!{done} bra {label}"

@@ -232,7 +232,7 @@ class MultimemBulkOp(PTXInstruction):
     name = "ptx.multimem.cp.async.bulk"
     ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("multimem.cp.async.bulk",)
-    FORMS_NEED: ClassVar = ("cp.async.bulk.cp_mask",)
+    OPTIONS_NEED: ClassVar = {"mask": "cp.async.bulk.cp_mask"}
 
     operation = opt_prop_def(StringAttr)
     type = opt_prop_def(StringAttr)
@@ -248,9 +248,6 @@ class MultimemBulkOp(PTXInstruction):
             expect_choice("operation", self.operation.data, tuple(_BULK))
             expect_choice("type", self.type.data, _BULK[self.operation.data])
             expect_choice("masks of a reduction", int(self.mask is not None), (0,))
-
-    def features(self) -> tuple[str, ...]:
-        return self.NEEDS if self.mask is None else (*self.NEEDS, *self.FORMS_NEED)
 
     def effects(self) -> Effects:
         written = (Bytes(self.address, _UNIT),)
@@ -365,7 +362,7 @@ class FabricSubmitOp(PTXInstruction):
     ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("fabric",)
-    FORMS_NEED: ClassVar = ("fabric.groups",)
+    OPTIONS_NEED: ClassVar = {"group": "fabric.groups"}
 
     group = opt_prop_def(UnitAttr)
     fetching = opt_prop_def(UnitAttr)
@@ -374,9 +371,6 @@ class FabricSubmitOp(PTXInstruction):
 
     def verify_(self) -> None:
         expect_choice("of 'group' and 'fetching'", int(None not in (self.group, self.fetching)), (0,))
-
-    def features(self) -> tuple[str, ...]:
-        return self.NEEDS if self.group is None else (*self.NEEDS, *self.FORMS_NEED)
 
     def emit(self, reg: Names) -> str:
         group = "" if self.group is None else ".commit_group"
@@ -394,14 +388,11 @@ class FabricWaitOp(PTXInstruction):
     ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("fabric",)
-    FORMS_NEED: ClassVar = ("fabric.groups",)
+    OPTIONS_NEED: ClassVar = {"group": "fabric.groups"}
 
     group = opt_prop_def(IntegerAttr[I32])
 
     assembly_format = "(`group` $group^)? attr-dict"
-
-    def features(self) -> tuple[str, ...]:
-        return self.NEEDS if self.group is None else (*self.NEEDS, *self.FORMS_NEED)
 
     def emit(self, reg: Names) -> str:
         return "fabric.wait.sync_restrict::" + ("reads" if self.group is None else f"read {self.group.value.data}")

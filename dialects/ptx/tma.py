@@ -258,7 +258,7 @@ class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
     ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("cp.async.bulk.tensor",)
-    FORMS_NEED: ClassVar = (OVERRIDE,)
+    OPTIONS_NEED: ClassVar = {"address": OVERRIDE}
 
     map = operand_def(i64)
     coordinates = var_operand_def(i32)
@@ -266,9 +266,6 @@ class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = "$map `[` $coordinates `]` (`at` $address^)? attr-dict"
-
-    def features(self) -> tuple[str, ...]:
-        return self.NEEDS if self.address is None else (*self.NEEDS, OVERRIDE)
 
     def verify_(self) -> None:
         _check_coordinates(self.coordinates, None, "prefetch")

@@ -39,10 +39,7 @@ class _ColumnsOp(CtaGroupOp, abc.ABC):
     $address (`exclusive` $exclusive^)? (`columns` $columns^)? (`columns_in` $columns_register^)?
     (`cta_group` $cta_group^)? attr-dict
     """
-    FORMS_NEED: ClassVar = ("tcgen05.alloc.exclusive",)
-
-    def features(self) -> tuple[str, ...]:
-        return self.NEEDS if self.exclusive is None else (*self.NEEDS, *self.FORMS_NEED)
+    OPTIONS_NEED: ClassVar = {"exclusive": "tcgen05.alloc.exclusive"}
 
     def describe(self, depth: int) -> Alloc:
         columns = immediate(self.columns_register, depth) if self.columns is None else self.columns.value.data

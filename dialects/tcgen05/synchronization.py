@@ -30,6 +30,10 @@ class CommitOp(CtaGroupOp):
 
     name = "tcgen05.commit"
     ISSUE: ClassVar = Issue.ONE_THREAD
+    OPTIONS_NEED: ClassVar = {
+        "reads_a": "tcgen05.commit.sync_restrict",
+        "multicast_32b": "tcgen05.commit.multicast::cluster::32b",
+    }
 
     barrier = operand_def(I32)
     multicast = opt_operand_def(I16)
@@ -49,12 +53,6 @@ class CommitOp(CtaGroupOp):
 
     def effects(self) -> Effects:
         return Effects(synchronization=TensorCommit(self.barrier, reads_a=self.reads_a is not None))
-
-    FORMS_NEED: ClassVar = ("tcgen05.commit.sync_restrict", "tcgen05.commit.multicast::cluster::32b")
-
-    def features(self) -> tuple[str, ...]:
-        optional = (("sync_restrict", self.reads_a), ("multicast::cluster::32b", self.multicast_32b))
-        return (*self.NEEDS, *(f"tcgen05.commit.{name}" for name, given in optional if given is not None))
 
     def emit(self, reg: Names) -> str:
         reads = "" if self.reads_a is None else ".sync_restrict::shared::read::mma::a"

@@ -154,7 +154,7 @@ def test_every_instruction_says_since_when() -> None:
             if not issubclass(op, PTXInstruction):
                 continue
             said = rows[op.name] if name == "ptx" else page.partition(f"### `{op.name}`\n")[2].partition("\n##")[0]
-            needs = [*op.NEEDS, *op.FORMS_NEED]
+            needs = [*op.NEEDS, *op.forms_need()]
             assert [each for each in needs if since(*([each] if each not in op.NEEDS else op.NEEDS)) not in said] == []
             assert needs or "all targets" in said, op.name
 

@@ -63,7 +63,7 @@ def forms_of(operations: Iterable[PTXInstruction]) -> tuple[Form, ...]:
             op.verify()
             message, features = None, frozenset(op.features())
             # The reference says since when there are forms by these.
-            assert features <= {*op.NEEDS, *op.FORMS_NEED} <= FEATURES.keys(), op
+            assert features <= {*op.NEEDS, *op.forms_need()} <= FEATURES.keys(), op
         except VerifyException as error:
             message, features = str(error), frozenset[str]()
         group = getattr(op, "cta_group", None) if isinstance(op, tcgen05.CtaGroupOp) else None
