@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Self
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import AnyAttr, IRDLOperation, operand_def, opt_operand_def, opt_prop_def, result_def, traits_def
+from xdsl.irdl import AnyAttr, operand_def, opt_operand_def, opt_prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.parser.core import UnresolvedOperand
 from xdsl.printer import Printer
@@ -93,45 +94,44 @@ def of_indices(memory: SSAValue, register: SSAValue) -> list[Reduced]:
     return [Reduced(register, index, view.still_dims(d)) for d, index in view.index_tiles.items()]
 
 
-def parse_transfer(
-    parser: Parser, op: type[IRDLOperation]
-) -> tuple[list[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
-    """Parses `%x, %y` with the clauses `reduce(...)` and `engine ...` in any order, attributes and the two types.
+class _TransferOp(DirectOperation, TileOpInterface):
+    """Moves a tile to another: `%x, %y` with the clauses `reduce(...)` and `engine ...` in any order.
 
-    One of the two may be a place, `%a[%m, %n] clipped`, whose type is that of `%a`. Returns operands, properties and
-    attributes.
+    One of the two may be a place, `%a[%m, %n] clipped`, whose type is that of `%a`.
     """
-    source = _TileText.parse(parser)
-    parser.parse_punctuation(",")
-    destination = _TileText.parse(parser)
-    clauses: dict[str, Callable[[], Attribute]] = {
-        "reduce": lambda: ReductionAttr(in_parens(parser, lambda: parser.parse_str_enum(Reduction))),
-        "engine": lambda: EngineAttr(parser.parse_str_enum(Engine)),
-    }
-    properties = parse_clauses(parser, clauses, before_types=True)
-    attributes = parse_attributes(parser, op)
-    parser.parse_punctuation(":")
-    first = source.parse_type(parser)
-    parser.parse_punctuation(",")
-    second = destination.parse_type(parser)
-    operands = [source.tile(parser, first, second.type), destination.tile(parser, second, first.type)]
-    return operands, properties, attributes
 
+    engine = opt_prop_def(EngineAttr)
+    reduce = opt_prop_def(ReductionAttr)
 
-def print_transfer(
-    printer: Printer, op: IRDLOperation, engine: EnumAttribute[Engine] | None, reduce: EnumAttribute[Reduction] | None
-) -> None:
-    """The counterpart of `parse_transfer`."""
-    write(printer, " ", op.operands)
-    if reduce is not None:
-        printer.print_string(f" reduce({reduce.data})")
-    if engine is not None:
-        printer.print_string(f" engine {engine.data}")
-    write_types(printer, op, *op.operands)
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = _TileText.parse(parser)
+        parser.parse_punctuation(",")
+        destination = _TileText.parse(parser)
+        clauses: dict[str, Callable[[], Attribute]] = {
+            "reduce": lambda: ReductionAttr(in_parens(parser, lambda: parser.parse_str_enum(Reduction))),
+            "engine": lambda: EngineAttr(parser.parse_str_enum(Engine)),
+        }
+        properties = parse_clauses(parser, clauses, before_types=True)
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
+        first = source.parse_type(parser)
+        parser.parse_punctuation(",")
+        second = destination.parse_type(parser)
+        operands = [source.tile(parser, first, second.type), destination.tile(parser, second, first.type)]
+        return cls.create(operands=operands, properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        write(printer, " ", self.operands)
+        if self.reduce is not None:
+            printer.print_string(f" reduce({self.reduce.data})")
+        if self.engine is not None:
+            printer.print_string(f" engine {self.engine.data}")
+        write_types(printer, self, *self.operands)
 
 
 @irdl_op_definition
-class CopyOp(DirectOperation, TileOpInterface):
+class CopyOp(_TransferOp):
     """`tirx.copy %src, %dst : !tirx.tile<...>, !tirx.tile<...>`: element by element, between any two memories.
 
     `tirx.copy %src, %dst reduce(add)` combines the elements with those in global memory: from shared memory by a bulk
@@ -146,8 +146,6 @@ class CopyOp(DirectOperation, TileOpInterface):
 
     source = operand_def(TileType)
     destination = operand_def(TileType)
-    engine = opt_prop_def(EngineAttr)
-    reduce = opt_prop_def(ReductionAttr)
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
@@ -155,14 +153,6 @@ class CopyOp(DirectOperation, TileOpInterface):
     def parse_source(cls, parser: Parser) -> _TileText:
         """Parses a tile, or a place, whose type comes later."""
         return _TileText.parse(parser)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CopyOp:
-        operands, properties, attributes = parse_transfer(parser, cls)
-        return cls.create(operands=operands, properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_transfer(printer, self, self.engine, self.reduce)
 
     def tile_reads(self) -> Sequence[SSAValue]:
         return (self.source,)
@@ -251,7 +241,7 @@ class LoadOp(DirectOperation, TileOpInterface):
 
 
 @irdl_op_definition
-class StoreOp(DirectOperation, TileOpInterface):
+class StoreOp(_TransferOp):
     """`tirx.store %v, %tile : !tirx.tile<..., register, L>, !tirx.tile<..., shared, L2>`
 
     Every thread stores the elements that it holds; of threads that hold the same ones, one does. The clause
@@ -263,18 +253,8 @@ class StoreOp(DirectOperation, TileOpInterface):
 
     value = operand_def(TileType)
     destination = operand_def(TileType)
-    engine = opt_prop_def(EngineAttr)
-    reduce = opt_prop_def(ReductionAttr)
 
     traits = traits_def(MemoryWriteEffect())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> StoreOp:
-        operands, properties, attributes = parse_transfer(parser, cls)
-        return cls.create(operands=operands, properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_transfer(printer, self, self.engine, self.reduce)
 
     def tile_reads(self) -> Sequence[SSAValue]:
         return (self.value,)
