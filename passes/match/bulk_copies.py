@@ -26,7 +26,7 @@ from tirx.copy.tma import (
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
 from tirx.hw.errors import MissingLayoutError, ThreadCopyError
-from tirx.hw.features import first_target, supports
+from tirx.hw.features import first_target, supporting_targets, supports
 from tirx.hw.targets import Target
 from tirx.layout.dtypes import ElementType
 from tirx.passes.ir.emitter import constant_value
@@ -381,7 +381,9 @@ def _rests_on(copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine) -> tupl
     if features is _INDEXED_FEATURES and reduces and engine is tirx.Engine.TMA_STORE:
         raise TmaError(TmaReason.VIEW, "expected rows that an index tile names to be stored, found them reduced")
     if target is not None and not supports(target, feature):
-        raise TmaError(TmaReason.TARGET, f"expected {first_target(feature)} or later, found {target}")
+        names = supporting_targets(feature)
+        wanted = ", ".join(names) if names[0][-1] in "af" else f"{names[0]} or later"
+        raise TmaError(TmaReason.TARGET, f"expected {wanted}, found {target}")
     if engine is tirx.Engine.CP_ASYNC:
         plan_thread_copies(outside, tirx.TileType.of(inside), tirx.thread_set(copy).count)
         return tuple(run_time_strides(outside))

@@ -6,21 +6,26 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from xdsl.context import Context
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP
 from tirx.hw.features import supports
+from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
+from tirx.layout.ownership import thread_axes
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure, is_terminator
+from tirx.passes.ir.views import argument_number
 from tirx.passes.match.memory_by_lifetime import allocated_columns, slot_columns
 from tirx.passes.match.pipelining import NotApplicable, hardware_operation, require_no_ordering, written_memref
 from tirx.passes.rings.attempt import attempt
@@ -231,9 +236,14 @@ def _split(kernel: tirx.KernelOp, loads: _Stations, products: _Stations, asked: 
     shared = _shared_prelude(body.ops)
     parts = [op for op in body.ops if op not in shared and not isinstance(op, tirx.ReturnOp)]
     registers, warps, load_warps, added = _warps_of_roles(kernel, bool(products), len(requests), asked)
-    load = copied_part(parts, loading)
-    mma = copied_part(parts, multiplying) if products else None
-    sched = copied_part(parts, asking) if products and requests else None
+    reads = {work: _reads(kernel, parts, work) for work in (loading, multiplying, asking)}
+
+    def part(work: Callable[[Operation], bool]) -> Block:
+        return copied_part(parts, lambda op: work(op) or op in reads[work])
+
+    load = part(loading)
+    mma = part(multiplying) if products else None
+    sched = part(asking) if products and requests else None
     location = parts[0].location
     last = body.last_op
     assert last is not None
@@ -242,6 +252,8 @@ def _split(kernel: tirx.KernelOp, loads: _Stations, products: _Stations, asked: 
         op.detach()
         main.add_op(op)
     remove_part(main, lambda op: loading(op) or multiplying(op) or asking(op))
+    repeated = set[Operation]().union(*reads.values())
+    remove_part(main, lambda op: op in repeated and not any(result.uses for result in op.results))
     name = "epilogue" if products else "math"
     load_registers, main_registers = registers or (None, None)
     roles = [
@@ -258,6 +270,39 @@ def _split(kernel: tirx.KernelOp, loads: _Stations, products: _Stations, asked: 
     if products:
         _double_accumulators(kernel)
     remark(kernel, RolesMade(kernel.sym_name.data, ", ".join(map(_share, roles))))
+
+
+def _reads(kernel: tirx.KernelOp, parts: Iterable[Operation], work: Callable[[Operation], bool]) -> set[Operation]:
+    """The loads of what the kernel does not write, on whose values the work of a role depends: it does them again.
+
+    Raises NotApplicable for register tiles among these values that are not within each warp.
+    """
+    inside = {inner: None for op in parts for inner in op.walk()}
+    pending = [around for op in inside if work(op) for around in (op, *ancestors(op)) if around in inside]
+    found: set[Operation] = set()
+    seen: set[Operation] = set()
+    while pending:
+        op = pending.pop()
+        operands = (op.lb, op.ub, op.step) if isinstance(op, scf.ForOp) else op.operands
+        for value in () if op in seen else operands:
+            if not isinstance(value, OpResult) or (source := value.op) not in inside:
+                continue
+            if is_register_tile(value):
+                layout = tirx.TileType.of(value).layout
+                if not isinstance(layout, TileLayout) or set(thread_axes(layout)) - {"laneid"}:
+                    raise NotApplicable(source, f"'{op.name}' in another role needs registers of several warps")
+            if isinstance(source, tirx.LoadOp | memref.LoadOp) and _is_constant(kernel, source):
+                found.add(source)
+            if source in found or (is_pure(source) and not source.regions):
+                pending.append(source)
+        seen.add(op)
+    return found
+
+
+def _is_constant(kernel: tirx.KernelOp, load: tirx.LoadOp | memref.LoadOp) -> bool:
+    """Returns True if a load is of an argument in global memory that the kernel does not write."""
+    source = tirx.base_allocation(load.operands[0])
+    return argument_number(source) is not None and not any(written_memref(op, source) for op in kernel.walk())
 
 
 def _request_stations(kernel: tirx.KernelOp) -> _Stations:

@@ -81,12 +81,14 @@ tirx.kernel @gathered(%a: memref<?x?xf16>, %ids: memref<?xi32>, %b: memref<?x?xf
 @pytest.mark.sample(6)
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 256), (100, 76, 200), (16, 132, 64)])
 @pytest.mark.parametrize(
-    ("target", "slots"), [("sm_75", 0), ("sm_80", 4), ("sm_90a", 3), ("sm_100a", 3), ("sm_120a", 4)]
+    ("target", "slots"), [("sm_75", 0), ("sm_80", 4), ("sm_90a", 3), ("sm_100a", 6), ("sm_120a", 4)]
 )
 def test_gathered_rows_fill_a_ring(target: str, slots: int, m: int, n: int, k: int) -> None:
-    """Rounds ahead, also of wgmma and tcgen05; an index outside is a row of zeros."""
+    """Rounds ahead, also of wgmma and tcgen05; an index outside is a row of zeros. Roles load indices themselves."""
     program = tirx.build(_GATHERED, target=target)
     schedule = program.kernels["gathered"].launch.schedule
+    assert ("tile::gather4" in program.ptx) == (target in ("sm_100a", "sm_120a"))
+    assert (target == "sm_100a") == ("load" in [role.name for role in schedule.roles])
     assert [ring.slots for ring in schedule.rings if ring.name in ("sa", "sa_sb")] == [slots] * (slots > 0)
     a, b = (np.random.default_rng(i).integers(-2, 3, (rows, k)).astype(np.float16) for i, rows in ((0, 40), (1, n)))
     ids, d = np.random.default_rng(2).integers(-1, 40, m).astype(np.int32), np.zeros((m, n), np.float32)

@@ -183,6 +183,8 @@ _TILE = 64 * 64 * 2
         ([_ANNOUNCED, when("%any", load(), otherwise=load())], "", _TILE),
         ([_ANNOUNCED, when("%block", load(), _ASKED)], PAIR, _TILE + 16),
         ([when("%any", _ANNOUNCED), load()], PAIR, 0),
+        ([when("%one", _ANNOUNCED, load()), load(), when("%one", load())], "", 3 * _TILE),
+        ([when("%one", when("%block", _ANNOUNCED), load()), load()], PAIR, 4 * _TILE),
         ([when("%block", _ANNOUNCED), load(), _ASKED], PAIR, 2 * _TILE + 32),
         ([when("%block", _ANNOUNCED), load(multicast=_ALL), load()], PAIR, 6 * _TILE),
         ([when("%block", _ANNOUNCED), when("%block", load()), when("%any", load())], PAIR, 3 * _TILE),
