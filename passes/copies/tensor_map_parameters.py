@@ -94,7 +94,7 @@ class NamedRows:
         if self.loads and all(index.type == i32 for index in found):
             return list(found)
         most = emit.constant(NARROW_LIMIT, i32 if found[0].type == i32 else i64)
-        rows = [emit(arith.MinUIOp(index, most)).result for index in found]
+        rows: list[SSAValue] = [emit(arith.MinUIOp(index, most)).result for index in found]
         return rows if most.type == i32 else [emit(arith.TruncIOp(row, i32)).result for row in rows]
 
 

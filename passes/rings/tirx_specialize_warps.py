@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from xdsl.context import Context
@@ -283,8 +283,7 @@ def _reads(kernel: tirx.KernelOp, parts: Iterable[Operation], work: Callable[[Op
     seen: set[Operation] = set()
     while pending:
         op = pending.pop()
-        operands = (op.lb, op.ub, op.step) if isinstance(op, scf.ForOp) else op.operands
-        for value in () if op in seen else operands:
+        for value in () if op in seen else _needed(op):
             if not isinstance(value, OpResult) or (source := value.op) not in inside:
                 continue
             if is_register_tile(value):
@@ -297,6 +296,20 @@ def _reads(kernel: tirx.KernelOp, parts: Iterable[Operation], work: Callable[[Op
                 pending.append(source)
         seen.add(op)
     return found
+
+
+def _needed(op: Operation) -> Sequence[SSAValue]:
+    """Returns the operands of an operation in a role, but for numbers of iterations, which all roles have to share.
+
+    Loops carry nothing there.
+    """
+    match op:
+        case scf.ForOp():
+            return op.lb, op.ub, op.step
+        case tirx.ForOp():
+            return ()
+        case _:
+            return op.operands
 
 
 def _is_constant(kernel: tirx.KernelOp, load: tirx.LoadOp | memref.LoadOp) -> bool:

@@ -231,3 +231,40 @@ tirx.kernel @launched_load(%a: memref<64x4096xf16>) target("sm_100a") threads(12
   }
   tirx.return
 }
+
+// Roles load again what the kernel does not write: here the indices of rows, which lanes of each warp hold.
+
+// CHECK-LABEL: tirx.kernel @indices(
+// CHECK:         tirx.role @math warps(4)
+// CHECK-NOT:       tirx.load %ids
+// CHECK:         tirx.role @load warps(1) {
+// CHECK-NEXT:      %e = memref.load %at[%c0]
+// CHECK-NEXT:      %i = tirx.load %gi
+// CHECK-NEXT:      tirx.for @k %{{.*}} = 0 to 8 {
+// CHECK:             tirx.view %a[[[I:.*]], %e]
+// CHECK-NEXT:        tirx.async_copy
+!s4 = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!ids = !tirx.tile<64xi32, register, #tirx.tile_layout<S[(16, 4) : (1@laneid, 1)] + R[2 : 16@laneid]>>
+tirx.kernel @indices(%a: memref<64x4096xf16>, %ids: memref<64xi32>, %at: memref<1xindex>) target("sm_100a") threads(128)
+    attributes {tirx.roles = "load"} {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s4>
+  %e = memref.load %at[%c0] : memref<1xindex>
+  %gi = tirx.view %ids[%c0] : memref<64xi32> -> !tirx.tile<64xi32, global>
+  %i = tirx.load %gi : !tirx.tile<64xi32, global> -> !ids
+  tirx.for @k %k = 0 to 8 skew(3) {
+    tirx.at(0) {
+      %ga = tirx.view %a[[%i], %e] clipped : memref<64x4096xf16>, !ids -> !g
+      %sa_1 = tirx.acquire %sa at(fill)
+      tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s4
+      tirx.release %sa at(fill) after(tma)
+    }
+    tirx.at(3) {
+      %sa_2 = tirx.acquire %sa at(use)
+      %fa = tirx.load %sa_2 : !s4 -> !f
+      tirx.release %sa at(use)
+      "test.op"(%fa) : (!f) -> ()
+    }
+  }
+  tirx.return
+}
