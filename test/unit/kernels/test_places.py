@@ -88,7 +88,7 @@ def test_gathered_rows_fill_a_ring(target: str, slots: int, m: int, n: int, k: i
     program = tirx.build(_GATHERED, target=target)
     schedule = program.kernels["gathered"].launch.schedule
     assert ("tile::gather4" in program.ptx) == (target in ("sm_100a", "sm_120a"))
-    assert (target == "sm_100a") == ("load" in [role.name for role in schedule.roles])
+    assert ("load" in [role.name for role in schedule.roles]) == (target in ("sm_90a", "sm_100a", "sm_120a"))
     assert [ring.slots for ring in schedule.rings if ring.name in ("sa", "sa_sb")] == [slots] * (slots > 0)
     a, b = (np.random.default_rng(i).integers(-2, 3, (rows, k)).astype(np.float16) for i, rows in ((0, 40), (1, n)))
     ids, d = np.random.default_rng(2).integers(-1, 40, m).astype(np.int32), np.zeros((m, n), np.float32)
