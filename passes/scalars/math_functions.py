@@ -62,8 +62,8 @@ _ERF_P = 0.3275911
 _LOG_2_PARTS = 0.6931471803691238, 1.9082149292705877e-10
 """log(2) as two f64, of which the first has 32 digits: its products by exponents are exact."""
 
-_QUARTER_TURN = 1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33
-"""pi / 2 as three f64."""
+_QUARTER_TURN = 1.5707963267948966, 6.123233995736766e-17 - 2.0**-106, 2.0**-106 - 1.4973849048591698e-33
+"""pi / 2 as three positive f64."""
 
 _WIDE_EXP = tuple(1 / factorial(n) for n in range(2, 14))
 """exp(x) - 1 = x + x^2 p(x) for |x| <= log(2) / 2; relative error 2^-57. These are Taylor series, for f64."""
@@ -197,9 +197,7 @@ class _Compute:
         power = self.ex2(self.mul(magnitude, 2 * LOG2_E))
         inverse = self.function(Function.RCP, self.add(power, 1.0))
         large = self.signed(self.fma(inverse, -2.0, 1.0), x)
-        square = self.mul(x, x)
-        small = self.fma(self.mul(self.polynomial(square, _TANH), square), x, x)
-        return self.below(x, _TANH_LIMIT, small, large)
+        return self.below(x, _TANH_LIMIT, self.odd(x, _TANH), large)
 
     def sin(self, x: SSAValue) -> SSAValue:
         return self.function(Function.SIN, x if self.approximate else self._reduced(x))
@@ -207,9 +205,13 @@ class _Compute:
     def cos(self, x: SSAValue) -> SSAValue:
         return self.function(Function.COS, x if self.approximate else self._reduced(x))
 
+    def _turns(self, x: SSAValue, by: float) -> SSAValue:
+        """x * by as an integer, 0 where x is -0: what is left of that, less 0 times a positive number, is -0."""
+        return self.add(self.function(Function.RINT, self.mul(x, by)), 0.0)
+
     def _reduced(self, x: SSAValue) -> SSAValue:
         """x less the nearest multiple of 2 pi, which is subtracted in three parts of 24 digits each."""
-        periods = self.function(Function.RINT, self.mul(x, 1 / TWO_PI))
+        periods = self._turns(x, 1 / TWO_PI)
         for part in _three_parts(TWO_PI, 2.4492935982947064e-16):
             x = self.fma(periods, -part, x)
         return x
@@ -227,6 +229,9 @@ class _Compute:
     def less(self, a: SSAValue, b: float | SSAValue) -> SSAValue:
         return self.emit(ptx.SetpOp(ptx.Comparison.LT, a, self._value(b))).result
 
+    def equal(self, a: SSAValue, b: float | SSAValue) -> SSAValue:
+        return self.emit(ptx.SetpOp(ptx.Comparison.EQ, a, self._value(b))).result
+
     def chosen(self, condition: SSAValue, a: SSAValue | float, b: SSAValue | float) -> SSAValue:
         return self.emit(ptx.SelpOp(condition, self._value(a), self._value(b))).result
 
@@ -237,9 +242,11 @@ class _Compute:
         return self.mul(a, self.function(Function.RCP, b))
 
     def odd(self, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
-        """x + x^3 p(x^2)"""
+        """x + x^3 p(x^2). Of a negative p(0) the product by x^2 is not -0, so that the sign of a zero stays."""
         square = self.mul(x, x)
-        return self.fma(self.mul(self.polynomial(square, coefficients), square), x, x)
+        sum_ = self.polynomial(square, coefficients)
+        product = self.fma(sum_, square, 0.0) if coefficients[0] < 0 else self.mul(sum_, square)
+        return self.fma(product, x, x)
 
     # More functions.
 
@@ -252,16 +259,16 @@ class _Compute:
         return self.below(x, 0.5, near, self.log(self.add(x, 1.0)))
 
     def expm1(self, x: SSAValue) -> SSAValue:
-        near = self.fma(self.mul(x, x), self.polynomial(x, _EXPM1), x)
+        near = self.signed(self.fma(self.mul(x, x), self.polynomial(x, _EXPM1), x), x)
         return self.below(x, 0.5, near, self.add(self.exp(x), -1.0))
 
     def tan(self, x: SSAValue) -> SSAValue:
         """The tangent of x less the nearest multiple of pi / 2, or minus its inverse for odd multiples."""
-        turns = self.function(Function.RINT, self.mul(x, 4 / TWO_PI))
+        turns = self._turns(x, 4 / TWO_PI)
         for part in _three_parts(TWO_PI / 4, 6.123233995736766e-17):
             x = self.fma(turns, -part, x)
         near, half = self.odd(x, _TAN), self.mul(turns, 0.5)
-        even = self.emit(ptx.SetpOp(ptx.Comparison.EQ, self.function(Function.RINT, half), half)).result
+        even = self.equal(self.function(Function.RINT, half), half)
         return self.chosen(even, near, self.negated(self.function(Function.RCP, near)))
 
     def _angle(self, up: SSAValue, right: SSAValue) -> SSAValue:
@@ -281,11 +288,10 @@ class _Compute:
     def atan2(self, y: SSAValue, x: SSAValue) -> SSAValue:
         up, right = self.function(Function.ABS, y), self.function(Function.ABS, x)
         steep = self.less(right, up)
-        angle = self._angle(self.chosen(steep, right, up), self.chosen(steep, up, right))
-        # Equal ends have no quotient where both are 0 or infinite.
-        same = self.emit(ptx.SetpOp(ptx.Comparison.EQ, up, right)).result
-        zero = self.emit(ptx.SetpOp(ptx.Comparison.EQ, up, self.constant(0.0))).result
-        angle = self.chosen(same, self.chosen(zero, 0.0, TWO_PI / 8), angle)
+        less, more = self.chosen(steep, right, up), self.chosen(steep, up, right)
+        # Equal ends have no quotient where both are infinite, and 0 has none by a number without an inverse.
+        angle = self.chosen(self.equal(up, right), TWO_PI / 8, self._angle(less, more))
+        angle = self.chosen(self.equal(less, self.mul(more, 0.0)), 0.0, angle)
         angle = self.chosen(steep, self.fma(angle, -1.0, TWO_PI / 4), angle)
         is_left = self.less(self.signed(self.constant(1.0), x), 0.0)
         return self.signed(self.chosen(is_left, self.fma(angle, -1.0, TWO_PI / 2), angle), y)
@@ -329,7 +335,8 @@ class _Compute:
         more = self.add(x, -1.0)
         root = self.function(Function.SQRT, self.fma(more, more, self.mul(more, 2.0)))
         near = self.log1p(self.emit(ptx.AddOp(more, root)).result)
-        return self.below(x, _HUGE, near, self.add(self.log(x), LOG_2))
+        found = self.below(x, _HUGE, near, self.add(self.log(x), LOG_2))
+        return self.chosen(self.less(x, 1.0), float("nan"), found)
 
     def atanh(self, x: SSAValue) -> SSAValue:
         magnitude = self.function(Function.ABS, x)
@@ -353,15 +360,16 @@ class _Compute:
         more = self.add(magnitude, -1.0)
         # The logarithm of what is near 1 has an error that is small beside it, not only beside 1.
         near = self.mul(self.log1p(more), LOG2_E)
-        power = self.ex2(self.mul(y, self.below(more, 0.5, near, self.function(Function.LG2, magnitude))))
+        log = self.below(more, 0.5, near, self.function(Function.LG2, magnitude))
+        # 1 to whatever power, infinity and NaN among them, is 1.
+        power = self.ex2(self.chosen(self.equal(log, 0.0), 0.0, self.mul(y, log)))
         half, whole = self.mul(y, 0.5), self.function(Function.TRUNC, y)
-        is_even = self.emit(ptx.SetpOp(ptx.Comparison.EQ, self.function(Function.TRUNC, half), half)).result
-        is_whole = self.emit(ptx.SetpOp(ptx.Comparison.EQ, whole, y)).result
+        is_even = self.equal(self.function(Function.TRUNC, half), half)
+        is_whole = self.equal(whole, y)
         other = self.chosen(is_whole, self.chosen(is_even, power, self.signed(power, x)), power)
         root = self.chosen(is_whole, other, self.chosen(self.less(magnitude, float("inf")), float("nan"), power))
         result = self.chosen(self.less(x, 0.0), root, other)
-        none = self.emit(ptx.SetpOp(ptx.Comparison.EQ, y, self.constant(0.0))).result
-        return self.chosen(none, 1.0, result)
+        return self.chosen(self.equal(y, 0.0), 1.0, result)
 
     def round(self, x: SSAValue) -> SSAValue:
         """The nearest integer, of two that are as near the one further from zero."""
@@ -386,9 +394,6 @@ class _WideCompute(_Compute):
 
     def shift(self, count: int) -> SSAValue:
         return self.emit(ConstantOp(IntegerAttr(count, i32))).result
-
-    def equal(self, a: SSAValue, b: float) -> SSAValue:
-        return self.emit(ptx.SetpOp(ptx.Comparison.EQ, a, self.constant(b))).result
 
     def quotient(self, a: SSAValue | float, b: SSAValue) -> SSAValue:
         return self.emit(ptx.DivOp(self._value(a), b)).result
@@ -425,7 +430,8 @@ class _WideCompute(_Compute):
     def expm1(self, x: SSAValue) -> SSAValue:
         more, k = self._split(self._within(x, -1.0, 1.0))
         scale = self.power_of_two(k)
-        return self.below(x, 1.0, self.fma(more, scale, self.add(scale, -1.0)), self.add(self.exp(x), -1.0))
+        near = self.signed(self.fma(more, scale, self.add(scale, -1.0)), x)
+        return self.below(x, 1.0, near, self.add(self.exp(x), -1.0))
 
     def tanh(self, x: SSAValue) -> SSAValue:
         """t / (t + 2) for t = exp(2 |x|) - 1, with the sign of x; 1 where 2^-53 is nothing beside it."""
@@ -472,11 +478,11 @@ class _WideCompute(_Compute):
 
     def _on_circle(self, x: SSAValue, quarters: int) -> SSAValue:
         """sin(x + quarters pi / 2); NaN from 2^30 on, which `_QUARTER_TURN` does not reach."""
-        turns, rest = self.function(Function.RINT, self.mul(x, 4 / TWO_PI)), x
+        turns, rest = self._turns(x, 4 / TWO_PI), x
         for part in _QUARTER_TURN:
             rest = self.fma(turns, -part, rest)
         square = self.mul(rest, rest)
-        sine = self.fma(self.mul(self.polynomial(square, _WIDE_SIN), square), rest, rest)
+        sine = self.odd(rest, _WIDE_SIN)
         cosine = self.fma(self.polynomial(square, _WIDE_COS), square, 1.0)
         number = self.emit(ptx.AddOp(self.emit(ptx.CvtOp(turns, i64)).result, self.integer(quarters))).result
         odd, negative = (
@@ -505,10 +511,15 @@ def _low_part(value: float) -> float:
 
 
 def _three_parts(value: float, rest: float) -> tuple[float, float, float]:
-    """Three f32 whose sum is `value` + `rest`."""
-    first = _f32(value)
-    second = _f32(value - first)
+    """Three positive f32 whose sum is `value` + `rest`."""
+    first = _f32_below(value)
+    second = _f32_below(value - first)
     return first, second, _f32(value - first - second + rest)
+
+
+def _f32_below(value: float) -> float:
+    nearest = np.float32(value)
+    return float(nearest if float(nearest) <= value else np.nextafter(nearest, np.float32(0)))
 
 
 _FUNCTIONS: Mapping[type[Operation], Callable[..., SSAValue]] = {

@@ -19,7 +19,8 @@ ptx.entry @functions(x : f32) target("sm_80") {
   %5 = math.log %4 : f32
   // CHECK: ptx.fma %x, %x,
   %6 = math.fma %x, %x, %5 : f32
-  // CHECK: [[K:%.*]] = ptx.function rint
+  // CHECK: [[N:%.*]] = ptx.function rint
+  // CHECK: [[K:%.*]] = ptx.add [[N]]
   // CHECK-COUNT-3: ptx.fma [[K]]
   // CHECK: ptx.function sin
   %7 = math.sin %6 : f32

@@ -137,6 +137,44 @@ def test_functions_are_within_their_bounds_in_their_domains() -> None:
             assert _within(found, references[name](x.astype(np.float64)), bound), name
 
 
+_ENDS = [0.0, math.inf, math.nan, 1.0, 0.5, 3.0, 65504.0]
+
+
+def _is_of_c(found: Array, exact: Array) -> bool:
+    """Whether NaN, infinities and the signs of zeros are those of the C library, and other numbers close."""
+    with np.errstate(over="ignore"):
+        wanted = exact.astype(found.dtype)
+    close = np.isclose(found, wanted, 2.0**-12, 2 * np.finfo(found.dtype).tiny, equal_nan=True)
+    return bool((close & ((np.signbit(found) == np.signbit(wanted)) | np.isnan(wanted))).all())
+
+
+def test_zeros_infinities_and_nan() -> None:
+    own = {name: each for _, _, functions in DOMAINS for name, each in functions.items() if "{" not in name}
+    references = REFERENCES | own
+    for dtype, names in (
+        ("f32", references),
+        ("f64", (*WIDE_FUNCTIONS, "absf", "ceil", "floor", "roundeven", "sqrt", "trunc")),
+    ):
+        kind = np.dtype(f"float{dtype[1:]}")
+        small = [float(np.finfo(kind).tiny), float(np.finfo(kind).smallest_subnormal)]
+        x = np.resize(np.array([sign * each for each in (*_ENDS, *small) for sign in (1, -1)], kind), 64)
+        for name, found in computed(list(names), x, dtype, "sm_80").items():
+            with np.errstate(all="ignore"):
+                assert _is_of_c(found, references[name](x.astype(np.float64))), (name, dtype)
+
+
+def test_zeros_infinities_and_nan_of_two_numbers() -> None:
+    x = np.resize(np.array([sign * each for each in (*_ENDS, 1e-40) for sign in (1, -1)], np.float32), 64)
+    functions = {"atan2": np.arctan2, "powf": np.power}
+    names = [f"{name} {each} {{x}}" for name in functions for each in (0.0, -0.0, math.inf, math.nan, 1.0, -1.0, -3.0)]
+    swapped = [" ".join((name, *reversed(operands))) for name, *operands in map(str.split, names)]
+    for name, found in computed(names + swapped, x, "f32", "sm_80").items():
+        function, *operands = name.split()
+        values = [x.astype(np.float64) if each == "{x}" else np.full(len(x), float(each)) for each in operands]
+        with np.errstate(all="ignore"):
+            assert _is_of_c(found, functions[function](*values)), name
+
+
 def test_functions_of_f64_are_within_their_bounds() -> None:
     """Also next to multiples of pi / 2, and of subnormal numbers; references have more digits where numpy has them."""
     rng, extra = np.random.default_rng(3), 0.0 if np.finfo(np.longdouble).nmant > 60 else 2.0**-52
