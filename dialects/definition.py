@@ -16,12 +16,10 @@ from types import new_class
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
-    I32,
     UNKNOWN_LOC,
     DenseArrayBase,
     FileLineColLoc,
     IntAttr,
-    IntegerAttr,
     StringAttr,
     UnitAttr,
     i32,
@@ -52,7 +50,8 @@ from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.constructor import UNIT, Constructor, Value, constraint_of_each, i32_attr, value_of
+from tirx.dialects.constructor import UNIT, Constructor, Value, constraint_of_each, value_of
+from tirx.dialects.constructor import i32_attr as i32_attr
 from tirx.dialects.constructor import i64_attr as i64_attr
 from tirx.dialects.xdsl_private import fill as fill
 from tirx.dialects.xdsl_private import input_of, operands_of, successors_of, type_of
@@ -275,16 +274,6 @@ def built(
     op = kind.__new__(kind)
     fill(op, operands, result_types, dict(properties))
     return op
-
-
-def int32(value: int | None) -> IntegerAttr[I32] | None:
-    """A property, absent for None."""
-    return None if value is None else i32_attr(value)
-
-
-def string(value: str | None) -> StringAttr | None:
-    """A property, absent for None."""
-    return None if value is None else StringAttr(value)
 
 
 def unit(flag: bool) -> UnitAttr | None:

@@ -1,8 +1,10 @@
 """Formulas of a launch, and names of schedules: values of the dialects that need no IR."""
 
+from collections.abc import Callable
+
 import pytest
 
-from tirx.dialects.formula import Call, Formula, LaunchSizes, constant_divisors, lookups
+from tirx.dialects.formula import Call, Formula, LaunchSizes, compiled, constant_divisors, lookups
 from tirx.dialects.schedule_names import RingPlace, SlotTile
 
 SIZES = LaunchSizes(shapes=((5, 7), (), (11,)), strides=((70, 3), (), (13,)), sm_count=132)
@@ -62,6 +64,12 @@ def test_formulas_that_do_not_exist(function: str, operands: tuple[Formula, ...]
     with pytest.raises(ValueError) as found:
         Call(function, operands)
     assert str(found.value) == message
+
+
+@pytest.mark.parametrize("evaluate", [SIZES.evaluate, lambda formula: compiled([formula])(SIZES)])
+def test_parameters_have_no_number_yet(evaluate: Callable[[Formula], object]):
+    with pytest.raises(ValueError, match="^expected a number for the parameter BM$"):
+        evaluate(Call("ceildiv", (Call("size", (0, 1)), Call("BM"))))
 
 
 def test_a_ring_gets_its_places():

@@ -70,6 +70,8 @@ _LIMITS = [
      "expected a positive number of bytes, found <N>"),
     (_instruction("%t = ptx.shared_alloc @t bytes 1 align <N>"), 2**30, 2**31,
      "expected alignment to at most 1073741824 bytes, found <N>"),
+    ('ptx.entry @k() target("sm_100a") per_cta_memory(<N>) {\nptx.ret\n}', 2**32 - 1, 2**32,
+     "expected per_cta_memory from 0 to 4294967295, found <N>"),
     (_kernel("threads(<N>)"), 1024, 1056, "expected 1 to 1024 threads, found <N>"),
     (_kernel("threads(<N>)"), 32, 0, "expected 1 to 1024 threads, found <N>"),
     (_kernel("grid(<N>) threads(32)"), 1, 0, f"{_GRID}(<N>)"),

@@ -36,6 +36,8 @@ _KERNEL = """tirx.kernel @k(%n: index, %x: i32, %m: memref<64x64xf16>) target("s
 }
 """
 _INSTRUCTIONS = """
+%r = ptx.mixed.pair fma f16x2 %i, %l
+    expected 2 pairs of f32 of fma, found 1
 %r = ptx.shfl.sync bfly %i, %i mask 0 : i32
     expected a non-zero mask of 32 lanes, found 0x0
 ptx.st.strong relaxed gpu %f, %i : f32, i32

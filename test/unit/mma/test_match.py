@@ -81,7 +81,6 @@ PLAIN = tuple(name for name, variant in VARIANTS.items() if variant.scales is No
 """The variants without scale factors and metadata."""
 
 
-@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", PLAIN)
 def test_the_fragments_themselves(name: str) -> None:
     v = VARIANTS[name]
@@ -97,7 +96,6 @@ def test_the_fragments_themselves(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLAIN)
-@pytest.mark.sample(12)
 def test_tiles_of_fragments(name: str) -> None:
     """Fragments repeated by `TileLayout.tile`: 2 along M, 3 along N, 2 along K."""
     v = VARIANTS[name]

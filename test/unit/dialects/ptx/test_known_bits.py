@@ -83,7 +83,6 @@ ptx.entry @k(x : u32, y : u32, w : u64, d : u64 ptr) target("sm_90") {{
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-@pytest.mark.sample(12)
 def test_known_bits(case: Case):
     text = KERNEL.format(body=case.body, type=case.type)
     module = parse_located(new_context(), text)

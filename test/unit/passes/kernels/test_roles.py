@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from unit.passes.parsed import parsed
+from xdsl.dialects import test
 from xdsl.ir import Operation
 
 from tirx.dialects.ptx.sync import SetMaxNRegOp
 from tirx.dialects.tirx import ForOp, RolesOp
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.kernels.roles import role_branches
+from tirx.passes.kernels.roles import _by_rank, role_branches  # pyright: ignore[reportPrivateUsage]
 from tirx.passes.rings.role_bodies import copied_part
 
 
@@ -65,3 +66,49 @@ def test_offsets_count_from_the_first_part(kept: str, offsets: list[int], skew: 
     assert isinstance(found, ForOp)
     assert ([part.offset for part in found.parts], found.rounds_ahead) == (offsets, skew)
     assert [name for op in found.walk() for name in op.attributes if name in "abc"] == list(kept)
+
+
+_RANK = "%r = tirx.cta_rank"
+_SPECIAL = "%s = ptx.read_special cluster_ctarank\n%r = arith.index_cast %s : i32 to index"
+
+
+@pytest.mark.parametrize(
+    ("before", "around", "expected"),
+    [
+        (_RANK, "scf.for %i = %c0 to %r step %c1 {", True),
+        (_SPECIAL, "scf.for %i = %c0 to %r step %c1 {", True),
+        (_RANK, "scf.for %i = %c0 to %n step %c1 {", False),
+        ("%r = tirx.block_id x", "scf.for %i = %c0 to %r step %c1 {", False),
+        (f"{_RANK}\n%p = arith.cmpi eq, %r, %c1 : index", "scf.if %p {", True),
+        # The end of another loop, and the number that one carries.
+        (
+            f"{_RANK}\n%e = scf.for %j = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {{\n"
+            "scf.yield %r : index\n}",
+            "scf.for %i = %c0 to %e step %c1 {",
+            True,
+        ),
+        (
+            f"{_RANK}\nscf.for %j = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {{",
+            'scf.for %i = %c0 to %x step %c1 {\n  "test.op"() : () -> ()\n}\nscf.yield %r : index',
+            True,
+        ),
+        (
+            f"{_RANK}\nscf.for %j = %c0 to %n step %c1 iter_args(%x = %r) -> (index) {{",
+            'scf.for %i = %c0 to %x step %c1 {\n  "test.op"() : () -> ()\n}\nscf.yield %x : index',
+            True,
+        ),
+    ],
+)
+def test_loops_that_blocks_run_differently(before: str, around: str, expected: bool) -> None:
+    inside = "" if "test.op" in around else '"test.op"() : () -> ()'
+    text = f"""tirx.kernel @k(%n: index) target("sm_100a") cluster(2) per_cta threads(128) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  {before}
+  {around}
+  {inside}
+  }}
+  tirx.return
+}}"""
+    op = next(op for op in parsed(text).walk() if isinstance(op, test.TestOp))
+    assert _by_rank(op) is expected

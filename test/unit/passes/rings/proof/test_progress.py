@@ -66,7 +66,6 @@ def test_there_are_102_cases():
 
 
 @pytest.mark.parametrize(("name", "expected", "kernel"), CASES, ids=[name for name, _, _ in CASES])
-@pytest.mark.sample(12)
 def test_verdicts_agree_with_the_simulator(name: str, expected: bool, kernel: Kernel):
     """What is accepted never fails in the simulator, and what is refused fails there as well."""
     if expected:
@@ -81,7 +80,6 @@ def test_verdicts_agree_with_the_simulator(name: str, expected: bool, kernel: Ke
 
 
 @pytest.mark.parametrize("kernel", [without_roles(2, 1, 0), without_roles(3, 1, 1)])
-@pytest.mark.sample(1)
 def test_all_interleavings_of_a_small_kernel(kernel: Kernel):
     check(kernel)
     programs = straight_line(kernel, lambda name, path: 1 if name == "T" else 2, lambda name, path: True)
@@ -100,7 +98,6 @@ def test_a_condition_around_loops_of_all_parties():
 
 
 @pytest.mark.parametrize(("ahead", "pending"), list(product(range(4), range(2))))
-@pytest.mark.sample(4)
 def test_the_least_number_of_slots(ahead: int, pending: int):
     assert smallest_slots(without_roles(6, ahead, pending)) == {"r": ahead + 1 + pending}
 
