@@ -308,17 +308,54 @@ def test_residues(options: str) -> None:
         assert checked.exact == checked.launches > 0
 
 
-def test_functions_that_residues_do_not_have() -> None:
-    erf = """%x = tirx.load %ga : !tirx.tile<16x64xf32, global> -> !tirx.tile<16x64xf32, register>
-  %y = tirx.map ins(%x : !tirx.tile<16x64xf32, register>) {
-  ^bb0(%e: f32):
-    %z = math.erf %e : f32
-    tirx.yield %z : f32
-  } -> !tirx.tile<16x64xf32, register>
-  tirx.store %y, %s : !tirx.tile<16x64xf32, register>, !tirx.tile<16x64xf32, shared>"""
+def _mapped(body: str) -> Program:
+    """A kernel that computes %z from %e, elements of f32."""
     copy = "tirx.copy %ga, %s : !tirx.tile<16x64xf32, global>, !tirx.tile<16x64xf32, shared>"
+    return tirx.build(
+        _PART.replace("?", "32").replace(
+            copy,
+            f"""%x = tirx.load %ga : !tirx.tile<16x64xf32, global> -> !tirx.tile<16x64xf32, register>
+  %y = tirx.map ins(%x : !tirx.tile<16x64xf32, register>) {{
+  ^bb0(%e: f32):
+    {body}
+    tirx.yield %z : f32
+  }} -> !tirx.tile<16x64xf32, register>
+  tirx.store %y, %s : !tirx.tile<16x64xf32, register>, !tirx.tile<16x64xf32, shared>""",
+        )
+    )
+
+
+_SUM = ("arith.addf %z1, %z2 : f32", "arith.addf %z3, %z4 : f32", "arith.subf %z5, %z6 : f32")
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        (*(f"math.{name} %e : f32" for name in ("floor", "ceil", "trunc", "roundeven")), *_SUM),
+        (*(f"math.{name} %e fastmath<afn> : f32" for name in ("exp", "log", "exp2", "log2")), *_SUM),
+        (
+            "arith.cmpf olt, %e, %z0 : f32",
+            "arith.select %z1, %e, %z0 : f32",
+            "arith.fptosi %e : f32 to i32",
+            "arith.sitofp %z3 : i32 to f32",
+            "arith.truncf %e : f32 to f16",
+            "arith.extf %z5 : f16 to f32",
+            "arith.subf %z2, %z4 : f32",
+            "arith.mulf %z6, %z7 : f32",
+        ),
+    ],
+)
+def test_functions_of_residues(operations: tuple[str, ...]) -> None:
+    """They are the same at the tile level and in the simulator."""
+    body = [f"%z{n} = {each}" for n, each in enumerate(("arith.constant 3.0 : f32", *operations))]
+    last = f"%z = arith.addf %z{len(operations)}, %z0 : f32"
+    (checked,) = _mapped("\n".join((*body, last))).check(numbers=["modular"], seconds=0.1)
+    assert checked.exact == checked.launches > 0
+
+
+def test_functions_that_residues_do_not_have() -> None:
     with pytest.raises(CheckError, match="expected operations that residues have, found 'math.erf'"):
-        tirx.build(_PART.replace("?", "32").replace(copy, erf)).check(numbers=["modular"])
+        _mapped("%z = math.erf %e : f32").check(numbers=["modular"])
 
 
 def test_ptx_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
