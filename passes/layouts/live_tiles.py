@@ -124,7 +124,7 @@ class _Together:
     def _add(self, op: Operation, tile: SSAValue) -> None:
         registers = _registers(tile)
         match op:
-            case scf.ForOp() if isinstance(tile, BlockArgument) and self._is_unchanged(op, tile):
+            case scf.ForOp() if isinstance(tile, BlockArgument) and self._is_passed_on(op, tile):
                 return
             case scf.ForOp() | tirx.LoadOp() | tirx.MmaOp() | tirx.ReduceOp() | tirx.ScanOp():
                 sources = frozenset((tile,))
@@ -138,9 +138,11 @@ class _Together:
             self._sources[tile] = sources
 
     @staticmethod
-    def _is_unchanged(loop: scf.ForOp, argument: BlockArgument) -> bool:
+    def _is_passed_on(loop: scf.ForOp, argument: BlockArgument) -> bool:
+        """Returns True for a tile that a loop does not change, or that only a loop inside of it carries."""
         end = loop.body.block.last_op
-        return end is not None and end.operands[argument.index - 1] is argument
+        is_same = end is not None and end.operands[argument.index - 1] is argument
+        return is_same or all(isinstance(use.operation, scf.ForOp) for use in argument.uses)
 
     def largest(self) -> SSAValue | None:
         """The tile of most registers, None if there is none."""
@@ -193,4 +195,6 @@ class _Together:
 
     def _start(self, tile: SSAValue) -> int:
         owner = tile.owner if isinstance(tile.owner, Operation) else tile.owner.parent_op()
+        if owner is tile.owner and isinstance(owner, scf.ForOp) and (end := owner.body.block.last_op) is not None:
+            owner = end  # nobody keeps what a loop gives before its end
         return -1 if owner is None else self._position[owner]

@@ -169,3 +169,27 @@ tirx.kernel @sum(%a: memref<64x128xf32>, %b: memref<64x128xf32>, %d: memref<64x1
   tirx.store %z, %gd : !held, !global
   tirx.return
 }
+
+// -----
+
+// Loops inside of loops carry one tile.
+!held = !tirx.tile<64x128xf32, register>
+tirx.kernel @nested(%d: memref<64x128xf32>, %n: index) target("sm_80") grid(1) threads(64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %gd = tirx.view %d[%c0, %c0] : memref<64x128xf32> -> !tirx.tile<64x128xf32, global>
+  %zero = tirx.zero : !held
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> (!held) {
+    %t = scf.for %j = %c0 to %n step %c1 iter_args(%u = %s) -> (!held) {
+      %v = tirx.map ins(%u : !held) {
+      ^bb0(%e: f32):
+        %f = arith.addf %e, %e : f32
+        tirx.yield %f : f32
+      } -> !held
+      scf.yield %v : !held
+    }
+    scf.yield %t : !held
+  }
+  tirx.store %r, %gd : !held, !tirx.tile<64x128xf32, global>
+  tirx.return
+}
