@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, LocationAttr, i1, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.definition import built
@@ -23,8 +23,8 @@ OpT = TypeVar("OpT", bound=Operation)
 
 def constant_value(value: SSAValue) -> int | None:
     """The value of an integer `arith.constant`, None for anything else."""
-    if type(op := value.owner) is arith.ConstantOp and isinstance(number := op.value, IntegerAttr):
-        return number.value.data
+    if type(value) is OpResult and type(op := value.op) is arith.ConstantOp:
+        return op.value.value.data if isinstance(op.value, IntegerAttr) else None
     return None
 
 

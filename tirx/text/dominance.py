@@ -17,14 +17,14 @@ class Dominance:
     """
 
     def __init__(self) -> None:
-        self._positions: dict[Block, dict[int, int]] = {}
-        """Block -> the identity of each operation of it -> its position."""
+        self._positions: dict[int, dict[int, int]] = {}
+        """The identity of a block -> that of each operation of it -> its position."""
         self._trees: dict[Region, Dominators] = {}
 
     def _is_before(self, a: Operation, b: Operation, block: Block) -> bool:
-        positions = self._positions.get(block)
+        positions = self._positions.get(id(block))
         if positions is None:
-            positions = self._positions[block] = {id(op): i for i, op in enumerate(operations(block))}
+            positions = self._positions[id(block)] = {id(op): i for i, op in enumerate(operations(block))}
         return positions[id(a)] < positions[id(b)]
 
     def _dominates(self, a: Block, b: Block, region: Region) -> bool:
@@ -46,7 +46,7 @@ class Dominance:
                 return value.op.has_trait(UsableBeforeDefinition)
         elif type(value) is BlockArgument and value.block is here:
             return True
-        owner = value.owner
+        owner = value.op if type(value) is OpResult else value.owner
         block = owner if isinstance(owner, Block) else owner.parent
         region = None if block is None else block.parent
         around: Operation | None = user

@@ -72,11 +72,11 @@ def _check(flags: Namespace) -> int:
     if not chosen:
         names = ", ".join(f"@{name}" for name in known) or "none"
         raise UsageError(f"expected a kernel of the file ({names}), found {flags.kernel or 'none'}")
+    numbers: tuple[Numbers, ...] = tuple(flags.numbers or ("integers", "normal"))
     status = 0
     for done, kernel in enumerate(chosen.values()):
         try:
             seconds = (start + flags.seconds - time.process_time()) / (len(chosen) - done)
-            numbers: tuple[Numbers, ...] = tuple(flags.numbers or ("integers", "normal"))
             said = str(kernel.check(numbers=numbers, seconds=seconds, seed=flags.seed))
         except CheckError as error:
             change = error.change.splitlines()
