@@ -9,6 +9,7 @@ from typing import TypeVar
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.diagnostics import LocatedError, in_line, nearest_location
+from tirx.dialects.definition import item
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
 from tirx.dialects.ptx.effects import COMPLETIONS, AccessKind, Synchronization, TensorCommit
@@ -16,6 +17,7 @@ from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.tcgen05 import AllocOp, DeallocOp
 from tirx.dialects.wgmma import MmaAsyncOp
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import BoolArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import Counters
@@ -158,13 +160,14 @@ class _Checker:
         order no access to memory; here the wait is always asked for. The products of wgmma may add to what products
         before them have not finished (PTX ISA, "wgmma.mma_async").
         """
+        operands = operands_of(op)
         if isinstance(op, PTXInstruction):
-            in_place = {op.operands[index] for _, index in op.in_place()}
+            in_place = {id(item(operands, index)) for _, index in op.in_place()}
             # What products write after each other they write in order.
             written: list[SSAValue] = [] if isinstance(op, MmaAsyncOp) else list(op.results)
         else:
             passed = passed_values(op)
-            in_place = {value for argument, value in passed if self._register(argument) == self._register(value)}
+            in_place = {id(value) for argument, value in passed if self._register(argument) == self._register(value)}
             written = [argument for argument, value in passed if self._register(argument) != self._register(value)]
         for value in written:
             users = self._products.get(self._register(value), ())
@@ -172,10 +175,10 @@ class _Checker:
                 completion = COMPLETIONS[AccessKind.WARPGROUP]
                 use = "the next value in its registers"
                 raise _missing(completion.by, product, op, use, completion.fix, 'PTX ISA, "wgmma.wait_group"')
-        for operand in op.operands:
+        for operand in operands:
             writers = self._writers.get(self._register(operand), ())
             writer = next((one for one in writers if one in state.loading), None)
-            if writer is not None and operand not in in_place:
+            if writer is not None and id(operand) not in in_place:
                 warpgroup = self._analysis.is_of(writer, AccessKind.WARPGROUP)
                 completion = COMPLETIONS[AccessKind.WARPGROUP if warpgroup else AccessKind.TENSOR_LOAD]
                 use = "the use of its registers"

@@ -37,6 +37,7 @@ from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.tcgen05 import AllocOp
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import BoolArray, IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.control_flow import ControlFlow, successors
@@ -290,7 +291,7 @@ class ThreadValues:
             value = ThreadValue((), 0, self.count)
         if value is None:
             operands: list[ThreadValue] = []
-            for operand in op.operands:
+            for operand in operands_of(op):
                 if (known := self._values.get(operand)) is None:
                     return
                 operands.append(known)

@@ -145,12 +145,12 @@ def _sources(value: SSAValue) -> tuple[SSAValue, ...]:
         return loop.lb, loop.ub
     if (extent := _extent_of(value)) is not None:
         return () if isinstance(extent, int) else (extent,)
-    kind, op = type(value.owner), value.owner
-    if not isinstance(op, Operation):
+    if type(value) is not OpResult:
         return ()
+    kind, operands = type(value.op), operands_of(value.op)
     if kind in _BY_CONSTANT or kind in _EXTENSIONS:
-        return (op.operands[0],)
-    return tuple(op.operands) if kind in _BY_ALL or kind in _JOINED else ()
+        return (operands[0],)
+    return operands if kind in _BY_ALL or kind in _JOINED else ()
 
 
 def _derive_by_constant(

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import ViewOp
+from tirx.dialects.xdsl_private import operands_of
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.purity import is_pure
 
@@ -169,7 +170,7 @@ def _forms(loop: Operation, known: Mapping[SSAValue, _Form] | None = None) -> di
                 found.update(dict.fromkeys(block.args))
         if op is loop and known is not None:
             found.update(known)
-        found.update(dict.fromkeys(op.results, _form(op, [found.get(each, Counter()) for each in op.operands])))
+        found.update(dict.fromkeys(op.results, _form(op, [found.get(each, Counter()) for each in operands_of(op)])))
     return found
 
 

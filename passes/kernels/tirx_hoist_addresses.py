@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects.nesting import operations
@@ -28,6 +28,7 @@ from tirx.dialects.ptx.arith import (
 from tirx.dialects.ptx.base import is_float
 from tirx.dialects.ptx.conversion import CvtOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp, entries
+from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.kernels.register_pressure import registers_alive, registers_of_thread, width
 
@@ -146,7 +147,7 @@ class _Invariants:
             if isinstance(op, AddOp) and (constant := self._constant_terms(op)) is not None:
                 self.found[constant.result] = constant
                 self._made.append(constant)
-            if not any(map(self._is_changing, op.operands)):
+            if not any(map(self._is_changing, operands_of(op))):
                 self.found[op.results[0]] = op
 
     def _is_changing(self, value: SSAValue) -> bool:
@@ -154,12 +155,13 @@ class _Invariants:
 
     def _is_inside(self, value: SSAValue) -> bool:
         """Returns True if the loop defines a value that it uses."""
-        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        owner = value.op if type(value) is OpResult else value.owner
+        block = owner if isinstance(owner, Block) else owner.parent
         return self._depths[block] > self._depth
 
     def needed(self, op: Operation) -> Iterator[Operation]:
         """The operations in the loop that compute a value, operands first."""
-        for operand in op.operands:
+        for operand in operands_of(op):
             inner = self.found.get(operand)
             if inner is not None:
                 yield from self.needed(inner)
@@ -274,7 +276,7 @@ def _number(value: SSAValue) -> int | None:
 def _is_integer_arithmetic(op: Operation) -> bool:
     if type(op) is not ConstantOp and type(op) not in _INSTRUCTIONS:
         return False
-    return not any(is_float(value.type) for value in (*op.operands, *op.results))
+    return not any(is_float(type_of(value)) for value in (*operands_of(op), *op.results))
 
 
 def _is_known(value: SSAValue) -> bool:

@@ -13,6 +13,7 @@ from tirx.dialects.ptx.known_bits import EVERYTHING
 from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.tcgen05 import AllocOp, DeallocOp, TileOp
 from tirx.dialects.tirx import KernelOp, ReshapeOp, SubviewOp, TileType
+from tirx.dialects.xdsl_private import operands_of
 from tirx.rules import AllocationError
 from tirx.tcgen05.tmem import COLUMNS
 from tirx.values import dataclass, field
@@ -104,7 +105,7 @@ def _check_dealloc(op: DeallocOp, allocation: _Allocation) -> None:
 
 
 def _check_use(op: Operation, tiles: dict[SSAValue, _Allocation]) -> None:
-    for operand in op.operands:
+    for operand in operands_of(op):
         allocation = tiles.get(operand)
         if allocation is not None and allocation.freed_before(op):
             raise AllocationError(

@@ -214,7 +214,7 @@ def _by_power_of_two(op: Operation, lhs: SSAValue, rhs: SSAValue, emit: Emitter)
 
 @_rule(*_BINARY)
 def _binary(op: Operation, emit: Emitter) -> SSAValue:
-    lhs, rhs = op.operands
+    lhs, rhs = operands_of(op)
     if type(op) in _NEUTRAL and (folded := _folded(type(op), lhs, rhs)) is not None:
         return folded
     instruction = (_BINARY_I1 if lhs.type == i1 else _BINARY).get(type(op))

@@ -25,6 +25,7 @@ from tirx.dialects.ptx.packed import (
 )
 from tirx.dialects.tirx import IndexOp, MapOp, TileType
 from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.xdsl_private import operands_of
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import Iter, TileLayout
@@ -178,7 +179,7 @@ class MapEmission:
         if isinstance(op, IndexOp):
             indices = self._indices(op)
             return _Two(indices[low], indices[high])
-        operands = [self._value(value, values) for value in op.operands]
+        operands = [self._value(value, values) for value in operands_of(op)]
         if isinstance(op, arith.TruncFOp) and (two := self._narrowed(op, operands[0])) is not None:
             return two
         if isinstance(op, arith.ExtFOp) and (two := self._widened(op, operands[0])) is not None:

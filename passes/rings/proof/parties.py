@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.rings.proof.errors import PartyError
@@ -130,7 +131,7 @@ def stations_of(owner: Owner) -> dict[Place, Members]:
             case _ if is_terminator(op) or is_pure(op):
                 pass
             case _:
-                for operand in op.operands:
+                for operand in operands_of(op):
                     if (slot := slot_tile(operand)) is not None:
                         touched.setdefault(slot.place, set()).add(issuer(op))
     found = {place: _all_of(issuers) for place, issuers in touched.items()}
