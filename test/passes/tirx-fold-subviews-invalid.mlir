@@ -95,6 +95,15 @@ tirx.kernel @steps_beyond(%a: memref<64x64xf32>) threads(32) {
 
 // -----
 
+tirx.kernel @others(%a: memref<64x64xf32>) threads(32) {
+  %s = memref.subview %a[0, 0] [8, 8] [1, 1] : memref<64x64xf32> to memref<8x8xf32, strided<[64, 1]>>
+  // expected-error@+1 {{expected 'tirx.view', 'memref.load', 'memref.store', 'memref.dim', 'memref.subview' or a flag on a part of an argument, found 'test.op'}}
+  "test.op"(%s) : (memref<8x8xf32, strided<[64, 1]>>) -> ()
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @before(%a: memref<64x64xf32>) threads(32) {
   // expected-error@+1 {{expected a part within 64 elements along dimension 0 of memref<64x64xf32>}}
   %s = memref.subview %a[-1, 0] [8, 8] [1, 1] : memref<64x64xf32> to memref<8x8xf32, strided<[64, 1], offset: -64>>

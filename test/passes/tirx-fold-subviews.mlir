@@ -70,3 +70,16 @@ tirx.kernel @windows(%a: !a, %n: index, %m: index) target("sm_80") grid(8) threa
   %z = tirx.view %t[0, 0] : !q -> !tirx.tile<4x8xf32, global>
   tirx.return
 }
+
+// CHECK-LABEL: tirx.kernel @size_of_a_part
+// CHECK: [[COLUMNS:%.+]] = arith.constant 24 : index
+// CHECK: "test.op"(%n, [[COLUMNS]]) : (index, index) -> ()
+tirx.kernel @size_of_a_part(%a: !a, %n: index) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = memref.subview %a[0, 8] [%n, 24] [1, 1] : !a to memref<?x24xf32, strided<[64, 1], offset: 8>>
+  %rows = memref.dim %s, %c0 : memref<?x24xf32, strided<[64, 1], offset: 8>>
+  %columns = memref.dim %s, %c1 : memref<?x24xf32, strided<[64, 1], offset: 8>>
+  "test.op"(%rows, %columns) : (index, index) -> ()
+  tirx.return
+}

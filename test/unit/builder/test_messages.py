@@ -159,10 +159,20 @@ _SAID = [
     ("f32[-1, 2]", "expected positive extents, or None, found f32[-1, 2]"),
     ('f32[None].tile("register")', "expected the extents of a tile as integers, found f32[None]"),
     ('f32[4].tile("cache")', "expected a memory of global, shared, tensor, register, accumulator, found 'cache'"),
-    (
-        "for k in tx.range(3):\n    if n > k:\n        break",
-        "expected a loop of the kernel without break, found one with it; carry a condition in a while",
+    *(
+        (
+            f"for k in tx.range(3):\n    {body}",
+            f"expected a loop of the kernel without {what}, found one with it; carry a condition in a while",
+        )
+        for body, what in (
+            ("if n > k:\n        break", "break"),
+            ("try:\n        n\n    except ValueError:\n        break", "break"),
+            ("return", "return"),
+            ("del n", "global, nonlocal or del"),
+        )
     ),
+    ("b[:, :] = a[:, :].load() + 1e300", "expected a number that fits into f32, found 1e+300"),
+    ("b[:, :] = a[:, :].load() ** 'x'", "expected tiles, scalars or numbers for pow, found 'x'"),
     (
         "for k in [1, 2]:\n    if n > k:\n        break",
         "expected a condition of Python around break, found one that the kernel computes",

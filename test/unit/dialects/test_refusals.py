@@ -36,6 +36,10 @@ _KERNEL = """tirx.kernel @k(%n: index, %x: i32, %m: memref<64x64xf16>) target("s
 }
 """
 _INSTRUCTIONS = """
+%a0, %a1, %a2, %a3 = wgmma.mma_async "f16" "f16" n 8 a(%l : i64) b(%l) -> f32, f32, f32, f32
+    expected 'n' with tiles only, found it with registers
+%a0, %a1, %a2, %a3 = wgmma.mma_async "f16" "f16" a(%l : i64) b(%l) metadata(%l : i64) selector 0 -> f32, f32, f32, f32
+    expected metadata in a register i32, found i64
 %r = ptx.mixed.pair fma f16x2 %i, %l
     expected 2 pairs of f32 of fma, found 1
 %r = ptx.shfl.sync bfly %i, %i mask 0 : i32
@@ -103,6 +107,16 @@ ptx.red add %l, %p : i1
     expected registers of i32, i64, f16, bf16, f32 or f64, found i1
 """
 _OPERATIONS = """
+%f = "test.op"() : () -> memref<4xi64>
+"tirx.signal"(%f, %x, %c0) <{scope = #ptx<scope gpu>}> : (memref<4xi64>, i32, index) -> ()
+    expected a number of type i64, found i32
+%t, %u = "test.op"() : () -> (!tirx.tile<8x8xf32, register>, !tirx.tile<8x8xf32, register>)
+%r = "tirx.reduce"(%t, %u) <{dims = [1 : i32], combination = #tirx<combination add>}>
+: (!tirx.tile<8x8xf32, register>, !tirx.tile<8x8xf32, register>) -> !tirx.tile<8x1xf32, register>
+    expected one tile, or several with a region, found 2
+%t = "test.op"() : () -> !tirx.tile<128x64xf32, tensor>
+%r = tirx.view %t[%c0, %c0] : !tirx.tile<128x64xf32, tensor> -> !tirx.tile<8x8xf32, tensor>
+    expected a memref, or a tile in shared memory or registers, found !tirx.tile<128x64xf32, tensor>
 tirx.await store pending(true)
     Expected integer literal
 %t = tirx.alloc : !tirx.tile<128x64xf32, tensor>
