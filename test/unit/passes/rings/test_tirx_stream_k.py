@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.passes.parsed import parsed
 from unit.passes.rings.test_tirx_split_k import _operands, _product  # pyright: ignore[reportPrivateUsage]
 
 import tirx
 from tirx import sim
-from tirx.passes.match.workspaces import ZEROS
+from tirx.passes.match.workspaces import LARGEST_FLAG, ZEROS
+from tirx.passes.rings.tirx_stream_k import TirxStreamKPass
+from tirx.rules import ScheduleOptionError
 from tirx.runtime.binding import bind
 from tirx.runtime.simulation import (
     _parameters,  # pyright: ignore[reportPrivateUsage]
     view_arguments,
 )
+from tirx.universe import new_context
 
 
 def _run(launch: Any, ptx: str, arrays: list[np.ndarray], **options: Any) -> list[np.ndarray]:
@@ -96,3 +100,16 @@ def test_same_bits_in_any_order() -> None:
         _run(program.kernels["k"].launch, program.ptx, [a, b, d], seed=seed, max_resident=3)
         found.append(d.tobytes())
     assert len(set(found)) == 1
+
+
+def test_kernels_that_ask_for_their_grid_and_too_many_blocks() -> None:
+    text = _product((128, 128, 128), 64, 64)
+    asking = text.replace("tirx.return", "%blocks = tirx.grid_dim x\ntirx.return")
+    TirxStreamKPass("stream", LARGEST_FLAG).apply(new_context(), parsed(text))
+    for each, blocks, message in (
+        (text, LARGEST_FLAG + 1, f"expected at most {LARGEST_FLAG} multiprocessors for split=stream, found @k"),
+        (asking, 4, "expected a kernel that does not ask for its grid for split=stream, found 'tirx.grid_dim'"),
+    ):
+        with pytest.raises(ScheduleOptionError) as error:
+            TirxStreamKPass("stream", blocks).apply(new_context(), parsed(each))
+        assert error.value.message == message
