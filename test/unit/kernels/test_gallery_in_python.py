@@ -27,7 +27,6 @@ def _copies(arguments: list[Any]) -> list[Any]:
     return [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
 
 
-@pytest.mark.sample(16)
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_python_gives_the_numbers_of_the_text(name: str) -> None:
     arguments = arguments_of(name)

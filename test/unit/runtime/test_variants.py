@@ -98,11 +98,15 @@ def test_variants_are_checked_as_kernels_are(monkeypatch: pytest.MonkeyPatch, tm
     assert launched == {"few", "some", "fill"}
 
 
-@pytest.fixture
-def few_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+def _choose_for_few_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Variants are chosen for an eighth of the sizes: how well is the subject of `predict/test_tile_choice.py`."""
     monkeypatch.setattr(variant_choice, "_ENDS", variant_choice._ENDS[::8])  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(variant_choice, "_RATED", 25)
+
+
+@pytest.fixture
+def few_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    _choose_for_few_sizes(monkeypatch)
 
 
 @pytest.mark.usefixtures("few_sizes")
@@ -137,7 +141,9 @@ def test_variants_have_names_that_no_other_kernel_of_the_file_has() -> None:
 def open_product() -> Kernel:
     """A product of M rows, which only a launch knows."""
     text = product("f16", ("?", 264, 72), True)  # pyright: ignore
-    return tirx.build(text, "sm_90a", options="variants=3").kernels["matmul"]
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _choose_for_few_sizes(monkeypatch)
+        return tirx.build(text, "sm_90a", options="variants=3").kernels["matmul"]
 
 
 @pytest.mark.sample(2)
