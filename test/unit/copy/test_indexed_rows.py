@@ -100,9 +100,12 @@ def test_refusals(dtype: str, rows: int, columns: int, layout: str, target: str,
 
 
 def test_rows_that_clash() -> None:
-    """Different numbers at one place are a wrong program, in one instruction and in several."""
+    """Different numbers at one place are a wrong program, in one instruction and in several; equal ones are none."""
     kernel = tirx.build(_text("f32", "i32", 8, 32, _layout("f32", "128B", 8, 32))).kernels["k"]
     x, to = np.arange(8 * 32, dtype=np.float32).reshape(8, 32), np.arange(8, dtype=np.int32)
     for i, j in ((0, 3), (1, 6)):
         with pytest.raises(Exception, match="data race: a bulk copy"):
             kernel.simulate(x, to, np.where(to == i, j, to), np.zeros((8, 64), np.float32), 0, check="strict")
+    y = np.zeros((8, 64), np.float32)
+    kernel.simulate(x, np.full_like(to, 5), to // 3, y, 0, check="strict")
+    assert np.array_equal(y[:3, 16:48], x[[5, 5, 5]]) and not y[3:].any()

@@ -122,8 +122,7 @@ class _Part:
         if self.column is not None:
             return [runs_of_column(self.tensor_map, self.at[0], self.column, data)]
         boxes = rows_of(self.at) if self.mode in _ROWS else [self.at]
-        parts = [None] * len(boxes) if data is None else data.reshape(len(boxes), -1)
-        found = (runs_of_box(self.tensor_map, at, part) for at, part in zip(boxes, parts, strict=True))
+        found = (runs_of_box(self.tensor_map, at, data) for at in boxes)
         return [each for each in found if each is not None and each.width]
 
     def store(self, data: Array, combine: Binary | None) -> None:
@@ -139,11 +138,15 @@ class _Part:
             if min(columns.lower) < 0 or max(columns.upper) > 0:
                 raise SimError(f"{_WHAT}: expected a bounding box within the tensor in a store, found {columns}")
             store_column(self.tensor_map, self.at[0], self.column, data, combine)
-        elif self.mode in _ROWS:
-            for at, row in zip(rows_of(self.at), data.reshape(4, -1), strict=True):
-                store_box(self.tensor_map, at, row, combine)
         else:
             store_box(self.tensor_map, self.at, data, combine)
+
+    def boxes(self, data: Array) -> list[tuple[_Part, Array]]:
+        """Returns what is stored one after another, with its bytes: equal rows may have one place."""
+        if self.mode not in _ROWS:
+            return [(self, data)]
+        rows = zip(rows_of(self.at), data.reshape(4, -1), strict=True)
+        return [(replace(self, mode="tile", at=list(at)), row) for at, row in rows]
 
 
 def _overrides(decoder: Decoder) -> bool:
@@ -323,11 +326,12 @@ def _store(decoder: Decoder, rank: int, modes: tuple[str, ...], operation: str |
                 cta.launch.observed.moved("global", "read", part.size)
             cta.launch.observed.moved("global", "written", part.size)
             data, combine = cta.shared.data[places], _combine(part.tensor_map, operation, cta.launch.program.arithmetic)
-            if cta.launch.order is not None:
-                for runs in part.runs(None if operation else data):
-                    how, size = (REDUCE, part.tensor_map.array.itemsize) if operation else (BULK, 0)
-                    global_accesses.bulk(group, lane, part.tensor_map.array, runs, how, size)
-            part.store(data, combine)
+            for stored, written in part.boxes(data):
+                if cta.launch.order is not None:
+                    for runs in stored.runs(None if operation else written):
+                        how, size = (REDUCE, part.tensor_map.array.itemsize) if operation else (BULK, 0)
+                        global_accesses.bulk(group, lane, part.tensor_map.array, runs, how, size)
+                stored.store(written, combine)
             issued(group, lane)
         cta.launch.made_progress()
 
