@@ -27,7 +27,7 @@ from tirx.passes.match.packed_runs import run_distribution
 from tirx.passes.match.product import legal
 from tirx.passes.match.run_time_strides import memory_layout, placed
 from tirx.passes.match.tensor_tiles import TensorTile, common_fragment
-from tirx.rules import RegisterLayoutError, StageError
+from tirx.rules import PackedElementsError, RegisterLayoutError, StageError
 
 REGISTER_BYTES = 256
 """What one piece of a copy holds per thread: a quarter of the 255 registers that a thread can have."""
@@ -196,9 +196,13 @@ def _on_warpgroups(
 def _move_words(op: tirx.LoadOp | tirx.StoreOp) -> None:
     """Lets the load or store of a register tile of 6-bit elements move the words that memory has."""
     register = op.result.type if isinstance(op, tirx.LoadOp) else tirx.TileType.of(op.value)
-    memory = tirx.TileType.of(op.source if isinstance(op, tirx.LoadOp) else op.destination).memory
+    memory = tirx.TileType.of(tile := op.source if isinstance(op, tirx.LoadOp) else op.destination).memory
     if register.dtype.bits != PACKED_BITS or memory is tirx.MemorySpace.TENSOR:
         return
+    if tirx.indexed_view(tile) is not None:
+        raise PackedElementsError(
+            op, f"expected elements of whole bytes in a view with index tiles, found {register.dtype.name}"
+        )
     emit = Emitter.before(op)
     engine = None if op.engine is None else op.engine.data
     if isinstance(op, tirx.LoadOp):

@@ -42,3 +42,14 @@ tirx.kernel @no_image() target("sm_100a") threads(128) {
   tirx.fill %t, %zero : f32, !tirx.tile<96x32xf32, tensor, #t>
   tirx.return
 }
+
+// -----
+
+!i = !tirx.tile<32xi32, register, #tirx.tile_layout<S[32 : 1@tx]>>
+!r = !tirx.tile<32x32xf6E2M3FN, register, #tirx.tile_layout<S[(32, 32) : (1@tx, 1)]>>
+tirx.kernel @rows_of_six_bits(%x: memref<64x32xf6E2M3FN>, %ids: memref<32xi32>) target("sm_80") threads(32) {
+  %i = tirx.load %ids[0] : memref<32xi32> -> !i
+  // expected-error@+1 {{expected elements of whole bytes in a view with index tiles, found e2m3}}
+  %r = tirx.load %x[[%i], 0] : memref<64x32xf6E2M3FN> -> !r
+  tirx.return
+}
