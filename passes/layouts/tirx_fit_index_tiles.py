@@ -56,8 +56,8 @@ class TirxFitIndexTilesPass(ModulePass):
     """Gives each copy from or to a view with index tiles those tiles in the layout in which its threads need them.
 
     Threads that start a `cp.async` hold the indices of what they copy, and so do the lanes of a warp that start bulk
-    tensor copies of four rows each. Every other such copy between memories becomes a
-    load and a store, with vectors over consecutive threads or the fragment of tensor memory in between.
+    tensor copies of four rows each. Every other such copy between memories becomes a load and a store, with vectors
+    over consecutive threads or the fragment of tensor memory in between.
     """
 
     name = "tirx-fit-index-tiles"

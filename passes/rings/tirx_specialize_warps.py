@@ -58,10 +58,10 @@ class TirxSpecializeWarpsPass(ModulePass):
     Splits a kernel with rings into roles: `load` fills rings by TMA, `mma` starts products of tcgen05, the rest stays.
 
     Each role is a copy of the loops with only its own operations; loops keep their symbols and scalars are computed
-    again, from memory too that the kernel does not write, and so are indices of rows. The warps of the kernel stay the first ones of the block, so layouts keep their meaning: `warpid` counts in a
-    role. The roles that are added come behind them. `roles` is `none`, `load`, `load-mma-epilogue` or `auto`, which
-    looks it up by the family of the products; `attributes {tirx.roles = "load"}` says it for one kernel. A remark tells
-    why a kernel stays as it is.
+    again. What the kernel does not write, such as indices of rows, they load again. The warps of the kernel stay the
+    first ones of the block, so layouts keep their meaning: `warpid` counts in a role. The roles that are added come
+    behind them. `roles` is `none`, `load`, `load-mma-epilogue` or `auto`, which looks it up by the family of the
+    products; `attributes {tirx.roles = "load"}` says it for one kernel. A remark tells why a kernel stays as it is.
     """
 
     name = "tirx-specialize-warps"
