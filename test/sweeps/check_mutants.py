@@ -176,7 +176,7 @@ tirx.kernel @k(%a: memref<128x64xf16>, %b: memref<32x64xf16>, %s: memref<4xf32>,
   %ge = tirx.view %e[%c0] : memref<4xf32> -> !tirx.tile<4xf32, global>
   %gd = tirx.view %d[%c0, %c0] : memref<128x32xf32> -> !tirx.tile<128x32xf32, global>
   tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !tirx.tile<128x64xf16, shared>
-  tirx.copy %gb, %sb : !tirx.tile<32x64xf16, global>, !tirx.tile<32x64xf16, shared>
+  tirx.copy %gb, %sb engine cp_async : !tirx.tile<32x64xf16, global>, !tirx.tile<32x64xf16, shared>
   %zero = arith.constant 0.0 : f32
   tirx.fill %acc, %zero : f32, !tirx.tile<128x32xf32, tensor>
   tirx.mma %sa, %sb, %acc
@@ -219,8 +219,8 @@ tirx.kernel @alone(%d: memref<?xi32>, %f: memref<1xi32>) target("sm_100a") grid(
 }
 """
 """Four threads store a tile in front of an instruction of whole warps, one a number and a flag, and lanes load what
-exists of a tile; a block of one thread, which is the first one; and a product of no iterations, whose sums nobody has
-written.
+exists of a tile; a copy by an engine that is written; a block of one thread, which is the first one; and a product of
+no iterations, whose sums nobody has written.
 """
 
 _STORED_TWICE = """
