@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from itertools import product as combinations
-from math import exp, log
+from math import exp, inf, log
 from typing import Literal
 
 from xdsl.ir import Attribute
@@ -40,6 +40,8 @@ _TILES: dict[str, tuple[_Shape, ...]] = {
 }
 """The tiles of a family, the first one its default."""
 
+FAMILIES = tuple(_TILES)
+
 _HEIGHTS = ((256, 144, 256), (192, 192, 384), (128, 256, 256), (64, 256, 128))
 """Rows, most columns and threads of tiles of wgmma whose columns may be any multiple of eight.
 
@@ -52,7 +54,7 @@ _COLUMNS = 8
 GROUP = 8
 """Rows of tiles of a group, in the order of loops over tiles."""
 
-_LOOP_GAIN = 0.97
+LOOP_GAIN = 0.97
 """What is left of the time where a loop over no more tiles than multiprocessors is worth its own two percent."""
 
 _LOADS = ("L2", "memory", "the way into shared memory")
@@ -204,20 +206,11 @@ _Rates = Callable[[Operands, Target, tuple[int, int, int], int, Schedules], Sequ
 def _ranked(operands: Operands, target: Target, schedules: Schedules, rates: _Rates) -> Sequence[TileChoice]:
     """The tiles of the first family that has any, the best one first."""
     found: list[TileChoice] = []
-    for family, tiles in _TILES.items():
-        is_wide = schedules.wide and family == "wgmma"
-        wide = _as_wide_as_rounds(operands, gpu_of(target), schedules.parts) if is_wide else ()
+    for family in FAMILIES:
         found = [
             choice
-            for each, shapes in (
-                (operands, dict.fromkeys((*tiles, *_fitted(operands, tiles), *wide))),
-                *_exchanged(operands, tiles),
-            )
-            for rows, columns, threads in shapes
-            if schedules.threads in (None, threads)
-            for choice in rates(
-                each, target, (rows, columns, _STEP * 8 // each.dtypes[0].storage_bits), threads, schedules
-            )
+            for each, tile, threads in shapes_of(family, operands, target, schedules)
+            for choice in rates(each, target, tile, threads, schedules)
             if choice.family == family
         ]
         if found:
@@ -225,7 +218,30 @@ def _ranked(operands: Operands, target: Target, schedules: Schedules, rates: _Ra
     return sorted(found, key=lambda each: each.score)
 
 
-def _rings(target: Target, tile: _Shape, schedules: Schedules) -> Iterator[tuple[int, int]]:
+def shapes_of(
+    family: str, operands: Operands, target: Target, schedules: Schedules, every_width: bool = False
+) -> Iterator[tuple[Operands, _Shape, int]]:
+    """The product, or that of B and A; rows, columns and elements of K of a tile; its threads. Not all are legal.
+
+    `every_width`: of as many columns as may be best for some size of those that only a launch knows.
+    """
+    tiles, is_wide = _TILES[family], schedules.wide and family == "wgmma"
+    m, n, k = operands.size
+    wide: Iterable[_Shape] = ()
+    if is_wide and every_width:
+        wide = (each for each in _fitted(replace(operands, size=(m, None, k)), _HEIGHTS, True) if each[1] < (n or inf))
+    elif is_wide:
+        wide = _as_wide_as_rounds(operands, gpu_of(target), schedules.parts)
+    turned = operands.exchange()  # all rows of A become the columns of one tile: few rows leave instructions idle
+    for each, shapes in (
+        (operands, dict.fromkeys((*tiles, *_fitted(operands, tiles, every_width), *wide))),
+        (turned, _fitted(turned, tiles, every_width)),
+    ):
+        depth = _STEP * 8 // each.dtypes[0].storage_bits
+        yield from ((each, (*shape[:2], depth), shape[2]) for shape in shapes if schedules.threads in (None, shape[2]))
+
+
+def rings_of(target: Target, tile: _Shape, schedules: Schedules) -> Iterator[tuple[int, int]]:
     """Parts of K, and the most slots of a ring that differ for a tile."""
     slot = (tile[0] + tile[1]) * _STEP
     slots = [n for last, n in pairwise((0, *schedules.slots)) if last * slot < operand_limit(target)]
@@ -240,7 +256,7 @@ def _best(operands: Operands, target: Target, tile: _Shape, threads: int, schedu
         ordered = None if schedules.ordered else False
         return rated_tile(operands, target, tile, threads, schedules.asked, shares, parts, most, ordered)
 
-    rings = _rings(target, tile, schedules)
+    rings = rings_of(target, tile, schedules)
     found = [each for parts, most in rings if (each := rated(parts, most)) is not None]
     best = min(found, key=lambda each: each.score, default=None)
     if best is None:
@@ -251,7 +267,7 @@ def _best(operands: Operands, target: Target, tile: _Shape, threads: int, schedu
             rated(1, best.most, "a") if best.rows >= best.columns else None,
             rated(1, best.most, "b") if best.columns >= best.rows else None,
         )
-        gains = (each for each in pairs if each is not None and each.score < _LOOP_GAIN * best.score)
+        gains = (each for each in pairs if each is not None and each.score < LOOP_GAIN * best.score)
         best = min([best, *gains], key=lambda each: each.score)
     return (best, *(each for each in (_streamed(operands, target, tile, threads, schedules),) if each is not None))
 
@@ -270,7 +286,7 @@ def _every(
 ) -> Sequence[TileChoice]:
     """A tile with each of the schedules."""
     found: dict[tuple[object, ...], TileChoice] = {}
-    for (parts, most), ordered in combinations(_rings(target, tile, schedules), (False, True)):
+    for (parts, most), ordered in combinations(rings_of(target, tile, schedules), (False, True)):
         for shares in (None, "a", "b"):
             each = rated_tile(operands, target, tile, threads, schedules.asked, shares, parts, most, ordered)
             if each is not None and (shares is None or each.may_pair):
@@ -278,14 +294,22 @@ def _every(
     return list(found.values())
 
 
-def _fitted(operands: Operands, tiles: Sequence[_Shape]) -> Sequence[_Shape]:
-    """Tiles with as many columns as there are, where that is less than those of `tiles` with the same rows."""
+def _fitted(operands: Operands, tiles: Sequence[_Shape], every_width: bool = False) -> Sequence[_Shape]:
+    """Tiles with as many columns as there are, where that is less than those of `tiles` with the same rows.
+
+    Where only a launch knows the columns there are none, or those of all numbers of columns.
+    """
     _, columns, _ = operands.size
-    most = {(rows, threads): most for rows, most, threads in reversed(tiles)}
-    if columns is None:
-        return ()
-    fitted = -(-columns // _COLUMNS) * _COLUMNS
-    return [(rows, fitted, n) for (rows, n), most in most.items() if fitted <= most and (rows, fitted, n) not in tiles]
+    widest = {(rows, threads): most for rows, most, threads in reversed(tiles)}
+    fitted = range(_COLUMNS, max(widest.values()) + 1 if every_width else 0, _COLUMNS)
+    if columns is not None:
+        fitted = (-(-columns // _COLUMNS) * _COLUMNS,)
+    found = ((rows, each, n, most) for (rows, n), most in widest.items() for each in fitted)
+    return [
+        (rows, each, n)
+        for rows, each, n, most in found
+        if each <= most and (every_width or (rows, each, n) not in tiles)
+    ]
 
 
 def _as_wide_as_rounds(operands: Operands, gpu: Gpu, parts: Sequence[int]) -> Iterator[_Shape]:
@@ -305,14 +329,29 @@ def _as_wide_as_rounds(operands: Operands, gpu: Gpu, parts: Sequence[int]) -> It
                     yield rows, columns, threads
 
 
-def _exchanged(operands: Operands, tiles: Sequence[_Shape]) -> Iterator[tuple[Operands, Sequence[_Shape]]]:
-    """The product of B and A, where all rows of A become the columns of one tile: few rows leave instructions idle."""
-    turned = operands.exchange()
-    if fitted := _fitted(turned, tiles):
-        yield turned, fitted
+@dataclass(frozen=True)
+class Ring:
+    """A tile's loop over K before its sizes are known: `work` without a size, and whether there is a ring of slots."""
+
+    gpu: Gpu
+    work: Work
+    has_ring: bool
+
+    @property
+    def may_order(self) -> bool:
+        """Returns True where a grid of few blocks may take its tiles in groups of rows."""
+        return self.has_ring and self.work.parts == 1 and self.work.family == "wgmma" and not self.work.streamed
+
+    def of(self, size: tuple[int, int, int], is_open: bool) -> Work:
+        """The work of a size, whose extents may be arrays where `is_open`: M or N is known at the launch only."""
+        work = replace(self.work, size=size)
+        loops = self.has_ring and work.parts == 1 and not work.streamed
+        if loops and (is_open or work.tiles[0] * work.tiles[1] * work.batch > self.gpu.multiprocessors):
+            return replace(work, blocks=self.gpu.multiprocessors)
+        return replace(work, group=2 if work.shares == "b" else 1)
 
 
-def rated_tile(
+def ring_of(
     operands: Operands,
     target: Target,
     tile: tuple[int, int, int],
@@ -321,16 +360,14 @@ def rated_tile(
     shares: Literal["a", "b"] | None = None,
     parts: int = 1,
     most: int = MOST_SLOTS,
-    ordered: bool | None = False,
     streamed: bool = False,
-) -> TileChoice | None:
+) -> Ring | None:
     """
-    A tile of rows, columns and elements of K with its time; None where no instruction multiplies it or it has no room.
+    The loop of a tile of rows, columns and elements of K; None where no instruction multiplies it or it has no room.
 
     `asked` are slots of the ring that are written, `shares` is the operand that pairs of blocks load together,
-    `parts` are those of K that the blocks of a cluster multiply, `most` the slots where none are asked for. `ordered`:
-    blocks take tiles in groups of rows, None where that is worth a loop over them. `streamed`: they share out the
-    iterations of all tiles.
+    `parts` are those of K that the blocks of a cluster multiply, `most` the slots where none are asked for.
+    `streamed`: the blocks share out the iterations of all tiles.
     """
     rows, columns, depth = tile
     a, b, sums, d = operands.dtypes
@@ -358,7 +395,6 @@ def rated_tile(
     if turned and not has_ring and supports(target, "cp.async"):
         return None
     slots = slots if has_ring else 1
-    gpu = gpu_of(target)
     work = Work(
         (1, 1, 1),
         rows,
@@ -377,29 +413,45 @@ def rated_tile(
         cluster_shares=ends,
         turned=operands.exchanged,
     )
-    may_order = ordered is not False and has_ring and parts == 1 and family == "wgmma" and not streamed
+    return Ring(gpu_of(target), work, has_ring)
+
+
+def rated_tile(
+    operands: Operands,
+    target: Target,
+    tile: tuple[int, int, int],
+    threads: int,
+    asked: int | None = None,
+    shares: Literal["a", "b"] | None = None,
+    parts: int = 1,
+    most: int = MOST_SLOTS,
+    ordered: bool | None = False,
+    streamed: bool = False,
+) -> TileChoice | None:
+    """
+    A tile as of `ring_of` with its time, None where there is none. `ordered`: blocks take tiles in groups of rows, None
+    where that is worth a loop over them.
+    """
+    ring = ring_of(operands, target, tile, threads, asked, shares, parts, most, streamed)
+    if ring is None:
+        return None
+    gpu, is_open = ring.gpu, operands.is_open or operands.size[0] is None or operands.size[1] is None
     logarithms: list[float] = []
     prediction, is_ordered = None, False
-    each = work
+    each = ring.work
     for size in operands.sizes():
-        each = replace(work, size=size)
-        tiles = each.tiles[0] * each.tiles[1] * operands.batch
-        is_open = operands.is_open or operands.size[0] is None or operands.size[1] is None
-        if has_ring and parts == 1 and not streamed and (tiles > gpu.multiprocessors or is_open):
-            each, may_order = replace(each, blocks=min(gpu.multiprocessors, tiles)), False
-        else:
-            each = replace(each, group=2 if shares == "b" else 1)
+        each = ring.of(size, is_open)
         prediction = predict(each, gpu)
-        if may_order and min(each.tiles) > 1:
+        if ordered is not False and ring.may_order and each.blocks is None and min(each.tiles) > 1:
             in_groups = replace(each, group=GROUP)
             other = predict(in_groups, gpu)
-            is_ordered = ordered or other.seconds < _LOOP_GAIN * prediction.seconds
+            is_ordered = ordered or other.seconds < LOOP_GAIN * prediction.seconds
             prediction, each = (other, in_groups) if is_ordered else (prediction, each)
         logarithms.append(log(prediction.seconds))
     assert prediction is not None
     score = exp(sum(logarithms) / len(logarithms))
     return TileChoice(
-        *(rows, columns, depth, threads, family, most, parts),
+        *(*tile, threads, ring.work.family, most, parts),
         *(is_ordered, shares, operands.exchanged, streamed, each, prediction, score),
     )
 

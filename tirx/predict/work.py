@@ -11,7 +11,7 @@ from tirx.values import dataclass
 _LINE = 128
 """Bytes of a line of L2, and of K of a step of most main loops."""
 
-_SECTOR = 32
+SECTOR = 32
 """Bytes of a sector of a line: rows that begin within one need more of them."""
 
 _SCATTERED = 64
@@ -26,6 +26,11 @@ _ROWS = 64
 
 _SUM = 4
 """Bytes of a sum that blocks of a cluster exchange."""
+
+
+def _least(a: float, b: float) -> float:
+    """The smaller of two numbers, or of each pair where one is an array."""
+    return a - (a - b) * (a > b)
 
 
 class Counts(NamedTuple):
@@ -75,6 +80,7 @@ class Counts(NamedTuple):
 class Work:
     """A product D = A B^T of `batch` matrices of M x K and N x K elements, and how a kernel computes it.
 
+    The extents of `size` may be arrays: what `counts` returns, and the times of `seconds_of`, are then arrays, too.
     `rows` x `columns` is the tile of a block and `step` the bytes of K of an iteration. `slots` are those of the ring
     (1: nothing overlaps), `group` the rows of tiles that neighbours go through before the next column (1: row by row,
     as grids with a block for each tile are dealt out).
@@ -115,24 +121,25 @@ class Work:
     def counts(self, gpu: Gpu) -> Counts:
         """Counts what of the work takes time on a GPU."""
         m, n, k = self.size
-        used_rows, used_columns = min(self.rows, m), min(self.columns, n)
+        used_rows, used_columns = _least(self.rows, m), _least(self.columns, n)
         tiles = prod(self.tiles) * self.batch * self.parts
         cluster, ends = (self.parts, self.cluster_shares) if self.cluster_shares else (1, 1)
         added = self.parts > cluster
-        at = min(tiles, gpu.multiprocessors * self.at_once, self.blocks or tiles)
+        places = gpu.multiprocessors * self.at_once
+        at = _least(tiles, min(places, self.blocks or places))
         if cluster > 2:  # of two, every multiprocessor has a neighbour for
-            at = min(at, gpu.in_clusters * gpu.multiprocessors // cluster * cluster * self.at_once)
+            at = _least(at, gpu.in_clusters * gpu.multiprocessors // cluster * cluster * self.at_once)
         rounds = -(-tiles // at)
         last = tiles - (rounds - 1) * at
         half_a, half_b = (2 if self.shares == operand else 1 for operand in "ab")
         rate = gpu.tensor.get(self.family) or max(gpu.tensor.values())
         row_bytes = k * self.element
         stored, across = max(self.out, 4) if added else self.out, m if self.turned else n
-        by_bulk = across * stored % ALIGNED == 0 and (self.bulk_stores or added)
-        at_a_time = _SCATTERED * (1 if across * stored % 4 else 2)
+        by_bulk = (across * stored % ALIGNED == 0) * (self.bulk_stores or added)
+        at_a_time = _SCATTERED * (2 - (across * stored % 4 != 0))
         steps, loops, others = -(-(-(-k // self.parts) * self.element) // self.step), 0, cluster - 1
         if self.streamed:  # as if a block had one tile of as many steps as it has iterations
-            at = min(tiles * steps, gpu.multiprocessors)
+            at = _least(tiles * steps, gpu.multiprocessors)
             run = -(-tiles * steps // at)
             loops, others = run / steps + 1, -(-steps // run)
             tiles, steps, rounds, last = at, run, 1, at
@@ -151,14 +158,14 @@ class Work:
             useful=self.rows * self.columns * self.step / rate,
             fill=(used_rows + used_columns) * self.step,
             through_l2=(used_rows / half_a + used_columns / half_b) * self.step,
-            nearby=self._nearby(min(gpu.neighbours, at)) * self.step,
+            nearby=self._nearby(_least(gpu.neighbours, at)) * self.step,
             outside=self.rows - m / self.tiles[0] + self.columns - n / self.tiles[1],
             read=read,
             touched=read + elements * (stored + self.out if added else self.out),
             elements=elements,
             out=self.rows * self.columns * stored / ends,
             added=used_rows * self.columns * stored if added else 0,
-            scattered=0 if by_bulk else self.rows * self.columns / ends / at_a_time,
+            scattered=(1 - by_bulk) * self.rows * self.columns / ends / at_a_time,
             exchanged=self.rows * self.columns * _SUM * others / ends,
             slots=self.slots,
             loops=loops,
@@ -166,7 +173,7 @@ class Work:
             persistent=self.blocks is not None and self.blocks < tiles,
             paired=self.shares is not None,
             parted=added,
-            straddles=row_bytes % _SECTOR != 0 and row_bytes % ALIGNED == 0,
+            straddles=(row_bytes % SECTOR != 0) & (row_bytes % ALIGNED == 0),
             by_threads=row_bytes % ALIGNED != 0,
         )
 
@@ -178,13 +185,7 @@ class Work:
         """Rows of A and B that `blocks` neighbouring blocks read in all, for each of them."""
         m, n, _ = self.size
         down, across = self.tiles
-        alone = min(blocks, down * across)
-        if self.group == 1:
-            columns = min(across, alone)
-            rows = min(down, max(1.0, alone / across))
-        else:
-            rows = min(down, self.group, alone)
-            columns = alone / rows
-            if columns > across:
-                rows, columns = min(down, alone / across), across
-        return (rows * min(self.rows, m) + columns * min(self.columns, n)) / alone
+        alone = _least(blocks, down * across)
+        rows = alone / _least(alone, across) if self.group == 1 else _least(_least(down, self.group), alone)
+        rows = rows + (alone / across - rows) * (alone / rows > across)
+        return (rows * _least(self.rows, m) + alone / rows * _least(self.columns, n)) / alone

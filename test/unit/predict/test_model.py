@@ -11,7 +11,7 @@ from unit.test_benchmarks import benchmark_module
 
 from tirx.hw.targets import Target
 from tirx.predict import GPUS, Work, gpu_of, predict
-from tirx.predict.model import improvements
+from tirx.predict.model import improvements, seconds_of
 
 H200 = GPUS["h200"]
 SQUARE = Work((4096, 4096, 4096), 128, 256, 2, 2, slots=3, blocks=132)
@@ -32,6 +32,27 @@ def test_sizes_that_are_held_back() -> None:
         value = getattr(row, name)
         assert 1.02 * low < value < high / 1.02, name
         assert value == pytest.approx(getattr(H200, name), rel=0.06), name
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"blocks": None, "group": 1},
+        {"parts": 4, "cluster_shares": 4, "blocks": None},
+        {"shares": "a"},
+        {"streamed": True, "blocks": None},
+        {"turned": True, "parts": 3},
+    ],
+)
+def test_sizes_in_arrays(changes: dict[str, Any]) -> None:
+    """Times of many sizes at once are those of each, whole rounds, few rows and scattered stores included."""
+    work = replace(SQUARE, **changes)
+    sizes = [(1, 8, 64), (17, 2112, 7168), (384, 1001, 72), (4096, 4096, 4099), (8192, 333, 1), (256, 67584, 520)]
+    every: Any = tuple(np.array(column) for column in zip(*sizes, strict=True))
+    times, hertz = seconds_of(replace(work, size=every).counts(H200), H200)
+    each = [seconds_of(replace(work, size=size).counts(H200), H200) for size in sizes]
+    assert np.allclose(np.array([times, hertz]).T, each, rtol=1e-12)
 
 
 def test_a_prediction() -> None:
