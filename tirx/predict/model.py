@@ -78,7 +78,7 @@ def seconds_of(x: Counts, gpu: Gpu) -> tuple[float, float]:
     cold = 1 / (1 + 2.718281828 ** ((gpu.kept - x.touched) / _FADING))
     for _ in range(_TURNS):
         whole = _terms(x, gpu, x.at, x.per, hertz)
-        last = _terms(x, gpu, x.last_at, x.last_per, hertz)
+        last = whole if x.last_at is x.at else _terms(x, gpu, x.last_at, x.last_per, hertz)
         again = (1 - x.persistent) * gpu.block
         cycles = (x.rounds - 1) * (x.steps * whole.step + whole.epilogue + again) + x.steps * last.step + last.epilogue
         cycles = cycles + gpu.latency + gpu.slot + gpu.memory_latency * cold
