@@ -91,8 +91,6 @@ def operation(
         if fastmath is not None and fastmath not in (names := [each.value for each in FastMathFlag]):
             raise BuildError(f"expected a flag of {', '.join(names)}, found {fastmath!r}")
         flags["fastmath"] = arith.FastMathFlagsAttr("none" if fastmath is None else (FastMathFlag(fastmath),))
-    elif fastmath is not None:
-        raise BuildError(f"expected an operation of floats for fastmath, found {kind.name}")
     if "overflowFlags" in properties:
         flags["overflowFlags"] = arith.IntegerOverflowAttr("none")
     return kind.create(operands=operands, result_types=types, properties=flags)
