@@ -13,6 +13,7 @@
 !f = !tirx.tile<128x64xf32, register>
 !h = !tirx.tile<128x64xf16, register>
 !fq = !tirx.tile<64x64xf32, register>
+!staged = !tirx.tile<1x64xf32, shared>
 !row = !tirx.tile<1x64xf32, register>
 
 tirx.kernel @attention_backward(%q: !x, %k: !x, %v: !x, %do: !x, %lse: !v, %delta: !v, %scale: f32, %dk: !x, %dv: !x, %dq: !w)
@@ -26,6 +27,8 @@ tirx.kernel @attention_backward(%q: !x, %k: !x, %v: !x, %do: !x, %lse: !v, %delt
   %sv = tirx.alloc copy(%v[%head, %n, 0] clipped) : !x, !k
   %sq = tirx.alloc : !q
   %sdo = tirx.alloc : !q
+  %sl = tirx.alloc : !staged
+  %sd = tirx.alloc : !staged
   %sds = tirx.alloc : !k
   %qt = tirx.transpose %sq [1, 0] : !q -> !q
   %dot = tirx.transpose %sdo [1, 0] : !q -> !q
@@ -36,10 +39,12 @@ tirx.kernel @attention_backward(%q: !x, %k: !x, %v: !x, %do: !x, %lse: !v, %delt
   %gk, %gv = scf.for %m = %first to %size step %step iter_args(%ak = %none, %av = %none) -> (!f, !f) {
     tirx.copy %q[%head, %m, 0] clipped, %sq : !x, !q
     tirx.copy %do[%head, %m, 0] clipped, %sdo : !x, !q
+    tirx.copy %lse[%head, %m] clipped, %sl : !v, !staged
+    tirx.copy %delta[%head, %m] clipped, %sd : !v, !staged
     %scores = tirx.mma %sk, %sq, %none : !k, !q, !f -> !f
     %dp = tirx.mma %sv, %sdo, %none : !k, !q, !f -> !f
-    %l = tirx.load %lse[%head, %m] clipped : !v -> !row
-    %d = tirx.load %delta[%head, %m] clipped : !v -> !row
+    %l = tirx.load %sl : !staged -> !row
+    %d = tirx.load %sd : !staged -> !row
     %partly = tirx.map () { %m < (%n + 128) * CAUSAL | %n + 128 > %keys } -> i1
     %s = scf.if %partly -> (!f) {
       %seen = tirx.map ins(%scores : !f) (%a) {
