@@ -130,7 +130,8 @@ class Work:
         if cluster > 2:  # of two, every multiprocessor has a neighbour for
             at = _least(at, gpu.in_clusters * gpu.multiprocessors // cluster * cluster * self.at_once)
         rounds = -(-tiles // at)
-        last = at if rounds == 1 else tiles - (rounds - 1) * at
+        is_number = isinstance(tiles, int)  # pyright: ignore[reportUnnecessaryIsInstance]
+        last = at if is_number and rounds == 1 else tiles - (rounds - 1) * at
         half_a, half_b = (2 if self.shares == operand else 1 for operand in "ab")
         rate = gpu.tensor.get(self.family) or max(gpu.tensor.values())
         row_bytes = k * self.element

@@ -16,7 +16,6 @@ import tirx
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.tirx import kernels
-from tirx.passes.match import variant_choice
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.runtime.comparison import Case, Problem
 from tirx.runtime.launch import Launch
@@ -98,18 +97,6 @@ def test_variants_are_checked_as_kernels_are(monkeypatch: pytest.MonkeyPatch, tm
     assert launched == {"few", "some", "fill"}
 
 
-def _choose_for_few_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variants are chosen for an eighth of the sizes: how well is the subject of `predict/test_tile_choice.py`."""
-    monkeypatch.setattr(variant_choice, "_ENDS", variant_choice._ENDS[::8])  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(variant_choice, "_RATED", 25)
-
-
-@pytest.fixture
-def few_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    _choose_for_few_sizes(monkeypatch)
-
-
-@pytest.mark.usefixtures("few_sizes")
 def test_variants_mean_what_their_function_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pass that makes one variant wrong is found, though all passes behind it keep what that does."""
     right = TirxTileLinalgPass.apply
@@ -129,7 +116,6 @@ def test_variants_mean_what_their_function_does(monkeypatch: pytest.MonkeyPatch)
         next(iter(program.variants.values())).check(seconds=0)
 
 
-@pytest.mark.usefixtures("few_sizes")
 def test_variants_have_names_that_no_other_kernel_of_the_file_has() -> None:
     nested = f"module {{ {product('f16', ('?', 16, 16), True)} }}"  # pyright: ignore
     (taken,) = tirx.build(nested, "sm_80", options="variants=2").variants
@@ -141,9 +127,7 @@ def test_variants_have_names_that_no_other_kernel_of_the_file_has() -> None:
 def open_product() -> Kernel:
     """A product of M rows, which only a launch knows."""
     text = product("f16", ("?", 264, 72), True)  # pyright: ignore
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        _choose_for_few_sizes(monkeypatch)
-        return tirx.build(text, "sm_90a", options="variants=3").kernels["matmul"]
+    return tirx.build(text, "sm_90a", options="variants=3").kernels["matmul"]
 
 
 @pytest.mark.sample(2)
