@@ -123,8 +123,10 @@ class _Nest:
                 if loop.is_ancestor(use.operation):
                     use.operation.operands[use.index] = new[value]
             del same.found[value]
-        addresses = [] if full else [op for op in ops if type(op) is AddOp and same.is_worth_carrying(op)]
-        if addresses:
+        addresses = [op for op in ops if type(op) is AddOp and same.is_worth_carrying(op)]
+        if addresses and free is None:
+            free = registers_of_thread(loop) - registers_alive(loop) - _SPARE
+        if addresses and not full and free is not None and free >= 2 * len(addresses):
             loop = _carried(loop, addresses, same)
         same.erase_unused(ops)
         self._left[loop] = [op for op in same.found.values() if op.parent is not None]
