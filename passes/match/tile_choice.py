@@ -379,6 +379,8 @@ def ring_of(
         return None
     if parts > 1 and (family != "wgmma" or shares is not None or columns % 8 or rows * 2 > threads):
         return None  # see tirx-split-k
+    if shares == "b" and columns % (2 * _COLUMNS):
+        return None  # half of B would end within a pattern of the swizzle: see tirx-multicast-copies
     if streamed and (operands.batch > 1 or rows * columns * sums.storage_bits // 8 > _STREAM_BYTES * threads):
         return None
     # A loop with copies by TMA or cp.async gets a ring, and stores go through shared memory where it has room for both.
