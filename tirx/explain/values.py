@@ -33,8 +33,11 @@ _SPECIAL_LIMITS = {
     "%cluster_ctarank": 15,
 }
 _LAST_SHARED_BYTE = (1 << 18) - 1
-_EXACT_PASSES = 6
-"""Passes after which ranges of growing registers are given up; bits settle in at most as many as there are."""
+_EXACT_PASSES = 16
+"""
+Passes after which ranges of growing registers are given up, more than a ring has slots; bits settle in at most as many
+as there are.
+"""
 
 _AMOUNT_BITS = 32
 """Of the operands that say by how much is shifted, and where a field is."""
@@ -55,7 +58,13 @@ class Values:
         self._writers: dict[Key, list[tuple[Instruction, int]]] = {}
         self._widths: dict[Key, int] = {}
         self._known: dict[Key, Integers | None] = {}
-        for instruction in function.code:
+        self._before: dict[int, Instruction] = {}
+        """The instruction in front of a `selp`, where no label parts them."""
+        scopes = {id(each.scope): each.scope for each in function.code}.values()
+        labels = {place for scope in scopes for each in scope.chain() for place in each.labels.values()}
+        for place, instruction in enumerate(function.code):
+            if instruction.root == "selp" and place and place not in labels:
+                self._before[id(instruction)] = function.code[place - 1]
             for index, name in enumerate(_results(instruction)):
                 if (register := instruction.scope.register(name)) is not None:
                     key = id(register[0]), name
@@ -139,6 +148,30 @@ class Values:
                 start = Integers.within(0, _LAST_SHARED_BYTE, width, variable.alignment)
                 return start + Integers.of(operand.offset, width)
         return Integers(width)
+
+    def selected(self, instruction: Instruction, width: int) -> Integers | None:
+        """The second value of a `selp`, without its greatest number where a `setp.eq` in front chooses the first value.
+
+        So the slot of a ring stays below their number: `setp.eq p, r, n; selp r, 0, r, p`.
+        """
+        found = self.read(instruction, 2, width)
+        before = self._before.get(id(instruction))
+        if found is None or before is None or before.guard is not None or not before.opcode.startswith("setp.eq."):
+            return found
+        match before.operands, instruction.operands:
+            case (Name() as holds, Name() as compared, Immediate("integer", value)), (
+                _,
+                _,
+                Name() as second,
+                Name() as p,
+            ):
+                same = _key(before.scope, compared.name) == _key(instruction.scope, second.name) is not None
+                if same and _key(before.scope, holds.name) == _key(instruction.scope, p.name) is not None:
+                    if found.low is not None and found.high is not None and found.low < found.high == int(value):
+                        return Integers(width, found.zeros, found.ones, found.low, found.high - 1, found.divisor)
+            case _:
+                pass
+        return found
 
     def read(self, instruction: Instruction, index: int, width: int) -> Integers | None:
         """The value of an operand; unknown for one that an instruction without its form has not."""
@@ -269,7 +302,8 @@ def _mul(values: Values, instruction: Instruction, index: int) -> Integers | Non
 
 def _selp(values: Values, instruction: Instruction, index: int) -> Integers | None:
     width = _width(instruction)
-    found = [each for each in (values.read(instruction, place, width) for place in (1, 2)) if each is not None]
+    both = values.read(instruction, 1, width), values.selected(instruction, width)
+    found = [each for each in both if each is not None]
     return found[0].join(found[-1]) if found else None
 
 

@@ -281,3 +281,22 @@ def test_how_many_words_are_tried(monkeypatch: pytest.MonkeyPatch):
     tried.clear()
     nearest_word(0x0065, _FIELDS, [], _CODES, refuse)
     assert tried == [0x0045, 0x0095, 0x0015]
+
+
+_RING = "mov.b32 %r1, 0; $loop: {first} add.s32 %r2, %r1, 1; {setp} selp.b32 %r1, 0, %r2, %p0; @%p1 bra $loop;"
+
+
+@pytest.mark.parametrize(
+    ("first", "setp", "greatest"),
+    [
+        ("", "setp.eq.s32 %p0, %r2, 5;", 4),
+        ("setp.eq.s32 %p0, %r2, 5;", "", None),  # %r2 of the iteration before
+        ("", "setp.eq.s32 %p0, %r2, 5; $between:", None),
+        ("", "setp.eq.s32 %p0, %r3, 5;", None),
+        ("", "@%p2 setp.eq.s32 %p0, %r2, 5;", None),
+        ("", "setp.eq.s32 %p2, %r2, 5;", None),
+        ("", "setp.ne.s32 %p0, %r2, 5;", None),
+    ],
+)
+def test_slots_of_a_ring(first: str, setp: str, greatest: int | None) -> None:
+    assert _known(_RING.format(first=first, setp=setp), "%r1", 32).high == greatest
