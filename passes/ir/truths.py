@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard, cast
+from typing import cast
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import FunctionType, MemRefType, i1, i8
@@ -29,11 +29,11 @@ def truths_to_bytes(kernel: tirx.KernelOp) -> None:
 
     Raises NoFormError at an operation that takes no truths.
     """
-    values = [value for op in kernel.walk() for value in _defined(op) if _has_truths(value.type)]
+    values = [value for op in kernel.walk() for value in _defined(op) if _has_truths(value)]
     if not values:
         return
     for op in list(kernel.walk()):
-        if any(_has_truths(value.type) for value in (*op.operands, *op.results)):
+        if any(map(_has_truths, (*op.operands, *op.results))):
             if not isinstance(op, _OPERATIONS):
                 raise NoFormError(
                     op, f"expected tiles of integers for '{op.name}', found i1; a map makes them: {{ i32(%e) }}"
@@ -48,12 +48,15 @@ def _defined(op: Operation) -> list[SSAValue]:
     return [*op.results, *(argument for region in op.regions for block in region.blocks for argument in block.args)]
 
 
-def _has_truths(type_: Attribute) -> TypeGuard[TileType | MemRefType[Attribute]]:
-    return type(type_) in (TileType, MemRefType) and cast("TileType", type_).element_type == i1
+def _has_truths(value: SSAValue) -> bool:
+    """Returns True for tiles and memrefs of i1 but scalar variables, which are in registers."""
+    if type(value.type) not in (TileType, MemRefType) or isinstance(value.owner, memref.AllocaOp):
+        return False
+    return cast("TileType", value.type).element_type == i1
 
 
-def _of_bytes(type_: Attribute) -> Attribute:
-    assert _has_truths(type_)
+def _of_bytes(type_: Attribute) -> TileType | MemRefType[Attribute]:
+    assert isinstance(type_, TileType | MemRefType)
     if isinstance(type_, TileType):
         return TileType(type_.shape, i8, type_.memory_space, type_.layout_attribute)
     return MemRefType(i8, type_.shape, type_.layout, type_.memory_space)
@@ -79,10 +82,10 @@ def _convert_body(op: tirx.MapOp) -> None:
     block, last = op.body.block, op.body.block.last_op
     assert last is not None
     for argument, tile in zip(block.args, op.ins, strict=True):
-        if _has_truths(tile.type):
+        if _has_truths(tile):
             _read(_at_start(block), argument)
     for index, type_ in enumerate(op.out_types):
-        if _has_truths(type_):
+        if type_.element_type == i1:
             last.operands[index] = _byte(Emitter.before(last), last.operands[index])
 
 

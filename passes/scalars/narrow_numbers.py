@@ -172,7 +172,8 @@ def _widen_integers(narrow: _Narrow) -> None:
         case arith.ConstantOp(value=IntegerAttr(value=number)):
             _replace(op, emit.constant(number.data, i16))
         case arith.TruncIOp():
-            _replace(op, _truncated(emit, op.input))
+            type_ = i16 if narrow.result else op.result.type
+            _replace(op, op.input if op.input.type == type_ else emit(arith.TruncIOp(op.input, type_)).result)
         case arith.ExtSIOp() | arith.ExtUIOp() if narrow.operands == (None,):  # of an i1
             _replace(op, emit(type(op)(op.input, i16)).result)
         case arith.ExtSIOp() | arith.ExtUIOp():
@@ -193,17 +194,12 @@ def _widen_integers(narrow: _Narrow) -> None:
             ]
             types = [i32] if narrow.result else op.result_types
             wide = emit(op.create(operands=operands, result_types=types, properties=op.properties)).results
-            _replace(op, _truncated(emit, wide[0]) if narrow.result else wide[0])
+            _replace(op, emit(arith.TruncIOp(wide[0], i16)).result if narrow.result else wide[0])
 
 
 def _replace(op: Operation, value: SSAValue) -> None:
     op.results[0].replace_all_uses_with(value)
     erase(op)
-
-
-def _truncated(emit: Emitter, value: SSAValue) -> SSAValue:
-    """An integer in 16 bits whose low bits are those of `value`."""
-    return value if value.type == i16 else emit(arith.TruncIOp(value, i16)).result
 
 
 def _extended(emit: Emitter, value: SSAValue, of: Attribute, type_: IntegerType, *, unsigned: bool) -> SSAValue:

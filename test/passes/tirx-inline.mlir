@@ -65,3 +65,18 @@ tirx.kernel @truths(%m: memref<16x64xi1>) target("sm_80") threads(64) {
   %y = tirx.map ins(%x : !m) (%e) { %e & %q } -> !m
   tirx.store %y, %m[0, 0] : !m, memref<16x64xi1>
 }
+
+// Scalar variables of i1 stay.
+
+// CHECK-LABEL: tirx.kernel @variable(%m: memref<4xi8>)
+// CHECK:         %v = memref.alloca() : memref<i1>
+// CHECK:         %x = memref.load %v[] : memref<i1>
+// CHECK-NEXT:    arith.extui %x : i1 to i8
+tirx.kernel @variable(%m: memref<4xi1>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %v = memref.alloca() : memref<i1>
+  %q = memref.load %m[%c0] : memref<4xi1>
+  memref.store %q, %v[] : memref<i1>
+  %x = memref.load %v[] : memref<i1>
+  memref.store %x, %m[%c0] : memref<4xi1>
+}

@@ -101,6 +101,8 @@ def cast(values: Array, dtype: np.dtype[Any]) -> Array:
     """Returns values in a format: floats rounded, integers without the bits that do not fit."""
     if is_float(dtype):
         return rounded(values, dtype)
+    if dtype.kind == "b" and values.dtype.kind in "iu":
+        return (values & 1).astype(dtype)
     if dtype.kind == "b" or not is_float(values.dtype):
         # ml_dtypes converts its integers of 4 bits to none of its other types.
         return (values.astype(np.int8) if packed_bits(values.dtype) else values).astype(dtype)

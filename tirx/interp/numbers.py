@@ -53,8 +53,6 @@ def _wrapped(value: int, dtype: np.dtype[Any]) -> int:
 
 def _unsigned(x: Array) -> Array:
     """Returns integers as the unsigned ones of the same bits. Arrays of f64 stand for themselves."""
-    if x.dtype.kind == "b":
-        return x.astype(np.uint8)
     return x.view(f"u{x.dtype.itemsize}") if x.dtype.kind == "i" else x
 
 
@@ -62,8 +60,6 @@ def _compare_integers(op: arith.CmpiOp, a: Array, b: Array) -> Array:
     name = "eq ne slt sle sgt sge ult ule ugt uge".split()[op.predicate.value.data]
     if name[0] == "u":
         a, b = _unsigned(a), _unsigned(b)
-    elif a.dtype.kind == "b":  # true is -1
-        a, b = -a.astype(np.int8), -b.astype(np.int8)
     return _ORDERS[name[-2:]](a, b)
 
 
@@ -130,7 +126,9 @@ _ZERO_EXTENDED = (
 
 
 def _as_bytes(op: Operation, x: Array) -> Array:
-    """Returns integers of 4 bits as bytes, extended as the operation reads them; other values as they are."""
+    """Returns integers of 1 and 4 bits as bytes, extended as the operation reads them; other values as they are."""
+    if x.dtype.kind == "b":
+        return x.astype(np.int8) if isinstance(op, (*_ZERO_EXTENDED, arith.BitcastOp)) else -x.astype(np.int8)
     if is_float(x.dtype) or packed_bits(x.dtype) != 4:
         return x
     nibbles = x.astype(np.int8) & 15
@@ -160,10 +158,6 @@ def _wide(function: Any) -> _Rule:
 
 def _bitcast(op: Operation, x: Array) -> Array:
     return np.asarray(x).view(dtype_of(op.results[0].type))
-
-
-def _extended(x: Array) -> Array:
-    return -x.astype(np.int8) if x.dtype.kind == "b" else x
 
 
 def _error_function(x: Array) -> Array:
@@ -229,7 +223,7 @@ _EXACT: dict[type[Operation], _Rule] = {
     arith.CmpfOp: _compare_floats,
     arith.BitcastOp: _bitcast,
     **dict.fromkeys((arith.ExtFOp, arith.SIToFPOp, arith.TruncIOp, arith.TruncFOp), _unary(np.asarray)),
-    **dict.fromkeys((arith.ExtSIOp, arith.IndexCastOp), _unary(_extended)),
+    **dict.fromkeys((arith.ExtSIOp, arith.IndexCastOp), _unary(np.asarray)),
     **dict.fromkeys((arith.ExtUIOp, arith.UIToFPOp), _unary(_unsigned)),
     arith.FPToSIOp: _to_integer,
     arith.FPToUIOp: partial(_to_integer, unsigned=True),
@@ -370,7 +364,7 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
     operands give the ends of the result. So is rounding to a narrower format: most ends round as `centre` does, which
     is known exactly then.
     """
-    narrows = isinstance(op, arith.TruncFOp)
+    narrows = isinstance(op, arith.TruncFOp) or dtype.kind == "b"
     unknown = np.zeros(centre.shape, np.bool_)
     ends: list[tuple[Array, ...]] = []
     for each in operands:
@@ -392,13 +386,13 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
     middle = centre.astype(np.float64)
     for corner in product(*ends):
         try:
-            found = np.asarray(rule(op, *corner))
-            found = (rounded(found, dtype) if narrows else found).astype(np.float64)
+            found = np.asarray(rule(op, *(_as_bytes(op, each) for each in corner)))
+            found = (cast(found, dtype) if narrows else found).astype(np.float64)
         except UndefinedValue:
             return np.full(centre.shape, np.inf)
         same = (found == middle) | (np.isnan(found) & np.isnan(middle))
         widest = np.maximum(widest, np.where(same, 0.0, np.abs(found - middle)))
-    if dtype.kind != "b" and is_float(dtype) and not narrows:
+    if not narrows and is_float(dtype):
         wide = np.abs(middle) + widest
         widest = np.where(widest > 0, widest + last_place(rounded(wide, dtype), dtype), 0.0)
     return np.where(unknown, np.inf, widest)

@@ -83,6 +83,26 @@ def test_integers(kind: type[Operation]) -> None:
             _value(_binary(kind, i8), a, np.array([8 if shifts else 0] * len(a), np.int8))
 
 
+def test_truths() -> None:
+    """A signed i1 is -1 or 0, an unsigned one 1 or 0; results are the lowest bit."""
+    a, b = np.array([False, False, True, True]), np.array([False, True, False, True])
+    for kind, found in {
+        arith.AddiOp: a ^ b,
+        arith.SubiOp: a ^ b,
+        arith.MuliOp: a & b,
+        arith.MaxSIOp: a & b,
+        arith.MinSIOp: a | b,
+        arith.MaxUIOp: a | b,
+        arith.MinUIOp: a & b,
+    }.items():
+        assert _value(_binary(kind, i1), a, b).tolist() == found.tolist(), kind.name
+    assert _value(arith.SIToFPOp(create_ssa_value(i1), f32), b).tolist() == [0, -1, 0, -1]
+    words = np.array([0, 1, 2, -1, -2], np.int32)
+    assert np.array_equal(_value(arith.TruncIOp(create_ssa_value(i32), i1), words), words & 1)
+    near, _ = evaluate(_binary(arith.AddiOp, i1), [Near(b, np.array([0.0, 1.0, 0.0, 0.0])), a], bounds=True)
+    assert near.value.tolist() == (a ^ b).tolist() and near.error.tolist() == [0, 1, 0, 0]
+
+
 _FLOATS: dict[type[Operation], Callable[[Fraction, Fraction], Fraction]] = {
     arith.AddfOp: lambda a, b: a + b,
     arith.SubfOp: lambda a, b: a - b,

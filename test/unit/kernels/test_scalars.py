@@ -117,3 +117,32 @@ def test_masks(target: str) -> None:
     k = np.pad(m[:, 1:], ((0, 0), (0, 1)), constant_values=True)
     one = np.repeat(np.array([m[3, 58], m[19, 58]]), [16, 4])[:, None]
     assert np.array_equal(d, np.where(one & m[:, ::-1], a, -1.0)) and np.array_equal(n, (k & ~one) | (a < 0))
+
+
+_LOW_BITS = """
+tirx.kernel @k(%a: memref<32xi32>, %d: memref<32xi32>, %m: memref<32xi1>) target("sm_80") grid(1) threads(32) {
+  %c0 = arith.constant 0 : index
+  %x = tirx.load %a[0] : memref<32xi32> -> !tirx.tile<32xi32, register>
+  %w = memref.load %a[%c0] : memref<32xi32>
+  %n = arith.trunci %w : i32 to TYPE
+  %t = arith.trunci %n : TYPE to i1
+  %y, %q = tirx.map ins(%x : !tirx.tile<32xi32, register>) {
+  ^bb0(%e: i32):
+    %f = arith.trunci %e : i32 to TYPE
+    %u = arith.trunci %f : TYPE to i1
+    %g = arith.extsi %u : i1 to i32
+    %v = arith.xori %u, %t : i1
+    tirx.yield %g, %v : i32, i1
+  } -> !tirx.tile<32xi32, register>, !tirx.tile<32xi1, register>
+  tirx.store %y, %d[0] : !tirx.tile<32xi32, register>, memref<32xi32>
+  tirx.store %q, %m[0] : !tirx.tile<32xi1, register>, memref<32xi1>
+}
+"""
+
+
+@pytest.mark.parametrize("narrow", ["i4", "i8"])
+def test_low_bits_of_narrow_integers(narrow: str) -> None:
+    """The truth that a narrow integer is truncated to is its lowest bit."""
+    a, d, m = np.arange(-15, 17, dtype=np.int32), np.zeros(32, np.int32), np.zeros(32, bool)
+    tirx.build(_LOW_BITS.replace("TYPE", narrow)).kernels["k"].simulate(a, d, m)
+    assert np.array_equal(d, -(a & 1)) and np.array_equal(m, a & 1 != a[0] & 1)
