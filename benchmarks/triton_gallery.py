@@ -408,8 +408,9 @@ def text_lines(path: Path, name: str) -> int:
 
 
 def table() -> list[tuple[str, int, int, int]]:
-    """Each kernel of `examples/python`: its name, lines of Triton, of Python here, and of text."""
+    """Each kernel of `examples/python`: its name, lines of Triton, of Python here, and of text; at last, two sums."""
     rows: list[tuple[str, int, int, int]] = []
+    in_gallery: list[tuple[str, int, int, int]] = []
     of_triton = {name: path for path in TRITON for name in functions_of(path)}
     for path in sorted((EXAMPLES / "python").glob("*.py")):
         texts = [each for each in (EXAMPLES, EXAMPLES / "gallery") if (each / f"{path.stem}.mlir").exists()]
@@ -420,7 +421,14 @@ def table() -> list[tuple[str, int, int, int]]:
                     continue
                 lines = function_lines(of_triton[same], same), function_lines(path, name)
                 rows.append((name, *lines, text_lines(texts[0] / f"{path.stem}.mlir", name)))
-    return rows
+                if texts[0].name == "gallery":
+                    in_gallery.append(rows[-1])
+    return [*rows, _sum("sum", rows), _sum(f"sum of {len(in_gallery)} in examples/gallery", in_gallery)]
+
+
+def _sum(name: str, rows: list[tuple[str, int, int, int]]) -> tuple[str, int, int, int]:
+    _, triton, python, text = zip(*rows, strict=True)
+    return name, sum(triton), sum(python), sum(text)
 
 
 def compile_all() -> None:
@@ -443,10 +451,8 @@ def main() -> None:
     if parser.parse_args().compile:
         compile_all()
         return
-    rows = table()
-    rows.append(("sum", *(sum(row[i] for row in rows) for i in (1, 2, 3))))
     print("| kernel | Triton | Python here | x | text here | x |\n|---|---|---|---|---|---|")
-    for name, of_triton, python, text in rows:
+    for name, of_triton, python, text in table():
         print(f"| {name} | {of_triton} | {python} | {python / of_triton:.2f} | {text} | {text / of_triton:.1f} |")
 
 

@@ -25,22 +25,16 @@ tirx.kernel @attention_backward(%q: !x, %k: !x, %v: !x, %do: !x, %lse: !v, %delt
   %first = tirx.map () { %n * CAUSAL } -> index
   %sk = tirx.alloc copy(%k[%head, %n, 0] clipped) : !x, !k
   %sv = tirx.alloc copy(%v[%head, %n, 0] clipped) : !x, !k
-  %sq = tirx.alloc : !q
-  %sdo = tirx.alloc : !q
-  %sl = tirx.alloc : !staged
-  %sd = tirx.alloc : !staged
-  %sds = tirx.alloc : !k
-  %qt = tirx.transpose %sq [1, 0] : !q -> !q
-  %dot = tirx.transpose %sdo [1, 0] : !q -> !q
   %kt = tirx.transpose %sk [1, 0] : !k -> !kt
-  %dst = tirx.transpose %sds [1, 0] : !k -> !kt
   %none = tirx.zero : !f
   %noneq = tirx.zero : !fq
   %gk, %gv = scf.for %m = %first to %size step %step iter_args(%ak = %none, %av = %none) -> (!f, !f) {
-    tirx.copy %q[%head, %m, 0] clipped, %sq : !x, !q
-    tirx.copy %do[%head, %m, 0] clipped, %sdo : !x, !q
-    tirx.copy %lse[%head, %m] clipped, %sl : !v, !staged
-    tirx.copy %delta[%head, %m] clipped, %sd : !v, !staged
+    %sq = tirx.alloc copy(%q[%head, %m, 0] clipped) : !x, !q
+    %sdo = tirx.alloc copy(%do[%head, %m, 0] clipped) : !x, !q
+    %sl = tirx.alloc copy(%lse[%head, %m] clipped) : !v, !staged
+    %sd = tirx.alloc copy(%delta[%head, %m] clipped) : !v, !staged
+    %qt = tirx.transpose %sq [1, 0] : !q -> !q
+    %dot = tirx.transpose %sdo [1, 0] : !q -> !q
     %scores = tirx.mma %sk, %sq, %none : !k, !q, !f -> !f
     %dp = tirx.mma %sv, %sdo, %none : !k, !q, !f -> !f
     %l = tirx.load %sl : !staged -> !row
@@ -58,7 +52,8 @@ tirx.kernel @attention_backward(%q: !x, %k: !x, %v: !x, %do: !x, %lse: !v, %delt
     %av1 = tirx.mma %ph, %dot, %av : !h, !q, !f -> !f
     %ds = tirx.map ins(%p, %dp, %d : !f, !f, !row) (%a, %b, %c) { f16(%a * (%b - %c) * %scale) } -> !h
     %ak1 = tirx.mma %ds, %qt, %ak : !h, !q, !f -> !f
-    tirx.store %ds, %sds : !h, !k
+    %sds = tirx.alloc copy(%ds) : !h, !k
+    %dst = tirx.transpose %sds [1, 0] : !k -> !kt
     %aq = tirx.mma %dst, %kt, %noneq : !kt, !kt, !fq -> !fq
     tirx.store %aq, %dq[%head, %m, 0] clipped reduce(add) : !fq, !w
     scf.yield %ak1, %av1 : !f, !f

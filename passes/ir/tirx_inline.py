@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
-from tirx.dialects.tirx import FoldOp, KernelOp, MapOp, kernels
+from tirx.dialects.tirx import AllocOp, FoldOp, KernelOp, MapOp, MemorySpace, kernels
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.truths import truths_to_bytes
 from tirx.rules import InlineError
@@ -86,11 +86,22 @@ def _split_product(op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -> None:
     erase(op)
 
 
+def _move_ahead(alloc: AllocOp) -> None:
+    """Moves an allocation in front of the loops and branches around it: the tile may be in a ring of each loop."""
+    around: Operation = alloc
+    while isinstance(outer := around.parent_op(), scf.ForOp | scf.IfOp | scf.WhileOp):
+        around = outer
+    if around is not alloc:
+        alloc.detach()
+        Emitter(around, alloc.location)(alloc)
+
+
 class TirxInlinePass(ModulePass):
     """Puts the bodies of functions in the place of `func.call` in kernels, also in the bodies of maps and folds.
 
     Loops with `{tirx.unroll}`, and all in the bodies of maps and folds, become their iterations, whose number is
     constant. Products with both halves (`arith.mului_extended`) become one of 64 bits, elements of i1 bytes.
+    Shared tiles are allocated in front of the loops around them.
     """
 
     name = "tirx-inline"
@@ -111,6 +122,8 @@ class TirxInlinePass(ModulePass):
             for each in list(kernel.walk()):
                 if isinstance(each, arith.MulUIExtendedOp | arith.MulSIExtendedOp):
                     _split_product(each)
+                elif isinstance(each, AllocOp) and each.result.type.memory is MemorySpace.SHARED:
+                    _move_ahead(each)
             truths_to_bytes(kernel)
 
 

@@ -80,3 +80,34 @@ tirx.kernel @variable(%m: memref<4xi1>) target("sm_80") threads(32) {
   %x = memref.load %v[] : memref<i1>
   memref.store %x, %m[%c0] : memref<4xi1>
 }
+
+// Shared tiles are allocated in front of loops and branches, as rings need them; what is done with them stays.
+
+!sums = !tirx.tile<16x64xf32, register>
+!staged = !tirx.tile<16x64xf32, shared>
+
+// CHECK-LABEL: tirx.kernel @tiles_of_loops
+// CHECK:         %zero = tirx.zero
+// CHECK-NEXT:    %s = tirx.alloc : !tirx.tile<16x64xf32, shared>
+// CHECK-NEXT:    %t = tirx.alloc : !tirx.tile<16x64xf32, shared>
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tirx.alloc : !tirx.tile<16x64xf32, register>
+// CHECK-NEXT:      scf.if
+// CHECK:             tirx.copy %{{.*}}, %s
+// CHECK:           scf.if
+// CHECK-NEXT:        tirx.copy %{{.*}}, %t
+tirx.kernel @tiles_of_loops(%m: memref<64x64xf32>, %is: i1) target("sm_80") threads(64) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %zero = tirx.zero : !sums
+  scf.for %k = %c0 to %c64 step %c16 {
+    %r = tirx.alloc : !sums
+    scf.if %is {
+      %s = tirx.alloc copy(%m[%k, 0]) : memref<64x64xf32>, !staged
+      scf.if %is {
+        %t = tirx.alloc copy(%s) : !staged, !staged
+      }
+    }
+  }
+}

@@ -157,11 +157,13 @@ def test_recorded_timings() -> None:
 
 
 def test_kernels_in_python_have_fewer_lines_than_in_triton() -> None:
-    """At most 0.8 of the lines of Triton in the sum, and nowhere more; the page has the table."""
+    """At most 0.8 of the lines of Triton in the sum, nowhere more, and 2.5 in text of the gallery; the page says so."""
     rows = benchmark_module("triton_gallery").table()
     assert len(rows) >= 72
     assert [row for row in rows if row[2] > row[1]] == []
-    assert sum(python for _, _, python, _ in rows) <= 0.8 * sum(triton for _, triton, _, _ in rows)
+    (_, triton, python, _), (_, triton_of_gallery, _, text) = rows[-2:]
+    assert python <= 0.8 * triton
+    assert text <= 2.5 * triton_of_gallery
     page = (BENCHMARKS.parent / "docs" / "performance.md").read_text()
-    for name, triton, python, _ in rows:
-        assert f"| {name} | {triton} | {python} | {python / triton:.2f} |" in page
+    for name, triton, python, text in rows:
+        assert f"| {name} | {triton} | {python} | {python / triton:.2f} | {text} | {text / triton:.1f} |" in page
