@@ -183,8 +183,10 @@ class _Invariants:
                 first, second = map(self.step, op.operands)
                 return None if first is None or second is None else first + second
             case ShlOp() | MulLoOp() if (by := _number(op.operands[1])) is not None:
+                # Of more bits than there are, nothing is left (PTX ISA, "shl").
+                factor = by if isinstance(op, MulLoOp) else 1 << by if 0 <= by < width(value) * 32 else 0
                 step = self.step(op.operands[0])
-                return step if step is None else step << by if isinstance(op, ShlOp) else step * by
+                return None if step is None else step * factor
             case _:
                 return None
 

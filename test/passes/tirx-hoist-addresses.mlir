@@ -102,6 +102,33 @@ ptx.entry @terms(a : u64, n : u64) target("sm_90") reqntid(128) {
   ptx.ret
 }
 
+// Steps backwards. Nothing is left of a shift by more than all bits; the amount is unsigned.
+// CHECK-LABEL: ptx.entry @backwards
+ptx.entry @backwards(a : u64, n : u64) target("sm_90") reqntid(128) {
+  %c0 = ptx.constant 0 : i64
+  %c1 = ptx.constant 1 : i64
+  %a = ptx.ld.param @a : i64
+  %n = ptx.ld.param @n : i64
+  // CHECK: scf.for {{.*}} iter_args([[BACK:%.*]] = {{.*}}) -> (i64)
+  scf.for %k = %c0 to %n step %c1 : i64 {
+    // CHECK: ptx.ld global [[BACK]]
+    // CHECK: [[BY:%.*]] = ptx.constant -48 : i64
+    // CHECK-NEXT: ptx.add [[BACK]], [[BY]]
+    %four = ptx.constant 4 : i32
+    %many = ptx.constant -1 : i32
+    %three = ptx.constant -3 : i64
+    %near = ptx.shl %k, %four : i64
+    %none = ptx.shl %k, %many : i64
+    %back = ptx.mul.lo %near, %three : i64
+    %sum = ptx.add %back, %none : i64
+    %at = ptx.add %sum, %a : i64
+    %value = ptx.ld global %at : i64 -> i32
+    ptx.st global %at, %value : i64, i32
+    scf.yield
+  }
+  ptx.ret
+}
+
 // Two loops use one result; what a loop inside of another has in front of it moves on.
 // CHECK-LABEL: ptx.entry @loops
 ptx.entry @loops(n : u64) target("sm_90") reqntid(128) {
