@@ -84,7 +84,7 @@ class Counters:
             numbers = counter.numbers
             allocations.add(counter.allocation)
         allocations.discard(None)
-        found = _evaluated(value, leaves.argument, numbers, self._known[leaves.argument])
+        found = evaluated(value, leaves.argument, numbers, self._known[leaves.argument])
         return None if found is None or len(allocations) > 1 else Taken(next(iter(allocations), None), np.unique(found))
 
     def _counter(self, argument: BlockArgument) -> Taken | None:
@@ -121,7 +121,7 @@ class Counters:
             source, number = waiting.pop()
             known: _Known = {}
             for one, value in users.get(source, ()):
-                if not isinstance(found := _evaluated(value, source, number, known), int):
+                if not isinstance(found := evaluated(value, source, number, known), int):
                     return
                 if source is not None:
                     again.setdefault(one, set()).add(found)
@@ -173,8 +173,8 @@ class Counters:
         return _Leaves(argument, allocation, depth + 1) if depth < _MOST_DEPTH else None
 
 
-def _evaluated(
-    value: SSAValue, argument: BlockArgument | None, numbers: int | Numbers, known: _Known
+def evaluated(
+    value: SSAValue, argument: SSAValue | None, numbers: int | Numbers, known: _Known
 ) -> int | Numbers | None:
     """Computes `value` for each number of `argument`, None if it cannot be computed. Allocations are at 0."""
     if value is argument:
@@ -185,7 +185,7 @@ def _evaluated(
 
 
 def _computed(
-    value: SSAValue, argument: BlockArgument | None, numbers: int | Numbers, known: _Known
+    value: SSAValue, argument: SSAValue | None, numbers: int | Numbers, known: _Known
 ) -> int | Numbers | None:
     match value.owner:
         case SharedAllocOp():
@@ -195,7 +195,7 @@ def _computed(
         case Operation() as op:
             operands: list[int | Numbers] = []
             for operand in op.operands:
-                if (one := _evaluated(operand, argument, numbers, known)) is None:
+                if (one := evaluated(operand, argument, numbers, known)) is None:
                     return None
                 operands.append(one)
             found = arithmetic(op, operands)

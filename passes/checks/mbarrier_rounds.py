@@ -5,8 +5,9 @@ Rounds of mbarriers: one thread stands still at a wait, and all others go on as 
 and V in attention, one of them stops what another one lets through, and only counting tells how far. So each warp is
 walked through: its waits, its arrivals and its barriers, with the slots and parities that counters of loops give. A
 loop that waits for mbarriers and whose end is not known runs on for some turns; other loops run as often as constants
-say. A walk ends where something is not known, and as all walks are beginnings of what warps do in a kernel whose loops
-run often enough, what they show is certain.
+say. Where one parameter says how often a loop inside of another runs, there are walks with one turn of it, too: then
+those of the outer loop follow each other. A walk ends where something is not known, and as all walks are beginnings of
+what warps do in a kernel whose loops run often enough, what they show is certain.
 
 Then a warp stops at each of its waits in turn. If the others complete the phase that it waits for, and the next one,
 it waits for ever or takes a later phase for its own (PTX ISA, "Phase of the mbarrier object").
@@ -20,9 +21,9 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from tirx.dialects.ptx.arith import MinOp
+from tirx.dialects.ptx.arith import Comparison, MinOp, SetpOp
 from tirx.dialects.ptx.base import width
-from tirx.dialects.ptx.core import BraOp, CondBraOp, RetOp, SharedAllocOp
+from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, RetOp, SharedAllocOp
 from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
 from tirx.dialects.ptx.effects import (
     BlockBarrier,
@@ -34,9 +35,11 @@ from tirx.dialects.ptx.effects import (
     TensorCommit,
 )
 from tirx.dialects.ptx.mbarrier import MbarrierArriveOp, MbarrierInitOp, MbarrierWaitParityOp
+from tirx.dialects.ptx.memory import LdParamOp
 from tirx.dialects.ptx.sync import BarSyncOp
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
+from tirx.passes.checks.counters import evaluated
 from tirx.passes.checks.synchronization import OrderingAnalysis
 from tirx.passes.checks.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
 from tirx.passes.ir.control_flow import successors
@@ -84,8 +87,13 @@ def find_overrun(analysis: OrderingAnalysis, loops: Sequence[frozenset[Block]], 
     """
     if analysis.entry.cluster_size > 1 or not analysis.flow.values.count or not _announce_their_own(analysis):
         return None
-    walks = _Walks(analysis, loops, 2 * slots + 2)
-    events = [walks.of_warp(warp) for warp in range(-(-analysis.flow.values.count // WARP_SIZE))]
+    given = dict[str, int](), *({name: number} for name, number in _single_turns(loops).items())
+    walks = (_Walks(analysis, loops, 2 * slots + 2, each) for each in given)
+    return next((found for found in map(_find_overrun, walks) if found is not None), None)
+
+
+def _find_overrun(walks: _Walks) -> Overrun | None:
+    events = [walks.of_warp(warp) for warp in range(walks.warps)]
     if not walks.counts:
         return None
     usual = _Play(walks.counts, events)
@@ -107,6 +115,44 @@ def find_overrun(analysis: OrderingAnalysis, loops: Sequence[frozenset[Block]], 
             if play.phases[own[at].place] > least:
                 return Overrun(own[at].op, play.completed_by[own[at].place])
     return None if forever is None else Overrun(forever, None)
+
+
+def _single_turns(loops: Sequence[frozenset[Block]]) -> dict[str, int]:
+    """
+    Returns parameters that say alone how often loops inside of others run, and the greatest powers of two for which
+    these run once, as they count from 0 to 1.
+    """
+    found: dict[str, int] = {}
+    for loop in loops:
+        if not any(loop < other for other in loops):
+            continue
+        for block in loop:
+            condition = last.condition.owner if isinstance(last := block.last_op, CondBraOp) else None
+            if loop.issuperset(successors(block)) or not isinstance(condition, SetpOp):
+                continue
+            if condition.comparison.data is not Comparison.LT or (param := _only_parameter(condition.rhs)) is None:
+                continue
+            ends = evaluated(condition.rhs, param.result, 1 << np.arange(31), {})
+            if ends is None or isinstance(ends, int) or ends[-1] == 1 or not (ends == 1).any():
+                continue
+            name, number = param.param.data, 1 << int(np.flatnonzero(ends == 1)[-1])
+            found[name] = min(number, found.get(name, number))
+    return found
+
+
+def _only_parameter(value: SSAValue) -> LdParamOp | None:
+    """Returns the parameter that a number is computed from besides constants, None if there are others or none."""
+    found, seen, pending = set[LdParamOp](), {value}, [value]
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, LdParamOp):
+            found.add(op)
+        elif isinstance(op, Block) or not (op.operands or isinstance(op, ConstantOp)):
+            return None
+        else:
+            pending += (new := set(op.operands) - seen)
+            seen |= new
+    return found.pop() if len(found) == 1 else None
 
 
 def _announce_their_own(analysis: OrderingAnalysis) -> bool:
@@ -247,9 +293,16 @@ class _Walks:
     are computed once for a warp.
     """
 
-    def __init__(self, analysis: OrderingAnalysis, loops: Sequence[frozenset[Block]], turns: int):
-        self._flow, self._turns = analysis.flow, turns
-        self._warps = -(-self._flow.values.count // WARP_SIZE)
+    def __init__(
+        self,
+        analysis: OrderingAnalysis,
+        loops: Sequence[frozenset[Block]],
+        turns: int,
+        given: Mapping[str, int],
+    ):
+        self._flow, self._turns, self._given = analysis.flow, turns, given
+        """`given` are numbers of parameters."""
+        self.warps = -(-self._flow.values.count // WARP_SIZE)
         """Of the block."""
         self._found: dict[Block, list[tuple[Operation, type, SSAValue | None]]] = defaultdict(list)
         """The operations of a block that are events, and the addresses of their mbarriers."""
@@ -360,7 +413,7 @@ class _Walks:
             )
             for loop in loops
         ]
-        for warp in range(self._warps):
+        for warp in range(self.warps):
             best: dict[frozenset[Block] | None, tuple[int, frozenset[Block]]] = {}
             for loop, around, events in inside:
                 own = [does for warps, each in events if warp in warps for _, does, _ in each]
@@ -391,6 +444,8 @@ class _Walks:
             if isinstance(owner, SharedAllocOp):
                 key = owner if owner.dynamic is None else SharedAllocOp
                 self._fixed.append((register, allocations.setdefault(key, _APART * (len(allocations) + 1))))
+            elif isinstance(owner, LdParamOp) and (number := self._given.get(owner.param.data)) is not None:
+                self._fixed.append((register, number))
             elif known is not None and known.is_known:
                 self._fixed.append((register, known.given))
             elif isinstance(value, BlockArgument):
@@ -445,7 +500,7 @@ class _Walks:
         if does is BlockBarrier:
             if not isinstance(op, BarSyncOp):
                 raise _End
-            warps = self._warps if op.threads is None else op.threads.value.data // WARP_SIZE
+            warps = self.warps if op.threads is None else op.threads.value.data // WARP_SIZE
             event = Event(op, BlockBarrier, op.barrier.value.data, warps)
         else:
             if (place := self._number(address)) not in self.counts:

@@ -17,6 +17,8 @@ from tirx.dialects.ptx.arith import (
     Comparison,
     DivOp,
     MadLoOp,
+    MaxOp,
+    MinOp,
     MulLoOp,
     MulWideOp,
     NotOp,
@@ -474,6 +476,17 @@ def _rem(op: RemOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
     return None if _any(a < 0) or _any(b <= 0) else a % b
 
 
+def _extremum(op: MinOp | MaxOp, a: NumbersT, b: NumbersT) -> int | Numbers | None:
+    if op.unsigned is not None:
+        a, b = _unsigned(a, op.lhs), _unsigned(b, op.rhs)
+        if _any(a < 0) or _any(b < 0):
+            return None
+    least = isinstance(op, MinOp)
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b) if least else max(a, b)
+    return np.minimum(a, b) if least else np.maximum(a, b)
+
+
 def _mad_lo(op: MadLoOp, a: NumbersT, b: NumbersT, c: NumbersT) -> NumbersT:
     return a * b + c
 
@@ -488,6 +501,8 @@ _FUNCTIONS: Mapping[type[Operation], Callable[..., int | Numbers]] = {
 }
 _RULES: Mapping[type[Operation], Callable[..., int | Numbers | None]] = {
     MadLoOp: _mad_lo,
+    MinOp: _extremum,
+    MaxOp: _extremum,
     NotOp: _not,
     CvtOp: _cvt,
     MulWideOp: _mul_wide,
