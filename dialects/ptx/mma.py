@@ -226,6 +226,7 @@ class MmaM16N8Op(PTXInstruction):
     def emit(self, reg: Names) -> str:
         registers = [vector(reg, group) for group in (self.d, self.a, self.b, self.c)]
         registers += [f"{reg(value)}, {{{at}, 0}}" for value, at in zip(self.scales, self._bytes, strict=True)]
-        if self.metadata is not None and self.selector is not None:
+        if self.metadata is not None:
+            assert self.selector is not None
             registers += [reg(self.metadata), str(self.selector.value.data)]
         return f"{VARIANTS[self.variant.data].mnemonic} {', '.join(registers)}"

@@ -279,8 +279,8 @@ class _Step:
         if is_known := len(known) == self.count:
             if (found := arithmetic(self.op, known)) is not None:
                 found = wrapped(found, self.bits)
-                if not isinstance(found, int) and (found == found[0]).all():
-                    found = int(found[0])
+                if not isinstance(found, int) and found.min() == found.max():
+                    found = int(found.max())
         env[self.result] = found
         return is_known
 

@@ -29,12 +29,13 @@ _PREDICTED = (
 """Example, GPU and options of the pipeline."""
 
 _PARSERS = (
-    flags._argument_parser(""),
-    tirx_check._parser(),
-    tirx_explain._parser(),
-    tirx_sim._parser(),
-    tirx_viz._parser(),
+    lambda: flags._argument_parser(""),
+    tirx_check._parser,
+    tirx_explain._parser,
+    tirx_sim._parser,
+    tirx_viz._parser,
 )
+"""They are made while the test runs: who tests them is noted."""
 
 
 def rules_of_the_hardware() -> str:
@@ -45,7 +46,7 @@ def rules_of_the_hardware() -> str:
 def flags_of_commands() -> str:
     """What `--help` says about each flag; how it looks is up to the version of Python."""
     lines: list[str] = []
-    for parser in _PARSERS:
+    for parser in (make() for make in _PARSERS):
         lines += [parser.prog, str(parser.description), str(parser.epilog)]
         for each in parser._actions[1:]:  # but --help itself
             names, choices = ", ".join(each.option_strings) or each.dest, list(each.choices or ())

@@ -241,7 +241,7 @@ def common(name: str, operands: list[Any]) -> DType:
     """The one element type of operands, of which numbers take it. An index beside an integer makes it one."""
     given = [each for each in operands if isinstance(each, Elements)]
     found = list(dict.fromkeys(each.dtype for each in given))
-    if len(found) > 1 and index in found and any(not isinstance(each, Scalar) for each in given):
+    if index in found and any(not isinstance(each, Scalar) for each in given):
         # As a number, an index of the kernel takes the type of a tile.
         found = list(
             dict.fromkeys(each.dtype for each in given if not (isinstance(each, Scalar) and each.dtype == index))

@@ -88,8 +88,7 @@ class _Printer:
     def _name(self, value: SSAValue) -> str:
         if value not in self._names:
             hint = value.name_hint or ""
-            plain = _NAME.fullmatch(hint) and not hint.startswith("__")
-            self._names[value] = self._fresh(python_name(hint) if plain else "v")
+            self._names[value] = self._fresh(python_name(hint) if _NAME.fullmatch(hint) else "v")
         return self._names[value]
 
     def _type(self, type_: Attribute) -> str:

@@ -67,7 +67,7 @@ class Arrangement:
         """
         order = sorted((d for d, n in enumerate(self.dims) if n > 1), key=lambda d: -self.strides[d])
         dims, strides = (tuple(one[d] for d in order) for one in (self.dims, self.strides))
-        if self.offset or prod(dims) != prod(source) or strides != row_major_strides(dims):
+        if prod(dims) != prod(source) or strides != row_major_strides(dims):
             return None
         own = row_major_strides(self.dims)
         return Arrangement(dims, 0, tuple(own[d] for d in order))

@@ -114,11 +114,11 @@ class Analysis(Text):
     def _rings(self, line: int) -> list[str]:
         """The rings whose tiles are copied or multiplied inside of the loop of a line."""
         last = self._ends().get(line, line)
-        inside = " ".join("\n".join(self.source.lines[line : last + 1]).split())
+        words = set(WORD.findall(" ".join(self.source.lines[line : last + 1])))
         found: list[str] = []
         for each in (each for kernel in self.kernels for each in kernel.schedule if each.what.startswith("ring ")):
             tiles = each.what.removeprefix("ring ").partition(":")[0]
-            if any(f"%{tile}" in WORD.findall(inside) for tile in tiles.split("_")) or f"%{tiles}" in inside:
+            if not words.isdisjoint(f"%{tile}" for tile in (tiles, *tiles.split("_"))):
                 found.append(_decision_text(each))
         return found
 

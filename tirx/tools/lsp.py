@@ -57,9 +57,13 @@ class _Server(LanguageServer):
             found = self._analyses[uri] = Analysis.of(text, _path(uri))
         return found
 
+    def reading(self, uri: str) -> Analysis:
+        """Facts about the text as it is now, compiled or not."""
+        return Analysis(Source(_path(uri), self.text(uri)))
+
     def place(self, uri: str, position: lsp.Position) -> tuple[Analysis, int, int]:
-        """The text as it is now, compiled or not, and a place in it."""
-        return Analysis(Source(_path(uri), self.text(uri))), position.line, position.character
+        """The text as it is now, and a place in it."""
+        return self.reading(uri), position.line, position.character
 
     async def changed(self, uri: str, *, at_once: bool = False) -> None:
         """Compiles a text that nobody has changed for an instant, and sends its diagnostics."""
@@ -162,12 +166,12 @@ def _add_names(server: _Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:  # pyright: ignore[reportUnusedFunction]
-        analysis, _, _ = server.place(params.text_document.uri, lsp.Position(0, 0))
+        analysis = server.reading(params.text_document.uri)
         return [_symbol(each, analysis) for each in analysis.symbols()]
 
     @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _LEGEND)
     def tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:  # pyright: ignore[reportUnusedFunction]
-        analysis, _, _ = server.place(params.text_document.uri, lsp.Position(0, 0))
+        analysis = server.reading(params.text_document.uri)
         data: list[int] = []
         line = column = 0
         for at, kind in analysis.tokens():
@@ -178,7 +182,7 @@ def _add_names(server: _Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def indent(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:  # pyright: ignore[reportUnusedFunction]
-        analysis, _, _ = server.place(params.text_document.uri, lsp.Position(0, 0))
+        analysis = server.reading(params.text_document.uri)
         before, after = analysis.source.lines, analysis.formatted().split("\n")
         return [
             lsp.TextEdit(_range(Place(number, 0, len(old))), new)

@@ -123,7 +123,7 @@ def _int_tuple(scan: Scanner) -> _IntTuple:
                 modes.append(1)
         while depth:
             # After an item: the next one, or the end of the tuple around it.
-            if profile[-1] != "(" and scan.take(",") and not scan.peek(")"):
+            if scan.take(",") and not scan.peek(")"):
                 break
             if not scan.take(")"):
                 raise scan.fail("',' or ')'")
