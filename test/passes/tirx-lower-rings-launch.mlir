@@ -16,6 +16,8 @@
 // CHECK-NEXT:   %[[TRUE:.*]] = arith.constant true
 // CHECK-NEXT:   scf.while (%[[MORE:.*]] = %[[TRUE]], %[[I:.*]] = %[[ROW]], %[[J:.*]] = %[[X]])
 // CHECK-NEXT:     scf.condition(%[[MORE]]) %[[I]], %[[J]]
+// CHECK:          arith.index_cast {{.*}} {tirx.tile_coordinate = 0 : i32} : i32 to index
+// CHECK-NEXT:     arith.index_cast {{.*}} {tirx.tile_coordinate = 1 : i32} : i32 to index
 // CHECK:          ptx.mbarrier.wait_parity
 // CHECK:          ptx.mbarrier.arrive.expect_tx {{.*}}, 16
 // CHECK:          %[[SLOT:.*]] = arith.addi %[[ANSWERS]]
@@ -39,7 +41,7 @@
 // CHECK-NEXT:     ptx.bar.warp.sync
 // CHECK-NEXT:     scf.if
 // CHECK-NEXT:       ptx.mbarrier.arrive
-tirx.kernel @launched(%n: index) target("sm_100a") grid(4, 3) threads(192) {
+tirx.kernel @launched(%n: index) target("sm_100a") grid(4, 3, 2) threads(192) {
   %clc = tirx.ring slots(2) stations(ask, read) : !tirx.ring<tile_id>
   %turn = tirx.ring slots(1) stations(a, b) : !tirx.ring<>
   tirx.roles {

@@ -135,6 +135,7 @@ def tensor_places() -> str:
     for count, first, element, block in itertools.product((1, 2, 3, 4, 6), range(4), ("ue8m0", "ue4m3"), (16, 32)):
         for address in (7, 1 << 16 | 7, first << 30, 1 << 30, 0x2000 << 16):
             lines.append(_said(scale_factors.ScaleFactors(address, first, count, element).check, block, "SFA"))
+    lines.append(_said(scale_factors.ScaleFactors(0, 0, 8, "ue8m0").read, None, 0, 64, "SFA"))
     rng = np.random.default_rng(5)
     for element, k in (
         ("tf32", 8),

@@ -116,9 +116,6 @@ class Chosen(Tile):
         self.trace.check_copies(copies, self._since + 1)
         return super().ssa()
 
-    def __iadd__(self, value: Any) -> Any:
-        return self._updated("add", value)
-
     def _updated(self, name: str, other: Any) -> Any:
         raise BuildError("expected a[m, k] += x of the array, found an update of a name that has one of several views")
 

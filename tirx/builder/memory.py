@@ -224,9 +224,6 @@ class Transposed(Tile):
     def __getitem__(self, key: Any) -> Any:
         return part_read_later(self, key)
 
-    def __iadd__(self, value: Any) -> Any:
-        return self._updated("add", value)
-
     def _updated(self, name: str, other: Any) -> Any:
         raise refused_update(self)
 

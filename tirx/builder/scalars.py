@@ -168,8 +168,7 @@ for _name in OPERATORS:
     setattr(Elements, f"__{_name}__", _operator(_name, False))
     if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
         setattr(Elements, f"__r{_name}__", _operator(_name, True))
-        if _name != "add":
-            setattr(Elements, f"__i{_name}__", _in_place(_name))
+        setattr(Elements, f"__i{_name}__", _in_place(_name))
 
 
 class Scalar(Elements):

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tirx
+from tirx.copy.tma import plan_boxes
 from tirx.diagnostics import LocatedError
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
 
@@ -97,6 +98,12 @@ def test_refusals(dtype: str, rows: int, columns: int, layout: str, target: str,
     assert message in str(caught.value)
     ptx = tirx.build(text.replace("engine tma_store", "").replace("engine tma", "")).ptx
     assert ".tile::" not in ptx and "ld.global" in ptx
+
+
+@pytest.mark.parametrize(("layout", "apart"), [("(4, 64) : (64, 1)", 512), ("(2, 4, 64) : (320, 64, 1)", 640)])
+def test_how_far_groups_of_rows_are_apart(layout: str, apart: int) -> None:
+    tile = TileLayout.parse(f"S[{layout}]")
+    assert plan_boxes(tile, (tile.size() // 64, 64), "f16", 1, 0).rows_apart == apart
 
 
 def test_rows_that_clash() -> None:

@@ -165,7 +165,7 @@ def test_nan_stays() -> None:
 
 
 _TICKETS = """
-tirx.kernel @tickets(%count: memref<2x3xi32>, %d: memref<?xi32>) target("{target}") grid(size(1, 0)) threads(96) {{
+tirx.kernel @tickets(%count: memref<2x3xi32>, %d: memref<?x96xi32>) target("{target}") grid(size(1, 0)) threads(96) {{
   %c1 = arith.constant 1 : index
   %one = arith.constant 1 : i32
   %i = tirx.block_id x
@@ -176,7 +176,8 @@ tirx.kernel @tickets(%count: memref<2x3xi32>, %d: memref<?xi32>) target("{target
   %m = tirx.atomic exch %n, %s cta : i32, !tirx.tile<1xi32, shared> -> i32
   %at = arith.index_cast %n : i32 to index
   %v = arith.addi %n, %m : i32
-  memref.store %v, %d[%at] : memref<?xi32>
+  %t = tirx.splat %v : i32 -> !tirx.tile<1x96xi32, register>
+  tirx.store %t, %d[%at, 0] : !tirx.tile<1x96xi32, register>, memref<?x96xi32>
   tirx.return
 }}
 """
@@ -186,9 +187,9 @@ tirx.kernel @tickets(%count: memref<2x3xi32>, %d: memref<?xi32>) target("{target
 @pytest.mark.parametrize("target", _TARGETS)
 def test_numbers_are_combined_once_for_the_block(target: str) -> None:
     """All threads of a block get the number, from global and from shared memory."""
-    count, d = np.zeros((2, 3), np.int32), np.zeros(7, np.int32)
+    count, d = np.zeros((2, 3), np.int32), np.zeros((7, 96), np.int32)
     tirx.build(_TICKETS.format(target=target)).kernels["tickets"].simulate(count, d, check="strict", seed=3)
-    assert count.tolist() == [[0, 0, 0], [0, 7, 0]] and d.tolist() == list(range(1, 8))
+    assert count.tolist() == [[0, 0, 0], [0, 7, 0]] and (d.T == range(1, 8)).all()
 
 
 _CHAIN = """

@@ -22,6 +22,8 @@ tirx.kernel @k(%a: memref<4x8xf16>, %n: index, %x: f32) target("sm_80") grid(2) 
   %ga = tirx.view %a[%c0, %c0] : memref<4x8xf16> -> !tirx.tile<4x8xf16, global>
   %t = tirx.load %ga : !tirx.tile<4x8xf16, global> -> !t
   %few = arith.cmpi ult, %n, %c5 : index
+  %far = arith.constant -5000000000 : i64
+  %near = arith.constant -7 : i32
   %small = tirx.map ins(%t : !t) {
   ^bb0(%e: f16):
     %most = arith.constant 30.0 : f16
@@ -29,7 +31,7 @@ tirx.kernel @k(%a: memref<4x8xf16>, %n: index, %x: f32) target("sm_80") grid(2) 
     %r = arith.extui %p : i1 to i8
     tirx.yield %r : i8
   } -> !b
-  tirx.print "100%", %t, %b, %x, %few : !t, index, f32, i1
+  tirx.print "100%", %t, %b, %x, %few, %far, %near : !t, index, f32, i1, i64, i32
   tirx.assert %few, "few" : i1
   tirx.assert %small, "small" : !b
   tirx.return
@@ -51,7 +53,7 @@ def test_text(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     run_kernel(_kernel(), [a, 3, np.float32(1.5)], grid=(2,))
     assert capsys.readouterr().out == simulated
     rows = ["".join(f" {x:g}" for x in row) for row in a.astype(float)]
-    assert simulated.splitlines() == ["100% 0 1.5 1", *rows, "100% 1 1.5 1", *rows]
+    assert simulated.splitlines() == ["100% 0 1.5 1 -5000000000 -7", *rows, "100% 1 1.5 1 -5000000000 -7", *rows]
 
 
 @pytest.mark.parametrize(

@@ -138,8 +138,9 @@ def test_bulk_stores(form: str):
     out = np.ones(32, np.uint32)
     run(text, "k", 1, 32, [out])
     assert out.tolist() == [0, 1, *[0] * 6, *range(8, 32)]
-    with pytest.raises(SimError, match="multiple of 8 up to"):
-        run(text.replace("mov.u64 %d1, 48", "mov.u64 %d1, 47"), "k", 1, 32, [out])
+    for size, message in ((47, "up to 16777216, found 47"), (2**24, "out-of-bounds"), (2**24 + 8, "found 16777224")):
+        with pytest.raises(SimError, match=message):
+            run(text.replace("mov.u64 %d1, 48", f"mov.u64 %d1, {size}"), "k", 1, 32, [out])
     with pytest.raises(SimError, match="data race"):
         run(text.replace("bar.warp.sync 0xffffffff; ld", "ld"), "k", 1, 32, [out])
 

@@ -137,6 +137,12 @@ def test_odd_sums() -> None:
     sums = [Fraction(a) + Fraction(b) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
     assert found == [_odd(_F64, each, each < 0) for each in sums]
     assert rounding.odd_sum(np.array([np.inf, 1.0]), np.array([1.0, 2.0])).tolist() == [np.inf, 3.0]
+    # Of three that are far apart, sums of pairs lose the last one.
+    for whole in (1.0, 1 + 2.0**-52, -1 - 2.0**-52):
+        for part in (2.0**-60, -(2.0**-60)):
+            found = rounding.exact_sum(np.array([whole]), [np.array([part]), np.array([2.0**-140])])
+            exact = sum(map(Fraction, (whole, part, 2.0**-140)))
+            assert bits_of(found).tolist() == [_odd(_F64, exact, whole < 0)]
 
 
 @pytest.mark.parametrize("form", _FORMATS[:3], ids=lambda form: np.dtype(form.dtype).name)

@@ -159,6 +159,17 @@ def test_errors(old: str, new: str, message: str) -> None:
         run(text.replace(old, new), "k", 1, 128, [*arguments, np.zeros((128, 4), np.uint32), _CODES])
 
 
+def test_only_products_that_accumulate_read_d() -> None:
+    arguments = [np.zeros(2 * A_BYTES, np.uint8), np.ones((128, 8), np.float32), 8 << 32, 8 << 32]
+    arguments += [np.zeros((128, 4), np.uint32), _CODES]
+    text = kernel("m64n16k16", "f32", "f16.f16", 16, ", 1, 1, 0, 0", a="%x", accumulate=True)
+    text = text.replace("ld.global.b32 %c3, [%d+12];", "")
+    with pytest.raises(SimError, match="%c3 .*never written"):
+        run(text, "k", 1, 128, arguments)
+    run(text.replace("setp.eq.u32 %q, 0, 0;", "setp.eq.u32 %q, 0, 1;"), "k", 1, 128, arguments)
+    assert not arguments[1].any()
+
+
 def test_sums_are_never_negative_zero() -> None:
     """As an H200 does it: the negated product of zeros is +0."""
     text = kernel("m64n16k16", "f32", "f16.f16", 16, ", -1, 1, 0, 0", a="%x", accumulate=False)

@@ -252,8 +252,8 @@ def _round_fraction(value: Fraction, near: float, mode: Rounding) -> float:
 
 
 def _odd_fraction(value: Fraction | int) -> float:
-    down, up = (_round_fraction(Fraction(value), 0.0, mode) for mode in ("rm", "rp"))
-    return down if np.float64(down).view(np.uint64) & np.uint64(1) else up
+    cut = np.float64(_round_fraction(Fraction(value), 0.0, "rz"))
+    return (cut.view(np.uint64) | np.uint64(Fraction(cut) != value)).view(np.float64)
 
 
 def _exact_sum(x: float, y: float) -> Fraction:
