@@ -74,13 +74,12 @@ def require_narrow(kernel: KernelOp, view: ViewOp, bound: OpenBound) -> bool:
 
 
 def require_small(kernel: KernelOp, sizes: tuple[Formula, ...]) -> None:
-    """Lets launches check that sizes, or multiples of one each, are at most `NARROW_LIMIT`."""
+    """Lets launches check that sizes of arguments are at most `NARROW_LIMIT`."""
     for size in sizes:
         ((_, argument, dimension),) = lookups(size)
         name = kernel.body.block.args[argument].name_hint or f"argument {argument}"
-        behind = " and those behind it" if isinstance(size, Call) and size.function == "mul" else ""
         message = (
-            f"expected at most {NARROW_LIMIT} elements along dimension {dimension} of '{name}'{behind}, where tiles "
-            "are found by 32-bit coordinates"
+            f"expected at most {NARROW_LIMIT} elements along dimension {dimension} of '{name}', where tiles are found "
+            "by 32-bit coordinates"
         )
         add_requirement(kernel, Requirement(size, "at_most", NARROW_LIMIT, message))

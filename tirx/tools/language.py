@@ -114,11 +114,12 @@ class Analysis(Text):
     def _rings(self, line: int) -> list[str]:
         """The rings whose tiles are copied or multiplied inside of the loop of a line."""
         last = self._ends().get(line, line)
-        words = set(WORD.findall(" ".join(self.source.lines[line : last + 1])))
+        words = {*WORD.findall(" ".join(self.source.lines[line : last + 1]))}
+        names = {word[1:] for word in words if word.startswith("%")}
         found: list[str] = []
         for each in (each for kernel in self.kernels for each in kernel.schedule if each.what.startswith("ring ")):
             tiles = each.what.removeprefix("ring ").partition(":")[0]
-            if not words.isdisjoint(f"%{tile}" for tile in (tiles, *tiles.split("_"))):
+            if any(f"_{name}_" in f"_{tiles}_" for name in names):
                 found.append(_decision_text(each))
         return found
 

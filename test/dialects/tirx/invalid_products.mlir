@@ -152,10 +152,12 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 // mma.sync.
 
 !h = !tirx.tile<1x8x4xf16, register, #tirx.tile_layout<S[32 : 1@laneid]>>
+!h4 = !tirx.tile<4x8x8xf16, register, #tirx.tile_layout<S[(4, 2, 4, 2, 4) : (4@laneid, 16@laneid, 1@laneid, 4, 1)]>>
+!w4 = !tirx.tile<4x8x8xf32, register, #tirx.tile_layout<S[(4, 2, 2, 2, 2, 2, 2) : (4@laneid, 16@laneid, 2, 1@laneid, 4, 2@laneid, 1)]>>
 func.func @f(
     %a: !tirx.tile<16x16xf16, register, #tirx.tile_layout<S[(2, 8, 2, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>>,
     %b: !tirx.tile<8x16xf16, register, #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>>,
-    %c: !tirx.tile<16x8xf32, register, #tirx.tile_layout<S[(2, 8, 4, 2) : (2, 4@laneid, 1@laneid, 1)]>>, %h: !h,
+    %c: !tirx.tile<16x8xf32, register, #tirx.tile_layout<S[(2, 8, 4, 2) : (2, 4@laneid, 1@laneid, 1)]>>, %h: !h, %h4: !h4, %w4: !w4,
     %a2: !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>,
     %c2: !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>,
     %c3: !tirx.tile<8x8xf32, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>, %a3: !tirx.tile<8x4xf64, shared>,
@@ -166,6 +168,8 @@ func.func @f(
     %a8: !tirx.tile<64x32xf16, shared>, %c6: !tirx.tile<64x64xf32, register>, %e2: !tirx.tile<64x16xi4, tensor>) {
   // expected-error@+1 {{expected one of m8n8k4.row.col.f32.f16, m8n8k4.row.row.f32.f16, m8n8k4.col.col.f32.f16, m8n8k4.col.row.f32.f16 for C of f16 and D of f32, found 'm16n8k16.row.col.f32.f16'}}
   %d = tirx.mma_sync "m16n8k16.row.col.f32.f16" %a[0], %b[0], %c[0] from %h[0] : !tirx.tile<16x16xf16, register, #tirx.tile_layout<S[(2, 8, 2, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]>>, !tirx.tile<8x16xf16, register, #tirx.tile_layout<S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]>>, !tirx.tile<16x8xf32, register, #tirx.tile_layout<S[(2, 8, 4, 2) : (2, 4@laneid, 1@laneid, 1)]>>, !h
+  // expected-error@+1 {{expected the start of f16, found f32}}
+  %dw = tirx.mma_sync "m8n8k4.row.col.f32.f16" %h4[0], %h4[0], %w4[0] from %w4[0] : !h4, !h4, !w4, !w4
   // expected-error@+1 {{expected a variant of mma.sync, such as m16n8k8.row.col.f16, m16n8k16.row.col.f64, m16n8k16.row.col.f16, found 'm16n8k16'}}
   %d2 = tirx.mma_sync "m16n8k16" %a2[0], %a2[0], %c2[0] : !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x4xf64, register, #tirx.tile_layout<S[(8, 4) : (4@laneid, 1@laneid)]>>, !tirx.tile<8x8xf64, register, #tirx.tile_layout<S[(8, 4, 2) : (4@laneid, 1@laneid, 1)]>>
   // expected-error@+1 {{expected A of f16, found f64}}

@@ -111,3 +111,12 @@ def test_parts_begin_and_go_on(shape: tuple[int, ...]) -> None:
     assert Arrangement((4,), 0, (1,)).steps(shape) is None
     assert Arrangement.part(shape, [0] * len(shape), [1] * len(shape), (shape[0] + 1, *shape[1:])).steps(shape) is None
     assert list(Arrangement((2,), 1, (3,)).elements(np.array([-1, 0, 1]))) == [-1, 1, 4]
+
+
+def test_inverses() -> None:
+    """A part, however dense, and what is backwards are no whole tile in another order."""
+    source = (8, 64)
+    whole = Arrangement.part(source, (0, 0), (1, 1), source)
+    assert whole.inverse(source) == whole
+    assert Arrangement.part(source, (0, 0), (1, 1), (4, 64)).inverse(source) is None
+    assert Arrangement.part(source, (7, 0), (-1, 1), source).inverse(source) is None

@@ -72,6 +72,17 @@ def test_hover_shows_what_was_decided(analysis: Analysis) -> None:
     assert analysis.hover(100, 0) is None and analysis.hover(*_at(_PROGRAM, "threads", 1)) is None
 
 
+@pytest.mark.parametrize("name", ["sa", "s_a"])
+def test_hover_shows_the_rings_of_a_loop(name: str) -> None:
+    """A ring is named after its tiles, whose names may have underscores."""
+    text = (_ROOT / "examples" / "wgmma_gemm.mlir").read_text().replace("%sa", f"%{name}").replace("%sb", f"%b_{name}")
+    text = text.replace("  tirx.return", "  scf.for %k = %c0 to %c256 step %c64 {}\n  tirx.return")
+    loops = [at for at, line in enumerate(text.splitlines()) if "scf.for" in line]
+    used, unused = (Analysis.of(text, "k").hover(*_at(text, "scf.for", at)) for at in loops)
+    assert used is not None and used.startswith(f"**ring {name}_b_{name}: 4 slots**\n- stations: fill -> use")
+    assert unused is not None and "ring" not in unused
+
+
 def test_definitions(analysis: Analysis) -> None:
     assert analysis.definition(*_at(_PROGRAM, "%s", 5)) == (3, 2)
     assert analysis.definition(*_at(_PROGRAM, "%a", 4)) == (1, 15)

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.tirx import kernels
+from tirx.dialects.tirx import ViewOp, kernels
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_passes
 from tirx.passes.kernels.stages import FACTS, LEAVES, NEEDS, Stages
 from tirx.ptx.printer import print_ptx
@@ -87,6 +87,22 @@ def test_facts_hold_behind_the_pass_that_leaves_them(name: str) -> None:
         for fact in LEAVES.get(each.name, ()):
             broken = [op for kernel in kernels(module) for op in kernel.walk() if FACTS[fact].breaks(op)]
             assert not broken, f"{fact} behind {each.name}: {broken[0]}"
+
+
+def test_tensor_maps_have_no_layout_of_run_time_strides() -> None:
+    text = """
+    !g = memref<?x?xf16, strided<[?, 1]>>
+    !s = !tirx.tile<64x64xf16, shared>
+    tirx.kernel @k(%a: !g, %n: index) target("sm_90a") grid(1) threads(128) {
+      %s = tirx.alloc : !s
+      tirx.copy %a[%n, %n], %s engine tma : !g, !s
+      tirx.return
+    }
+    """
+    names = [each.name for each in _pipeline()]
+    module = _run(text, _pipeline()[: names.index("tirx-pick-layouts") + 1])
+    views = [op for kernel in kernels(module) for op in kernel.walk() if isinstance(op, ViewOp)]
+    assert views and all(op.result.type.layout is None and not FACTS["layouts"].breaks(op) for op in views)
 
 
 @pytest.mark.parametrize("fact", FACTS)
