@@ -55,7 +55,7 @@ _STATEMENTS = [
     "for v in [f[0], f[1]]: f[1] = 5.0; o[0] = v",
     "k = 0\nwhile f[k] < 0.0: f[k] = f[k] * -1.0; k = k + 1",
     "v = f[0] if n > 3 else f[1]; f[0] = 5.0; o[0] = v",
-    "t = tx.shared(f[:].reshape(4, 4)); p = t[0]; p += 1.0; t[n - 2] = p; q = t[n - 1]; q *= 3.0; t[3] = q; f[:] = t.reshape(16)",
+    "t = tx.shared(f[:].reshape(4, 4)); p = t[0]; p += 1.; t[n - 2] = p; q = t[n - 1]; q *= 3.; t[3] = q; f[:4] = t[3]",
     "t = tx.shared(f[:].reshape(4, 4)); u = t.T[0:2, :]; t[:] = t * 2.0; o[0:8] = u.reshape(8)",
     "t = tx.shared(f[:].reshape(2, 2, 4)); u = t.transpose(1, 0, 2); t[:] = t * 2.0; o[:] = u.reshape(16)",
     "v = f[0:8]; p = v[0:8]\nfor k in tx.range(3): f[k] *= 2.0; o[0:8] = p",
