@@ -141,7 +141,7 @@ def test_odd_sums() -> None:
     for whole in (1.0, 1 + 2.0**-52, -1 - 2.0**-52):
         for part in (2.0**-60, -(2.0**-60)):
             found = rounding.exact_sum(np.array([whole]), [np.array([part]), np.array([2.0**-140])])
-            exact = sum(map(Fraction, (whole, part, 2.0**-140)))
+            exact = Fraction(whole) + Fraction(part) + Fraction(2.0**-140)
             assert bits_of(found).tolist() == [_odd(_F64, exact, whole < 0)]
 
 
