@@ -108,8 +108,9 @@ class _Nest:
             if len(users) == 1 and all(_is_among(user, same.found) for user in users):
                 continue  # what is computed of it is what to keep
             needed = list(dict.fromkeys(same.needed(op)))
-            if (new := _copied(needed, None, known)) is None:
-                if sum(map(_instructions, needed)) < _SAVED * width(value):
+            new = _copied(needed, None, known)  # in front of this loop, or of an earlier one: then it lives longer
+            if new is None or not any(loop.is_ancestor(use.operation) for use in new[value].uses):
+                if new is None and sum(map(_instructions, needed)) < _SAVED * width(value):
                     continue
                 if free is None:
                     free = registers_of_thread(loop) - registers_alive(loop) - _SPARE

@@ -188,6 +188,46 @@ ptx.entry @full(n : u64) target("sm_90") reqntid(128) maxnreg(8) {
   ptx.ret
 }
 
+// What an earlier loop has in front of it would live through a full loop, too: that stays as it is.
+// CHECK-LABEL: ptx.entry @full_behind
+ptx.entry @full_behind(n : u64) target("sm_90") reqntid(128) maxnreg(16) {
+  %c0 = ptx.constant 0 : i64
+  %c1 = ptx.constant 1 : i64
+  %n = ptx.ld.param @n : i64
+  %x = ptx.read_special tid.x
+  // CHECK: ptx.xor
+  // CHECK: scf.for
+  // CHECK-NOT: ptx.xor
+  scf.for %k = %c0 to %n step %c1 : i64 {
+    %two = ptx.constant 2 : i32
+    %row = ptx.shr unsigned %x, %two : i32
+    %next = ptx.add %row, %two : i32
+    %words = ptx.shl %next, %two : i32
+    %lane = ptx.xor %row, %words : i32
+    ptx.st shared %lane, %x : i32, i32
+    scf.yield
+  }
+  // CHECK: scf.for
+  // CHECK: ptx.xor
+  scf.for %k = %c0 to %n step %c1 : i64 {
+    %two = ptx.constant 2 : i32
+    %row = ptx.shr unsigned %x, %two : i32
+    %next = ptx.add %row, %two : i32
+    %words = ptx.shl %next, %two : i32
+    %lane = ptx.xor %row, %words : i32
+    %a = ptx.ld shared %lane : i32 -> i64
+    %b = ptx.ld shared %lane : i32 -> i64
+    %c = ptx.ld shared %lane : i32 -> i64
+    %d = ptx.ld shared %lane : i32 -> i64
+    ptx.st shared %lane, %a : i32, i64
+    ptx.st shared %lane, %b : i32, i64
+    ptx.st shared %lane, %c : i32, i64
+    ptx.st shared %lane, %d : i32, i64
+    scf.yield
+  }
+  ptx.ret
+}
+
 // 64 bits take several instructions. What is in front of the loop for one use is there for all others.
 // CHECK-LABEL: ptx.entry @wide
 ptx.entry @wide(n : u64) target("sm_90") reqntid(128) {
