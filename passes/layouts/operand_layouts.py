@@ -155,7 +155,7 @@ def _use(mma: tirx.MmaOp | tirx.AsyncMmaOp, product: Product, index: int) -> _Us
 def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) -> OperandChoice:
     """The cheapest layout that every product can read, see `COST_TERMS`.
 
-    Stages of a tile of rank 3 or more have equal layouts, unless each product reads it as one operand of all its rows.
+    Stages of a tile of rank 3 or more have equal layouts, unless each product reads all its rows as one operand.
     The first one, whose swizzle is the widest, is taken where the copies of a loop may be bulk copies of one box each:
     no thread moves an element then. Raises LocatedError at a product that cannot read what the others can.
     """
@@ -168,7 +168,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     if len(type_.dims) < 2:
         raise LayoutChoiceError(alloc, f"expected an operand of rank 2 or more, or a layout on it, found {type_}")
     whole = prod(type_.dims[:-1]), type_.dims[-1]
-    in_one = all(tirx.TileType.of(use.tile).dims == whole for use in uses)
+    in_one = all(tirx.TileType.of(use.tile).dims in (whole, whole[::-1]) for use in uses)  # rows, or columns
     mn, k = whole if in_one else type_.dims[-2:]
     with legal(uses[0].mma):
         candidates = _candidates((mn, k), type_, uses)

@@ -37,3 +37,16 @@ tirx.kernel @rows_of_places() target("sm_90a") threads(128) {
   tirx.mma %a, %x, %d : !tirx.tile<64x64xf16, shared>, !tirx.tile<16x64xf16, shared>, !tirx.tile<64x16xf32, register>
   tirx.return
 }
+
+// The columns of A are all rows of the tile, as in the gradient of a convolution's weights.
+// CHECK-LABEL: tirx.kernel @columns_of_places
+// CHECK: %s = tirx.alloc : !tirx.tile<2x4x4x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(32, 64) : (64, 1)]>>>
+tirx.kernel @columns_of_places() target("sm_90a") threads(128) {
+  %s = tirx.alloc : !tirx.tile<2x4x4x64xf16, shared>
+  %x = tirx.alloc : !tirx.tile<16x32xf16, shared>
+  %d = tirx.alloc fill(0.0) : !tirx.tile<64x16xf32, register>
+  %rows = tirx.reshape %s : !tirx.tile<2x4x4x64xf16, shared> -> !tirx.tile<32x64xf16, shared>
+  %a = tirx.transpose %rows [1, 0] : !tirx.tile<32x64xf16, shared> -> !tirx.tile<64x32xf16, shared>
+  tirx.mma %a, %x, %d : !tirx.tile<64x32xf16, shared>, !tirx.tile<16x32xf16, shared>, !tirx.tile<64x16xf32, register>
+  tirx.return
+}
