@@ -68,8 +68,12 @@ _ORDERS: dict[str, Any] = {
 }  # fmt: skip
 
 
+_PREDICATES = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split()
+"""Those of `arith.cmpf`, in the order of their numbers."""
+
+
 def _compare_floats(op: arith.CmpfOp, a: Array, b: Array) -> Array:
-    name = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split()[op.predicate.value.data]
+    name = _PREDICATES[op.predicate.value.data]
     nan = np.isnan(a.astype(np.float64)) | np.isnan(b.astype(np.float64))
     match name:
         case "false" | "true":
@@ -356,13 +360,20 @@ def _own_error(centre: Array, allowed: Bound, dtype: np.dtype[Any]) -> Array:
     return error
 
 
+def _is_equality(op: Operation) -> bool:
+    """Returns True for a comparison that differs between the ends of a range and what lies between them."""
+    if isinstance(op, arith.CmpfOp):
+        return _PREDICATES[op.predicate.value.data][1:] in ("eq", "ne")
+    return isinstance(op, arith.CmpiOp) and op.predicate.value.data < 2
+
+
 def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value], dtype: np.dtype[Any]) -> Array:
     """
     Returns how far results may be from `centre` for operands within their errors.
 
     All rules but `_OF_BITS` are monotone in each operand, or no steeper than one that is, so the ends of all
     operands give the ends of the result. So is rounding to a narrower format: most ends round as `centre` does, which
-    is known exactly then.
+    is known exactly then. Numbers may be equal where their ranges meet.
     """
     narrows = isinstance(op, arith.TruncFOp) or dtype.kind == "b"
     unknown = np.zeros(centre.shape, np.bool_)
@@ -382,6 +393,10 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
         else:
             step = np.ceil(error).astype(np.int64)
             ends.append((each.value.astype(np.int64) - step, each.value.astype(np.int64) + step))
+    if _is_equality(op):
+        (low, high), (least, most) = ((np.minimum(each[0], each[-1]), np.maximum(each[0], each[-1])) for each in ends)
+        meet = (low <= most) & (least <= high) & ((low < high) | (least < most))
+        return np.where(unknown, np.inf, np.where(meet, 1.0, 0.0))
     widest = np.zeros(centre.shape)
     middle = centre.astype(np.float64)
     for corner in product(*ends):

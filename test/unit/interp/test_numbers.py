@@ -280,6 +280,16 @@ def test_what_is_nearly_known() -> None:
     assert most.error.tolist() == [2.0]
 
 
+@pytest.mark.parametrize("predicate", ["oeq", "une", "ueq", "one", "ogt"])
+def test_numbers_that_are_nearly_known_may_be_equal(predicate: str) -> None:
+    """Both ends of 0.9 +- 0.2 differ from 1, which lies between them."""
+    x = Near(np.array([0.5, 0.9, 1.0, np.nan], np.float32), np.array([0.2, 0.2, 0.0, 0.0]))
+    y = Near(np.array([1.0, 1.0, 1.1, 1.0], np.float32), np.array([0.0, 0.0, 0.2, 0.0]))
+    op = arith.CmpfOp(create_ssa_value(f32), create_ssa_value(f32), predicate)
+    found, _ = evaluate(op, [x, y], bounds=True)
+    assert isinstance(found, Near) and found.error.tolist() == [0, 1, 1, 0]
+
+
 def test_bounds_of_products_that_are_subnormal_on_the_way() -> None:
     """Products of random halves in any bracketing are within the bound, where parts of them are subnormal too."""
     x = _RNG.normal(0, 0.3, (40, 200)).astype(np.float16)
