@@ -393,6 +393,9 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
         else:
             step = np.ceil(error).astype(np.int64)
             ends.append((each.value.astype(np.int64) - step, each.value.astype(np.int64) + step))
+    if isinstance(op, math.SinOp | math.CosOp):  # ends a period apart are equal
+        ((low, high),) = ends
+        return np.where(unknown, np.inf, np.minimum((high - low) / 2, 2.0) + last_place(centre, dtype))
     if _is_equality(op):
         (low, high), (least, most) = ((np.minimum(each[0], each[-1]), np.maximum(each[0], each[-1])) for each in ends)
         meet = (low <= most) & (least <= high) & ((low < high) | (least < most))

@@ -290,6 +290,14 @@ def test_numbers_that_are_nearly_known_may_be_equal(predicate: str) -> None:
     assert isinstance(found, Near) and found.error.tolist() == [0, 1, 1, 0]
 
 
+@pytest.mark.parametrize("kind", [math.SinOp, math.CosOp])
+def test_bounds_of_periodic_functions_beyond_a_period(kind: type[Any]) -> None:
+    """The sine of 0 +- pi may be 1, and its ends are 0."""
+    x = Near(np.array([0.0, 1.0], np.float32), np.array([python_math.pi, 1e-3]))
+    near, _ = evaluate(kind(create_ssa_value(f32)), [x], bounds=True)
+    assert isinstance(near, Near) and 1 < near.error[0] < 2.01 and 1e-3 < near.error[1] < 1.01e-3
+
+
 def test_bounds_of_products_that_are_subnormal_on_the_way() -> None:
     """Products of random halves in any bracketing are within the bound, where parts of them are subnormal too."""
     x = _RNG.normal(0, 0.3, (40, 200)).astype(np.float16)
