@@ -412,7 +412,7 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
         widest = np.maximum(widest, np.where(same, 0.0, np.abs(found - middle)))
     if not narrows and is_float(dtype):
         wide = np.abs(middle) + widest
-        widest = np.where(widest > 0, widest + last_place(rounded(wide, dtype), dtype), 0.0)
+        widest = np.where(widest == 0, 0.0, widest + last_place(rounded(wide, dtype), dtype))  # NaN stays: no bound
     return np.where(unknown, np.inf, widest)
 
 

@@ -290,6 +290,12 @@ def test_numbers_that_are_nearly_known_may_be_equal(predicate: str) -> None:
     assert isinstance(found, Near) and found.error.tolist() == [0, 1, 1, 0]
 
 
+def test_nothing_is_known_where_an_end_has_no_result() -> None:
+    x = Near(np.array([0.1, 4.0], np.float32), np.array([0.2, 0.1]))
+    near, _ = evaluate(math.SqrtOp(create_ssa_value(f32)), [x], bounds=True)
+    assert isinstance(near, Near) and np.isinf(near.error).tolist() == [True, False]
+
+
 @pytest.mark.parametrize("kind", [math.SinOp, math.CosOp])
 def test_bounds_of_periodic_functions_beyond_a_period(kind: type[Any]) -> None:
     """The sine of 0 +- pi may be 1, and its ends are 0."""
