@@ -400,6 +400,9 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
         (low, high), (least, most) = ((np.minimum(each[0], each[-1]), np.maximum(each[0], each[-1])) for each in ends)
         meet = (low <= most) & (least <= high) & ((low < high) | (least < most))
         return np.where(unknown, np.inf, np.where(meet, 1.0, 0.0))
+    if isinstance(op, arith.DivfOp):  # quotients have no bound where the divisor may be zero
+        low, high = ends[1][0], ends[1][-1]
+        unknown = unknown | ((low <= 0) & (high >= 0) & (low < high))
     widest = np.zeros(centre.shape)
     middle = centre.astype(np.float64)
     for corner in product(*ends):

@@ -294,6 +294,8 @@ def test_nothing_is_known_where_an_end_has_no_result() -> None:
     x = Near(np.array([0.1, 4.0], np.float32), np.array([0.2, 0.1]))
     near, _ = evaluate(math.SqrtOp(create_ssa_value(f32)), [x], bounds=True)
     assert isinstance(near, Near) and np.isinf(near.error).tolist() == [True, False]
+    near, _ = evaluate(_binary(arith.DivfOp, f32), [np.ones(2, np.float32), x], bounds=True)
+    assert isinstance(near, Near) and np.isinf(near.error).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("kind", [math.SinOp, math.CosOp])
