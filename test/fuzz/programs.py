@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from functools import cache
 from typing import Any
 
@@ -149,7 +150,7 @@ class Programs(InputClass):
         except LocatedError as error:
             if error.diagnostic.position is None:
                 raise Problem("error without a place", str(error), words_of(str(error))) from error
-            if error.diagnostic.rule.startswith("ring") and "tirx.ring" not in rest:
+            if error.diagnostic.rule.startswith("ring") and not re.search(r"tirx\.(ring|slot)\b", rest):
                 raise Problem("a schedule that cannot be proved", str(error), words_of(error.message)) from error
             return REFUSED
         except ValueError as error:

@@ -9,6 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
+from math import isfinite
 from numbers import Real
 from pathlib import Path
 from types import CodeType
@@ -215,8 +216,11 @@ class Trace:
         else:
             try:
                 attribute = FloatAttr(float(value), cast("AnyFloat", type_))
-            except OverflowError:
-                raise BuildError(f"expected a number that fits into {type_}, found {value!r}") from None
+                fits = isfinite(attribute.value.data) or not isfinite(value)
+            except OverflowError:  # xDSL below 0.75
+                fits, attribute = False, FloatAttr(0.0, cast("AnyFloat", type_))
+            if not fits:
+                raise BuildError(f"expected a number that fits into {type_}, found {value!r}")
         if attribute not in self._constants:
             op = arith.ConstantOp(attribute)  # pyright: ignore[reportArgumentType]
             op.location = self.location or python_location()
