@@ -60,6 +60,7 @@ def run_kernel(
     max_operations: int | None = None,
     modular: bool = False,
     watch: Interpreter.Listener | None = None,
+    prints: bool = True,
 ) -> Ran:
     """
     Runs a kernel of the tile or scheduled level on numpy arrays, which are updated in place, and numbers.
@@ -68,8 +69,8 @@ def run_kernel(
     how many multiprocessors the GPU has. With a `seed` blocks run in a random order, and the roles of a block take
     turns at random. `bounds` asks how far a lowering may be off; it takes time. `max_operations` is for programs that
     may have no end. With `modular` floats stand for residues, as for `arithmetic="modular"` of `tirx.sim.run`. `watch`
-    hears of every operation, such as a `tirx.interp.watch.Watch`. Raises RunError for arguments that do not fit, a
-    program without a result for them, and operations of other levels.
+    hears of every operation, such as a `tirx.interp.watch.Watch`. `prints`: `tirx.print` writes to standard output.
+    Raises RunError for arguments that do not fit, a program without a result for them, and operations of other levels.
 
     >>> import numpy as np
     >>> from tirx import embed
@@ -101,7 +102,9 @@ def run_kernel(
     if (broken := next((each for each in requirements(kernel) if not each.holds(sizes)), None)) is not None:
         raise RunError(kernel, "arguments", broken.message)
     rng = None if seed is None else random.Random(seed)
-    launch = Launch(kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds, max_operations, modular, watch)
+    launch = Launch(
+        kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds, max_operations, modular, watch, prints=prints
+    )
     launch.guests = guest_functions(kernel)
     order = list(range(launch.blocks))
     if rng is not None:

@@ -27,7 +27,8 @@ OpT = TypeVar("OpT", bound=Operation)
 class Launch:
     """
     A run of one kernel. `exact`: so far every lowering has the same bits. `bounds`: errors of elements are kept.
-    `modular`: floats stand for residues. `guests`: implementations of operations of other dialects.
+    `modular`: floats stand for residues. `prints`: `tirx.print` writes to standard output. `guests`: implementations of
+    operations of other dialects.
 
     `unwritten` is the first operation that has read elements which nobody had written.
     """
@@ -40,6 +41,7 @@ class Launch:
     max_operations: int | None = None
     modular: bool = False
     watch: Interpreter.Listener | None = None
+    prints: bool = True
     guests: tuple[InterpreterFunctions, ...] = ()
     exact: bool = True
     unwritten: Operation | None = None

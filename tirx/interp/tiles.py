@@ -234,7 +234,8 @@ class TileFunctions(Functions):
                 continue
             data = block_of(interpreter).read(op, arg).data
             rows += ["".join(f" {form % each.item()}" for each in row) for row in data.reshape(-1, data.shape[-1])]
-        sys.stdout.write("\n".join([" ".join(first), *rows, ""]))
+        if block_of(interpreter).launch.prints:
+            sys.stdout.write("\n".join([" ".join(first), *rows, ""]))
         return ()
 
     @rule(AssertOp)

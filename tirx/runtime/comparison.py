@@ -72,7 +72,7 @@ class Case:
         Raises RunError.
         """
         options: dict[str, Any] = {"grid": grid_of(kernel), "sm_count": SM_COUNT, "max_operations": max_operations}
-        run = partial(run_kernel, kernel, **options) if origin is None else origin.run
+        run = partial(run_kernel, kernel, prints=False, **options) if origin is None else origin.run
         expected = _copies(arguments)
         ran = run(expected, modular=modular)
         if not ran.exact and modular:
@@ -94,7 +94,7 @@ class Case:
         found, most = _copies(self.arguments), self.max_operations and self.max_operations * _SCHEDULED
         options: dict[str, Any] = {"grid": grid_of(kernel), "sm_count": SM_COUNT, "modular": self.modular}
         try:
-            run_kernel(kernel, found, max_operations=most, **options)
+            run_kernel(kernel, found, max_operations=most, prints=False, **options)
         except RunError as error:
             if error.kind == "arguments":
                 return None  # by now the kernel says that its launch refuses them
@@ -111,6 +111,7 @@ class Case:
             options.setdefault("max_instructions", _MOST_INSTRUCTIONS + _PER_ELEMENT * elements)
         warnings: list[SimWarning] = []
         options.setdefault("report", warnings.append)
+        options.setdefault("prints", False)
         try:
             simulate(ptx, launch, found, grid=grid_of(self.kernel), sm_count=SM_COUNT, check="strict", **options)
         except SimError as error:

@@ -55,6 +55,7 @@ def run(
     jobs: int = 1,
     prerequisite: Sequence[npt.NDArray[Any]] = (),
     report: Callable[[SimWarning], None] | None = None,
+    prints: bool = True,
 ) -> None:
     """
     Runs the kernel `entry` of a PTX module as a GPU would, and raises SimError for whatever is wrong with it.
@@ -79,6 +80,7 @@ def run(
     that clusters are divided among; kernels whose clusters may depend on each other (atomics, for instance), and runs
     with `seed` or `observer`, need one. `prerequisite`: arrays that the launch before may still read or write, as the
     kernel starts early (programmatic dependent launch): only behind `griddepcontrol.wait` may they be accessed.
+    `prints`: printf writes to standard output.
 
     >>> import numpy as np, tirx
     >>> from tirx.sim import run
@@ -106,6 +108,7 @@ def run(
     setting = Setting(
         *(ptx_text, entry, grid, block, cluster, dynamic_shared, level, arithmetic, seed, max_instructions),
         max_resident,
+        prints,
     )
     launch = setting.launch(program, memories, observer, report or _log)
     bind_arguments(launch, args)

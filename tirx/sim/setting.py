@@ -53,6 +53,7 @@ class Setting:
     seed: int | None
     max_instructions: int | None
     max_resident: int
+    prints: bool = True
 
     def linked(self) -> Linked:
         """Returns the decoded entry."""
@@ -98,6 +99,7 @@ class Setting:
             traffic=observer if isinstance(observer, Observer) else Traffic(),
             checks=self.check,
             report=report,
+            prints=self.prints,
         )
         if self.check is not None:
             launch.order = GlobalOrder(

@@ -76,7 +76,7 @@ def _check(flags: Namespace) -> int:
     status = 0
     for done, kernel in enumerate(chosen.values()):
         try:
-            seconds = (start + flags.seconds - time.process_time()) / (len(chosen) - done)
+            seconds = max(0, start + flags.seconds - time.process_time()) / (len(chosen) - done)
             said = str(kernel.check(numbers=numbers, seconds=seconds, seed=flags.seed))
         except CheckError as error:
             change = error.change.splitlines()

@@ -376,6 +376,73 @@ def test_launches_that_do_nothing_are_not_enough() -> None:
         tirx.build(text).check(numbers=["integers"])
 
 
+@pytest.mark.parametrize(
+    ("body", "agrees"),
+    [
+        ("%z = arith.constant 0 : i32\n  memref.store %z, %a[%c0] : memref<1xi32>", True),  # may be there already
+        ("%z = memref.load %a[%c0] : memref<1xi32>\n  memref.store %z, %a[%c0] : memref<1xi32>", False),
+        ('tirx.print "here", %c0 : index', False),
+        ('%z = arith.cmpi eq, %c0, %c0 : index\n  tirx.assert %z, "zero" : i1', False),
+    ],
+)
+def test_launches_that_change_an_array_are_needed(body: str, agrees: bool) -> None:
+    program = tirx.build(
+        'tirx.kernel @k(%a: memref<1xi32>) target("sm_80") grid(1) threads(32) {\n'
+        f"  %c0 = arith.constant 0 : index\n  {body}\n  tirx.return\n}}"
+    )
+    for seed in range(3):
+        if agrees:
+            assert program.check(seed=seed)[0].sizes == 1
+            continue
+        with pytest.raises(CheckError, match="^@k: expected .*, found none: no launch changes an array, and nothing"):
+            program.check(seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"numbers": []}, 'numbers: a list of one or more of "integers", "normal", "special", "modular", found []'),
+        ({"numbers": ["bogus"]}, "numbers: a list of one or more of \"integers\", .*, found ['bogus']"),
+        ({"numbers": "normal"}, "numbers: a list of one or more of \"integers\", .*, found 'normal'"),
+        ({"seconds": -1}, "seconds of 0 or more, found -1"),
+        ({"seconds": float("nan")}, "seconds of 0 or more, found nan"),
+        ({"seed": -1}, "a seed, an integer of 0 or more, found -1"),
+        ({"seed": 0.5}, "a seed, an integer of 0 or more, found 0.5"),
+    ],
+)
+def test_options_that_are_not_supported(options: Any, message: str) -> None:
+    message = re.escape(message).replace(r"\.\*", ".*")
+    with pytest.raises(ArgumentError, match=f"^expected {message}$"):
+        _built(_PART, "", "right").check(**options)
+
+
+_PRINTS = """
+tirx.kernel @k(%a: memref<16xf32>) target("sm_80") grid(1) threads(32) {
+  %x = tirx.load %a[0] : memref<16xf32> -> !tirx.tile<16xf32, register>
+  tirx.print "x", %x : !tirx.tile<16xf32, register>
+  %y = tirx.map ins(%x : !tirx.tile<16xf32, register>) (%e) { %e + 1.0 } -> !tirx.tile<16xf32, register>
+  tirx.store %y, %a[0] : !tirx.tile<16xf32, register>, memref<16xf32>
+}
+"""
+
+
+def test_comparisons_print_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Programs that print are compared in silence: standard output is for PTX and for the line of each kernel."""
+    path = tmp_path / "k.mlir"
+    path.write_text(_PRINTS)
+    assert main([str(path)]) == 0
+    assert re.fullmatch(r".*: @k: 2 launches of 1 sizes agree, .*\n", capsys.readouterr().out)
+    assert tirx_opt.main(["--lower-to-ptx", "--verify-lowering", str(path)]) == 0
+    verified = capsys.readouterr().out
+    assert tirx_opt.main(["--lower-to-ptx", str(path)]) == 0
+    assert verified == capsys.readouterr().out
+    program = tirx.build(_PRINTS, verify=True)
+    program.kernels["k"].check(np.zeros(16, np.float32))
+    assert not capsys.readouterr().out
+    program.kernels["k"].simulate(np.zeros(16, np.float32))
+    assert capsys.readouterr().out == "x\n" + " 0" * 16 + "\n"
+
+
 def test_the_rounding_of_numbers_that_are_nearly_known() -> None:
     """A function is right within some bits of f32, and most of its results are one number of f16 then."""
     text = """
@@ -565,7 +632,9 @@ def test_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
         ("memref<3000x3000xf32>", "", "@k: expected sizes that the kernel can be launched with, and does something, "
          "found none: expected arrays of at most 4194304 elements, found 9000000\n"),
         ("memref<?x?x?x?x?x?x?x?xf32>", "", "and does something, found none: expected arrays of at most 4194304 "),
-        ("memref<0x4xf32>", "", ": 2 launches of 1 sizes agree, 2 bit for bit, in "),
+        ("memref<0x4xf32>", "", "none: no launch changes an array, and nothing else is compared\n"),
+        ("memref<4xf32>", "", "@k: expected sizes that the kernel can be launched with, and does something, found "
+         "none: no launch changes an array, and nothing else is compared\n"),
         ("memref<4xf32>", "--seconds nan", "error: expected --seconds and --seed of 0 or more, found nan and 0\n"),
         ("memref<4xf32>", "--seed -1", "error: expected --seconds and --seed of 0 or more, found 3.0 and -1\n"),
     ],
@@ -576,5 +645,5 @@ def test_arguments_that_are_huge_or_empty(
     monkeypatch.chdir(tmp_path)
     text = f'tirx.kernel @k(%a: {arguments}) target("sm_80") grid(1) threads(32) {{\n  tirx.return\n}}'
     Path("k.mlir").write_text(text)
-    assert main(["k.mlir", *options.split()]) == int("expected" in said)
+    assert main(["k.mlir", *options.split()]) == 1
     assert said in "".join(capsys.readouterr())

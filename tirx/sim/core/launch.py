@@ -66,6 +66,7 @@ class Launch:
     `random` is None for the fast deterministic order; otherwise it decides which thread group runs when and for how
     long, which lane elect.sync elects, and when asynchronous operations finish. `checks` says which hazards are
     errors, None that there are no checks; those that only the letter of the ISA forbids go to `report`.
+    `prints`: printf writes to standard output.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Launch:
         traffic: Traffic,
         checks: Level | None,
         report: Callable[[SimWarning], None],
+        prints: bool,
     ):
         self.program = program
         self.global_memory = global_memory
@@ -95,6 +97,7 @@ class Launch:
         self.checks = checks is not None
         self.strict = checks == "strict"
         self._report = report
+        self._prints = prints
         self._reported: set[str] = set()
         self._looks: Counter[object] = Counter()
         self.notes: list[tuple[str, str]] = []  # rules and messages of the instruction that executes
@@ -183,7 +186,8 @@ class Launch:
 
     def print(self, text: str) -> None:
         """The output of printf."""
-        sys.stdout.write(text)
+        if self._prints:
+            sys.stdout.write(text)
 
     def cancel(self) -> Dimensions | None:
         """
