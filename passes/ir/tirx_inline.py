@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, i32, i64
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, UnitAttr, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
@@ -54,6 +54,8 @@ def _inline(module: ModuleOp, call: func.CallOp) -> None:
 
 
 def _unroll(loop: scf.ForOp) -> None:
+    if (factor := loop.attributes.get(UNROLL, UnitAttr())) != UnitAttr():
+        raise InlineError(loop, f"expected {UNROLL} without a value, as all iterations are unrolled, found {factor}")
     low, high, step = (constant_value(value) for value in (loop.lb, loop.ub, loop.step))
     if low is None or high is None or step is None or step <= 0:
         raise InlineError(loop, "expected constant bounds and a positive step of a loop that becomes its iterations")

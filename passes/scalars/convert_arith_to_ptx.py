@@ -42,8 +42,8 @@ class ConvertArithToPtxPass(ModulePass):
     """Replaces every `arith` op inside a `ptx.entry` by instructions that compute the same bits.
 
     Index values, arguments of blocks included, become i64, and casts between index and i64 vanish. Integers of 4
-    and 8 (in registers of 16), 16, 32 and 64 bits, predicates (i1) and f16, bf16, f32, f64 are supported. Raises
-    LocatedError for anything else.
+    and 8 bits and floats of at most 8 (in registers of 16), integers of 16, 32 and 64 bits, predicates (i1) and f16,
+    bf16, f32, f64 are supported. Raises LocatedError for anything else.
     """
 
     name = "convert-arith-to-ptx"

@@ -35,6 +35,18 @@ tirx.kernel @many() target("sm_80") threads(32) {
 
 // -----
 
+tirx.kernel @twice() target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  // expected-error@+1 {{expected tirx.unroll without a value, as all iterations are unrolled, found 2 : i64}}
+  scf.for %i = %c0 to %c4 step %c1 {
+  } {tirx.unroll = 2}
+  tirx.return
+}
+
+// -----
+
 tirx.kernel @wide(%a: i64) target("sm_80") threads(32) {
   // expected-error@+1 {{expected 'arith.mului_extended' on i32, found i64}}
   %low, %high = arith.mului_extended %a, %a : i64
