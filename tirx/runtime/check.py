@@ -80,8 +80,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Checked:
-    """Launches of a kernel that agree: how many, of how many sizes, how many bit for bit, and seconds of CPU time.
+    """Launches of a kernel that agree: how many, how many bit for bit, and seconds of CPU time.
 
+    `sizes` are those with a launch that changes an array.
     `conflict` says what blocks do to each other in launches that are left out for it, of which there may be none.
     """
 

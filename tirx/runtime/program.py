@@ -244,7 +244,7 @@ class Kernel:
 
         Options are those of `tirx.sim.run`. Without arguments random ones of several sizes are made, and options are
         `seconds` that this may take, `seed`, and `numbers`, of "integers", "normal", "special" and "modular". Raises
-        CheckError where they differ, which names the pass.
+        CheckError where they differ, which names the pass, and ArgumentError for options that are not supported.
         """
         from tirx.runtime.arrays import StrideError
         from tirx.runtime.check import check_kernel, check_launch
