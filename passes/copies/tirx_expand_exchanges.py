@@ -111,9 +111,9 @@ class _Expander:
         emit(tirx.StoreOp(tile, memory))
         return emit(tirx.LoadOp(memory, result)).result
 
-    def _number(self, type_: Attribute) -> tirx.TileType:
+    def _number(self, type_: Attribute, dims: Sequence[int] = (1,)) -> tirx.TileType:
         """The type of a register tile of one number that all threads have, and the first of them moves."""
-        return tirx.TileType.get((1,), type_, tirx.MemorySpace.REGISTER, tirx.number_layout(self.threads))
+        return tirx.TileType.get(dims, type_, tirx.MemorySpace.REGISTER, tirx.number_layout(self.threads))
 
     def _let_blocks_wait(self, progress: tirx.Progress, *grid: Formula) -> None:
         """Lets a launch check that all blocks run at once, or a block take the place that is next in the order."""
@@ -156,14 +156,11 @@ class _Expander:
             if int((held >= 0).sum()) == op.value.type.num_elements or op.result.first_use is None:
                 return None
             return [self._handed_out(emit, emit(_as_tiles(op, op.value, op.place, op.expected)).result)]
-        type_ = self._number(op.value.type)
+        type_ = self._number(op.value.type, tirx.TileType.of(op.place).dims)
         value, *others = (
             emit(tirx.SplatOp(each, type_)).result for each in (op.value, op.expected) if each is not None
         )
-        place = op.place
-        if len(tirx.TileType.of(place).dims) != 1:
-            place = emit(tirx.ReshapeOp(place, (1,))).result
-        old = emit(_as_tiles(op, value, place, *others)).result
+        old = emit(_as_tiles(op, value, op.place, *others)).result
         if op.result.first_use is None:
             return [_recast(emit, old, op.value.type)]
         return [_recast(emit, self._handed_out(emit, old), op.value.type)]

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx import (
+    AtomicOp,
     CopyOp,
     LoadOp,
     MemorySpace,
@@ -190,13 +191,13 @@ class _Window:
 
 
 def _check_uses(view: ViewOp) -> None:
-    """Raises ViewShapeError where something else than a load, store or copy uses a view that only threads move."""
+    """Raises ViewShapeError where something uses a view that only threads move, and is none of what they do."""
     for use in view.result.uses:
-        if not isinstance(use.operation, LoadOp | StoreOp | CopyOp):
+        if not isinstance(use.operation, LoadOp | StoreOp | CopyOp | AtomicOp):
             raise ViewShapeError(
                 use.operation,
-                "expected a load, a store or a copy of all of a view with index tiles or of a shared tile, found "
-                f"'{use.operation.name}'",
+                "expected a load, a store, a copy or an atomic operation on all of a view with index tiles or of a "
+                f"shared tile, found '{use.operation.name}'",
             )
 
 

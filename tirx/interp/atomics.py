@@ -13,9 +13,8 @@ from tirx.dialects.tirx import AtomicOp, FlagOp, MemorySpace, SignalOp, TileType
 from tirx.interp.errors import RunError
 from tirx.interp.formats import Array
 from tirx.interp.memory import Numbers, Scattered, Tile
-from tirx.interp.products import combined
 from tirx.interp.state import Functions, block_of
-from tirx.interp.tiles import full, rule
+from tirx.interp.tiles import combining, full, rule
 
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "eq": np.equal,
@@ -38,25 +37,41 @@ class AtomicFunctions(Functions):
             block.read(op, each) if isinstance(each, Tile) else full(place.shape, each, place.dtype)
             for each in (args[0], *args[2:])
         ]
+        is_global = TileType.of(op.place).memory is MemorySpace.GLOBAL
         addresses = _addresses(place) if op.acquires or op.releases else ()
         for address in addresses if op.acquires else ():
             block.wait(address)
         old = Tile.new(place.shape, place.dtype, bounds=block.launch.bounds, known=True).numbers
+
+        several = place.repeated
+        if is_global and isinstance(place, Scattered) and np.prod(block.launch.grid) > 1:
+            several |= place.exists  # other blocks may combine any element
+        takes_place = kind in (Atomic.EXCH, Atomic.CAS)
+        combine = None if takes_place else combining(block.launch, kind.value)
 
         def step(before: Numbers, positions: Numbers) -> Numbers:
             new = [part.each(lambda each: each.reshape(-1)[positions.data]) for part in data]
             for target, found in zip(old, before, strict=True):
                 if target is not None and found is not None:
                     target.reshape(-1)[positions.data] = found
-            if kind is Atomic.CAS:
-                same = before.data.view(f"u{before.data.itemsize}") == new[1].data.view(f"u{before.data.itemsize}")
-                return Numbers(np.where(same, new[0].data, before.data), new[0].known, before.error)
-            return new[0] if kind is Atomic.EXCH else combined(kind.value, block.launch.modular)(before, new[0])
+            if combine is not None:
+                return combine(before, new[0])
+            error = before.error
+            if error is not None:
+                kept = error if kind is Atomic.CAS else 0.0 if new[0].error is None else new[0].error
+                error = np.where(several.reshape(-1)[positions.data], np.inf, kept)  # the last one stays
+            if kind is Atomic.EXCH:
+                return new[0]._replace(error=error)
+            same = before.data.view(f"u{before.data.itemsize}") == new[1].data.view(f"u{before.data.itemsize}")
+            return Numbers(np.where(same, new[0].data, before.data), new[0].known, error)
 
         at = Numbers(np.arange(np.prod(place.shape, dtype=np.int64)).reshape(place.shape))
         block.write(op, place, data[0], lambda each, mark: place.combine(at, mark, step))
-        if op.result.first_use is not None and TileType.of(op.place).memory is MemorySpace.GLOBAL:
-            block.launch.exact = False  # which block comes first is not said
+        if old.error is not None:
+            old.error[several] = np.inf
+        is_used = op.result.first_use is not None
+        if (is_used and is_global) or (several.any() and (is_used or takes_place)):
+            block.launch.exact = False  # who comes first is not said
         for address in addresses if op.releases else ():
             block.post(address)
         return (Tile(place.shape, old) if isinstance(op.result.type, TileType) else old.data.reshape(-1)[0],)

@@ -170,6 +170,11 @@ class Tile:
         found[() if self.inside is None else self.inside] = False
         return found
 
+    @property
+    def repeated(self) -> Array:
+        """Marks the elements of the tile at whose place in memory another one of it is."""
+        return np.zeros(self.shape, np.bool_)
+
     def forget(self) -> None:
         """Makes all elements unknown: the tile is used for other elements."""
         if self.numbers.known is not None:
@@ -264,6 +269,13 @@ class Scattered(Tile):
     @property
     def outside(self) -> Array:
         return ~self.exists
+
+    @property
+    def repeated(self) -> Array:
+        found, flat = np.zeros(self.shape, np.bool_), np.ravel_multi_index(self._inside, self.numbers.data.shape)
+        _, back, count = np.unique(flat, return_inverse=True, return_counts=True)
+        found[self.exists] = count[back] > 1
+        return found
 
     def viewed(self, change: Callable[[Array], Array], shape: Sequence[int]) -> Tile:
         return replace(self, shape=tuple(shape), at=tuple(map(change, self.at)), exists=change(self.exists))

@@ -17,7 +17,16 @@ from tirx.diagnostics import operation_name
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import requirements
-from tirx.dialects.tirx import AsyncCopyOp, FillOp, KernelOp, WaitUntilOp, base_allocation, is_foreign, transfer
+from tirx.dialects.tirx import (
+    AsyncCopyOp,
+    AtomicOp,
+    FillOp,
+    KernelOp,
+    WaitUntilOp,
+    base_allocation,
+    is_foreign,
+    transfer,
+)
 from tirx.interp.atomics import AtomicFunctions
 from tirx.interp.control import CONTROL
 from tirx.interp.errors import RunError
@@ -263,6 +272,8 @@ def _target(op: Operation) -> SSAValue | None:
     match op:
         case AsyncCopyOp():
             return op.destination
+        case AtomicOp():
+            return op.place
         case FillOp():
             return op.tile
         case memref.StoreOp():

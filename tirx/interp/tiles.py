@@ -64,7 +64,7 @@ from tirx.interp.formats import Array, cast, dtype_of, is_float
 from tirx.interp.memory import Mark, Numbers, Scattered, Tile, joined, reinterpreted, sliced
 from tirx.interp.numbers import RULES, Near, UndefinedValue, Value, constant, evaluate, extended_product, select
 from tirx.interp.products import combined, combines_exactly, multiply
-from tirx.interp.state import Block, Functions, block_of, located
+from tirx.interp.state import Block, Functions, Launch, block_of, located
 from tirx.layout.arrangement import Arrangement, row_major_strides
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -392,6 +392,18 @@ def _rearranged(interpreter: Interpreter, op: Operation, source: Tile, arranged:
     return (Tile(arranged.dims, numbers),)
 
 
+def combining(launch: Launch, how: str) -> Callable[[Numbers, Numbers], Numbers]:
+    """Returns what combines elements with others, and notes where their order has a say in the bits."""
+    combine = combined(how, launch.modular)
+
+    def exactly(old: Numbers, new: Numbers) -> Numbers:
+        if how == "add" and not launch.modular and not combines_exactly(old, new):
+            launch.exact = False
+        return combine(old, new)
+
+    return exactly
+
+
 def transfer(
     interpreter: Interpreter, op: Operation, args: PythonValues, how: EnumAttribute[Reduction] | None = None
 ) -> PythonValues:
@@ -405,12 +417,7 @@ def transfer(
     if how is None:
         block.write(op, target, numbers)
         return ()
-    name, combine = how.data, combined(how.data, block.launch.modular)
-
-    def exactly(old: Numbers, new: Numbers) -> Numbers:
-        if name == "add" and not block.launch.modular and not combines_exactly(old, new):
-            block.launch.exact = False
-        return combine(old, new)
+    exactly = combining(block.launch, how.data)
 
     def write(each: Numbers, mark: Mark) -> None:
         target.combine(each, mark, exactly)

@@ -164,6 +164,113 @@ def test_nan_stays() -> None:
         assert np.isnan(p[0])
 
 
+_SOMEWHERE = """
+!i = !tirx.tile<{n}xi32, register>
+!x = !tirx.tile<{shape}x{element}, register>
+!s = !tirx.tile<{rows}x{element}, shared>
+tirx.kernel @somewhere(%ids: memref<{n}xi32>, %e: memref<{shape}x{element}>, %v: memref<{shape}x{element}>,
+    %p: memref<{rows}x{element}>, %d: memref<{shape}x{element}>) target("{target}") grid(1) threads(32) {{
+  %at = tirx.load %ids[0] : memref<{n}xi32> -> !i
+  %y = tirx.load %e[{zeros}] : memref<{shape}x{element}> -> !x
+  %x = tirx.load %v[{zeros}] : memref<{shape}x{element}> -> !x
+  %g = tirx.view %p[{zeros}] : memref<{rows}x{element}> -> !tirx.tile<{rows}x{element}, global>
+  %s = tirx.alloc : !s
+  tirx.copy %g, %s : !tirx.tile<{rows}x{element}, global>, !s
+  %t = tirx.view {source}[{where}] clipped : {source_type}, !i -> !tirx.tile<{shape}x{element}, {memory}>
+  %old = tirx.atomic {kind} %x, %t : !x, !tirx.tile<{shape}x{element}, {memory}> -> !x
+  tirx.store %old, %d[{zeros}] : !x, memref<{shape}x{element}>
+{behind}  tirx.return
+}}
+"""
+
+
+def _at_index_tile(kind: str, element: str, memory: str, n: int, columns: tuple[int, ...], target: str) -> str:
+    """A kernel that combines rows of `%v` with those of `%p`, or a copy in shared memory, that `%ids` names."""
+    rows = "x".join(map(str, (9, *columns)))
+    is_shared = memory == "shared"
+    return _SOMEWHERE.format(
+        n=n,
+        shape="x".join(map(str, (n, *columns))),
+        rows=rows,
+        zeros=", ".join("0" * (1 + len(columns))),
+        where=", ".join(["[%at]", *("0" for _ in columns)]),
+        source="%s" if is_shared else "%p",
+        source_type="!s" if is_shared else f"memref<{rows}x{element}>",
+        behind=f"  tirx.copy %s, %g : !s, !tirx.tile<{rows}x{element}, global>\n" if is_shared else "",
+        kind="cas(%y)" if kind == "cas" else kind,
+        element=element,
+        memory=memory,
+        target=target,
+    )
+
+
+def _require_an_order(kind: str, old: NDArray[Any], new: NDArray[Any], before: Any, behind: Any) -> None:
+    """Requires that elements, which went to one place in some order, found there what those before them left."""
+    if kind == "cas":  # one finds what all expect
+        (first,) = np.flatnonzero(old == before)
+        assert behind == new[first] and (np.delete(old, first) == behind).all()
+    elif kind == "exch":
+        assert sorted([*old, behind]) == sorted([before, *new])
+    else:
+        order = np.argsort(old)
+        np.testing.assert_array_equal(np.append(old[order], behind), before + np.append(0, np.cumsum(new[order])))
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("columns", [(), (4,), (3,)], ids=str)
+@pytest.mark.parametrize("memory", ["global", "shared"])
+@pytest.mark.parametrize("target", _TARGETS)
+@pytest.mark.parametrize(("element", "kind"), [("i32", "add"), ("f16", "add"), ("i64", "exch"), ("i32", "cas")])
+def test_index_tiles(element: str, kind: str, target: str, memory: str, columns: tuple[int, ...]) -> None:
+    """Several elements go to one place, one after the other; some go nowhere, and give 0."""
+    text = _at_index_tile(kind, element, memory, 64, columns, target)
+    ids = np.random.default_rng(0).integers(-1, 11, 64).astype(np.int32)
+    ids[:2] = 8, 0
+    ids[2:][(ids[2:] == 8)] = -1  # one place that one element names
+    exists, several = (ids >= 0) & (ids < 9), (ids >= 0) & (ids < 8)
+    e = np.full((64, *columns), 100, _TYPES[element])
+    v = np.arange(1, e.size + 1).reshape(e.shape).astype(e.dtype) + 100 * (kind != "add")
+    p = np.full((9, *columns), 100, e.dtype)
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    for way in ("interpreted", *range(3)):
+        found, d = p.copy(), np.full_like(e, 7)
+        if way == "interpreted":
+            ran = run_kernel(kernel, [ids, e, v, found, d], bounds=True)
+            assert not ran.exact and ran.errors[4] is not None and ran.errors[3] is not None
+            np.testing.assert_array_equal(np.isinf(ran.errors[4]).reshape(64, -1).all(1), several)
+            assert np.isinf(ran.errors[3][:8]).any() == (kind != "add") and not ran.errors[3][8].any()
+        else:
+            tirx.build(text).kernels["somewhere"].simulate(ids, e, v, found, d, check="strict", seed=way)
+        assert not d[~exists].any()
+        for row in range(9):
+            for column in np.ndindex(*columns):
+                there = ids == row
+                _require_an_order(
+                    kind, d[there][:, *column], v[there][:, *column], p[row, *column], found[row, *column]
+                )
+
+
+def test_a_number_at_an_index_tile() -> None:
+    text = """
+tirx.kernel @k(%ids: memref<1xi32>, %p: memref<8x4xi32>, %d: memref<64xi32>) target("sm_80") grid(1) threads(64) {
+  %five = arith.constant 5 : i32
+  %at = tirx.load %ids[0] : memref<1xi32> -> !tirx.tile<1xi32, register>
+  %t = tirx.view %p[[%at], 2] clipped : memref<8x4xi32>, !tirx.tile<1xi32, register> -> !tirx.tile<1x1xi32, global>
+  %n = tirx.atomic add %five, %t : i32, !tirx.tile<1x1xi32, global> -> i32
+  %x = tirx.splat %n : i32 -> !tirx.tile<64xi32, register>
+  tirx.store %x, %d[0] : !tirx.tile<64xi32, register>, memref<64xi32>
+  tirx.return
+}
+"""
+    for at, seen in ((3, 14), (8, 0), (-1, 0)):
+        ids, p, d = np.array([at], np.int32), np.arange(32, dtype=np.int32).reshape(8, 4), np.ones(64, np.int32)
+        tirx.build(text).kernels["k"].simulate(ids, p, d, check="strict")
+        expected = np.arange(32).reshape(8, 4)
+        expected[3, 2] += 5 * (at == 3)
+        np.testing.assert_array_equal(p, expected)
+        assert (d == seen).all()
+
+
 _TICKETS = """
 tirx.kernel @tickets(%count: memref<2x3xi32>, %d: memref<?x96xi32>) target("{target}") grid(size(1, 0)) threads(96) {{
   %c1 = arith.constant 1 : index

@@ -1600,7 +1600,7 @@ func.func @f(%x: f32) -> f32 {
 // -----
 
 // tirx-opt --tirx-fold-subviews
-// 6:8: error: expected a load, a store or a copy of all of a view with index tiles or of a shared tile, found 'tirx.subview'
+// 6:8: error: expected a load, a store, a copy or an atomic operation on all of a view with index tiles or of a shared tile, found 'tirx.subview'
 tirx.kernel @k(%m: memref<64x64xf32>, %i: memref<8xi32>) target("sm_90a") grid(1) threads(32) {
   %c0 = arith.constant 0 : index
   %g = tirx.view %i[%c0] : memref<8xi32> -> !tirx.tile<8xi32, global>
