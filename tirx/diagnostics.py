@@ -395,6 +395,7 @@ WARNINGS = (
     "emulated-instruction",
     "mask-start-count",
     "never-runs",
+    "not-compared",
     "operand-pattern",
     "overlapping-views",
     "register-spills",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from difflib import unified_diff
 from itertools import product
 
@@ -11,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from tirx.diagnostics import warn
 from tirx.dialects.tirx import KernelOp, ScalarOpInterface, is_foreign, kernels
 from tirx.hw.targets import Target
 from tirx.interp import RunError, can_run, without_meaning, without_rule
@@ -70,7 +70,10 @@ class Watch:
                 continue
             self.unknown.pop(name, None)
             origin = Origin.find(self.origins, module, name)
-            self.cases.setdefault(name, tuple(_cases(kernel, origin)) if unknown is None else ())
+            if name not in self.cases:
+                self.cases[name] = tuple(_cases(kernel, origin)) if unknown is None else ()
+                if unknown is not None:
+                    _warn(kernel, "expected a kernel of the tile or scheduled level, found another one")
 
     def after(self, done: ModulePass, module: ModuleOp) -> None:
         """Compares the kernels behind a pass with their cases. Raises CheckError."""
@@ -136,14 +139,20 @@ def no_meaning(name: str, op: Operation) -> str:
 
 
 def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:
-    """Yields launches of the first sizes that have results; of the others only as many as take little time."""
+    """Yields launches of the first sizes that have results; of the others only as many as take little time.
+
+    Warns if none of them changes an array.
+    """
     sizes: set[Sizes] = set()
     pace = Pace(_SECONDS)
+    refused = "expected launches that change an array, found none"
     for size, numbers in product(sizes_of(kernel, 0), _NUMBERS):
         if len(sizes | {size}) > _SIZES:
             return
-        if 0 < size.elements <= MOST_ELEMENTS and pace.allows(size):
-            with suppress(RunError, ValueError):  # not a legal size
+        if size.elements > MOST_ELEMENTS:
+            refused = f"expected arrays of at most {MOST_ELEMENTS} elements, found {size.elements}"
+        elif size.elements and pace.allows(size):
+            try:
                 arguments = arguments_of(kernel, size, numbers, 0)
                 most = MOST_OPERATIONS
                 case = Case.of(kernel, f"arguments of {size}", arguments, origin=origin, max_operations=most)
@@ -151,6 +160,14 @@ def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:
                 if case.does_something:
                     sizes.add(size)
                 pace.done(size)
+            except (RunError, ValueError) as error:  # not a legal size
+                refused = str(error)
+    if not sizes:
+        _warn(kernel, refused)
+
+
+def _warn(kernel: KernelOp, why: str) -> None:
+    warn(kernel, f"nothing was compared of @{kernel.sym_name.data}: {why}", "not-compared")
 
 
 def _diff(before: str, after: str, name: str) -> str:

@@ -12,14 +12,16 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import get_args
 
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, diagnostic_handler
+from tirx.dialects.tirx import KernelOp, kernels
 from tirx.hw.targets import TargetError
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.passes.pipeline import OptionError
 from tirx.runtime.check_arguments import Numbers
-from tirx.runtime.program import build, compiled
+from tirx.runtime.program import Program, build, compiled
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, InvalidPassOutputError
 from tirx.tools import commands
@@ -32,12 +34,16 @@ _EPILOG = """\
 Arguments are random: several legal sizes, small integers and numbers of a normal distribution. Each launch is run on
 whole tiles, as docs/language.md says, and in the simulator, with all checks. Results are compared bit for bit where all
 sums are exact, and within the bounds of their errors elsewhere. The simulated GPU has 2 multiprocessors, so that
-kernels which loop over tiles do. Where a launch differs, the pass is named behind which the program does.
+kernels which loop over tiles do; those whose grid is numbers are compiled again to loop (order=row, then
+multiprocessors=2), while time is left. Where a launch differs, the pass is named behind which the program does.
 
   tirx-check examples/tcgen05_gemm.mlir
   tirx-check kernel.mlir --options "pipeline=off" --numbers integers --seconds 60
 """
 
+
+_SCHEDULES = ("order=row", "multiprocessors=2")
+"""Options that make kernels loop over tiles although their grid, of numbers, would fit on a GPU at once."""
 
 _MOST_LINES = 100
 """Lines of a change to the IR that are shown: the lowering behind the last pass that keeps tiles has thousands."""
@@ -58,26 +64,61 @@ def _parser() -> ArgumentParser:
     return parser
 
 
+def _compiled(module: ModuleOp, flags: Namespace, options: str) -> Program:
+    """Compiles a copy of the module."""
+    if flags.placed:
+        passes = passes_of(lower_to_ptx_pipeline(flags.target, options), flags.placed)
+        return compiled(module.clone(), flags.target, options, passes=passes)
+    return build(module.clone(), flags.target, options)
+
+
+def _scheduled(module: ModuleOp, flags: Namespace, words: str) -> Program | None:
+    """Compiles the module with one more option; returns None if the kernels cannot have it."""
+    if words.split("=")[0] in {each.split("=")[0] for each in flags.options.split()}:
+        return None
+    try:
+        with diagnostic_handler(lambda _: None):
+            return _compiled(module, flags, f"{flags.options} {words}".lstrip())
+    except (LocatedError, OptionError):
+        return None
+
+
+def _is_static(kernel: KernelOp) -> bool:
+    return kernel.grid is not None and all(isinstance(each, IntegerAttr) for each in kernel.grid)
+
+
 def _check(flags: Namespace) -> int:
     start = time.process_time()
     text = read_input(flags.input).decode(errors="surrogateescape")
     module = parse_located(new_context(), text, flags.input)
-    if flags.placed:
-        passes = passes_of(lower_to_ptx_pipeline(flags.target, flags.options), flags.placed)
-        program = compiled(module, flags.target, flags.options, passes=passes)
-    else:
-        program = build(module, flags.target, flags.options)
+    program = _compiled(module, flags, flags.options)
+    seconds_compiling = time.process_time() - start
     known = program.kernels | program.variants
     chosen = {name: each for name, each in known.items() if flags.kernel in (None, name)}
     if not chosen:
         names = ", ".join(f"@{name}" for name in known) or "none"
         raise UsageError(f"expected a kernel of the file ({names}), found {flags.kernel or 'none'}")
     numbers: tuple[Numbers, ...] = tuple(flags.numbers or ("integers", "normal"))
+    static = {each.sym_name.data for each in kernels(module) if _is_static(each)}
+    others: dict[str, Program | None] = {}
     status = 0
-    for done, kernel in enumerate(chosen.values()):
+    for done, (name, kernel) in enumerate(chosen.items()):
         try:
-            seconds = max(0, start + flags.seconds - time.process_time()) / (len(chosen) - done)
-            said = str(kernel.check(numbers=numbers, seconds=seconds, seed=flags.seed))
+            now = time.process_time()
+            seconds = max(0, start + flags.seconds - now) / (len(chosen) - done)
+            checked = kernel.check(numbers=numbers, seconds=seconds, seed=flags.seed)
+            also: list[str] = []
+            for words in _SCHEDULES if name in static else ():
+                left = now + seconds - time.process_time()
+                if left < checked.seconds + (seconds_compiling if words not in others else 0):
+                    break
+                if words not in others:
+                    others[words] = _scheduled(module, flags, words)
+                other = others[words]
+                if other is not None and other.ptx != program.ptx and name in other.kernels:
+                    other.kernels[name].check(numbers=numbers[:1], seconds=left, seed=flags.seed)
+                    also.append(words)
+            said = f"{checked}; also with {' and '.join(also)}" if also else str(checked)
         except CheckError as error:
             change = error.change.splitlines()
             rest = [f"... and {len(change) - _MOST_LINES} lines more"] if len(change) > _MOST_LINES else []

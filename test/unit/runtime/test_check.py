@@ -19,13 +19,14 @@ from xdsl.passes import ModulePass
 
 import tirx
 from tirx import embed
+from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx import KernelOp, SubviewOp, kernels
 from tirx.passes.checks.tirx_check_synchronization import TirxCheckSynchronizationPass
 from tirx.passes.copies import tirx_insert_barriers
 from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
 from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
-from tirx.runtime import Program, comparison
+from tirx.runtime import Program, comparison, program
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check import Source, check_kernel
 from tirx.runtime.check_arguments import _strided  # pyright: ignore[reportPrivateUsage]
@@ -88,22 +89,73 @@ def _built(text: str, options: str, salt: str) -> Program:
     return tirx.build(text, options=options, salt=salt)
 
 
+_OVERWRITTEN = (
+    _READ_BACK.split("  %x = ")[0]
+    + """  %n = arith.constant 9.0 : f16
+  tirx.fill %g, %n : f16, !tirx.tile<64x32xf16, global>
+  tirx.return
+}
+"""
+)
+_READ_PRODUCT = """
+tirx.kernel @k(%a: memref<ROWSx64xf16>, %b: memref<64x64xf16>, %d: memref<ROWSx64xf16>, %e: memref<ROWSx32xf16>)
+    target("TARGET") grid(%i = BLOCKS) threads(128) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !tirx.tile<64x16xf16, shared>
+  %sb = tirx.alloc : !tirx.tile<64x16xf16, shared>
+  %acc = tirx.alloc : !tirx.tile<64x64xf32, accumulator>
+  tirx.fill %acc, %zero : f32, !tirx.tile<64x64xf32, accumulator>
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  scf.for %k = %c0 to %c64 step %c16 {
+    tirx.copy %a[%i * 64, %k], %sa : memref<ROWSx64xf16>, !tirx.tile<64x16xf16, shared>
+    tirx.copy %b[0, %k], %sb : memref<64x64xf16>, !tirx.tile<64x16xf16, shared>
+    tirx.mma %sa, %sb, %acc : !tirx.tile<64x16xf16, shared>, !tirx.tile<64x16xf16, shared>,
+      !tirx.tile<64x64xf32, accumulator>
+  }
+  %y = tirx.map ins(%acc : !tirx.tile<64x64xf32, accumulator>) (%x) { f16(%x) } -> !tirx.tile<64x64xf16, register>
+  tirx.copy %y, %d[%i * 64, 0] : !tirx.tile<64x64xf16, register>, memref<ROWSx64xf16>
+  %s = tirx.alloc : !tirx.tile<32x32xf16, shared>
+  tirx.copy %d[%i * 64 + 8, 16], %s : memref<ROWSx64xf16>, !tirx.tile<32x32xf16, shared>
+  tirx.copy %s, %e[%i * 64, 0] : !tirx.tile<32x32xf16, shared>, memref<ROWSx32xf16>
+  tirx.return
+}
+"""
+"""A part of a product's tile is read behind the store of it."""
+
+
+def _read_product(blocks: int) -> str:
+    return _READ_PRODUCT.replace("ROWS", str(64 * blocks)).replace("BLOCKS", str(blocks))
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
-@pytest.mark.parametrize("text", [_STORES, _READ_BACK], ids=["stores", "read back"])
-def test_order_of_global_memory(text: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiler that neither waits for bulk stores nor misses the wait is found out, and another one is not."""
-    text = text.replace("TARGET", target)
-    assert [each.exact for each in _built(text, "order=row", "right").check(numbers=["integers"])] == [1]
+@pytest.mark.parametrize(
+    "text",
+    [_STORES, _READ_BACK, _OVERWRITTEN, _read_product(3), _read_product(160)],
+    ids=["stores", "read back", "overwritten", "product read back", "product of many tiles read back"],
+)
+def test_order_of_global_memory(
+    text: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`tirx-check`, without options, finds a compiler that does not wait for bulk stores, nor misses the wait."""
+    path = tmp_path / "k.mlir"
+    path.write_text(text.replace("TARGET", target))
+    monkeypatch.setattr(program, "_cache", {})
+    assert main([str(path), "--seconds", "60"]) == 0
+    assert "; also with order=row" in capsys.readouterr().out
 
     def forget(kernel: KernelOp) -> None:
         assert kernel.sym_name.data == "k"
 
+    monkeypatch.setattr(program, "_cache", {})
     monkeypatch.setattr(tirx_insert_barriers, "order_bulk_copies", forget)
     monkeypatch.setattr(TirxCheckSynchronizationPass, "apply", _believe)
-    with pytest.raises(CheckError, match="of %[md] differ|the simulator refuses it") as caught:
-        _built(text, "order=row", "wrong").check()
-    assert caught.value.culprit is not None and caught.value.culprit.startswith("the lowering behind tirx-")
+    assert main([str(path)]) == 1
+    said = capsys.readouterr().out
+    assert re.search("of %[made] differ|the simulator refuses it", said)
+    assert "the lowering behind tirx-" in said, said
 
 
 _PART = """
@@ -542,6 +594,25 @@ def test_a_compilation_is_watched_for_two_sizes() -> None:
     (kernel,) = kernels(embed.parse(_FILLED, "k.mlir"))
     words = [case.words for case in _cases(kernel, None)]
     assert len(words) == 4 and words[0] == words[1] != words[2] == words[3]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("memref<?xf32>", "memref<5000000xf32>", r"expected arrays of at most 4194304 elements, found 5000000"),
+        ("%i = ", "%none = arith.divui %x, %zero : index\n  %i = ", r"<string>:7:11: expected a divisor .*, found 0"),
+        ("tirx.fill %g, %one : f32, !tirx.tile<8xf32, global>", "", "expected launches that change .*, found none"),
+    ],
+)
+def test_nothing_that_was_compared_is_a_warning(old: str, new: str, why: str) -> None:
+    text = _FILLED.replace("grid(ceildiv(size(0, 0), 8))", "grid(1)").replace(old, new)
+    text = text.replace("  %one", "  %zero = arith.constant 0 : index\n  %one")
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append):
+        tirx.build(text, verify=True, salt="compared")
+    (found,) = [each for each in said if each.rule == "not-compared"]
+    assert re.fullmatch(f"nothing was compared of @k: {why}", found.message), found.message
+    assert found.location is not None
 
 
 def test_kernels_in_the_terms_of_the_hardware() -> None:
