@@ -42,7 +42,6 @@ _FORMATS: Mapping[type[Attribute], PairFormat] = {
     Float6E3M2FNType: PairFormat.E3M2X2,
     Float4E2M1FNType: PairFormat.E2M1X2,
 }
-
 """Types of floats of which no element has a register of its own -> the format of two of them."""
 
 _INTEGERS = (IntegerType(4), IntegerType(8))

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from toy_dialect import TOY, NegateOp, RowsOp
 from unit.examples import EXAMPLES
-from xdsl.context import Context
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Dialect
-from xdsl.passes import ModulePass
 
 import tirx
 from tirx import embed
@@ -31,11 +24,9 @@ from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check import Source, check_kernel
 from tirx.runtime.check_arguments import _strided  # pyright: ignore[reportPrivateUsage]
 from tirx.runtime.watch import _cases  # pyright: ignore[reportPrivateUsage]
-from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError
-from tirx.tools import flags, tirx_opt
+from tirx.tools import tirx_opt
 from tirx.tools.tirx_check import main
-from tirx.universe import all_passes
 
 _STORES = """
 tirx.kernel @k(%m: memref<192x64xf16>) target("TARGET") grid(3) threads(128) {
@@ -158,7 +149,7 @@ def test_order_of_global_memory(
     assert "the lowering behind tirx-" in said, said
 
 
-_PART = """
+PART = """
 tirx.kernel @k(%a: memref<?x64xf32>, %d: memref<?x32xf32>) target("sm_80") grid(ceildiv(size(1, 0), 16)) threads(64) {
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
@@ -177,7 +168,7 @@ tirx.kernel @k(%a: memref<?x64xf32>, %d: memref<?x32xf32>) target("sm_80") grid(
 
 def test_the_pass_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """A pass that moves a part of a tile is the one behind which the program differs; its change is shown."""
-    (checked,) = _built(_PART, "", "right").check()
+    (checked,) = _built(PART, "", "right").check()
     assert checked.sizes > 1 and checked.exact == checked.launches
     right = TirxFoldSubviewsPass.apply
 
@@ -189,7 +180,7 @@ def test_the_pass_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsy
                     part.offsets = type(part.offsets)([part.offsets.data[0], i32_attr(31)])
 
     monkeypatch.setattr(TirxFoldSubviewsPass, "apply", wrong)
-    program = _built(_PART, "", "wrong")
+    program = _built(PART, "", "wrong")
     with pytest.raises(CheckError) as caught:
         program.kernels["k"].check()
     assert caught.value.culprit is not None and caught.value.culprit.startswith("first behind tirx-fold-subviews: ")
@@ -199,134 +190,17 @@ def test_the_pass_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsy
     with pytest.raises(CheckError, match=r"modulo a prime, arguments of 1x64, .*; first behind tirx-fold-subviews"):
         program.kernels["k"].check(numbers=["modular"])
     with pytest.raises(CheckError, match=r"^<string>:12:3: @k, arguments of 1x64, 1x32; first behind tirx-fold-sub"):
-        tirx.compile(_PART, verify=True)
+        tirx.compile(PART, verify=True)
     path = tmp_path / "part.mlir"
-    path.write_text(_PART)
+    path.write_text(PART)
     assert tirx_opt.main(["--lower-to-ptx", "--verify-lowering", str(path)]) == 2
     assert f"internal error: {path}:12:3: @k, " in (said := capsys.readouterr().err)
     assert "\n+    %h = tirx.subview %s[0, 31]" in said
 
 
-_FOREIGN = """
-tirx.kernel @k(%a: memref<64xf32>) target("sm_80") grid(1) threads(32) {
-  %c0 = arith.constant 0 : index
-  %g = tirx.view %a[%c0] : memref<64xf32> -> !tirx.tile<64xf32, global>
-  %x = tirx.load %g : !tirx.tile<64xf32, global> -> !tirx.tile<64xf32, register>
-  OPERATION
-  tirx.store %y, %g : !tirx.tile<64xf32, register>, !tirx.tile<64xf32, global>
-  tirx.return
-}
-"""
-
-
-def test_operations_of_other_dialects() -> None:
-    """Scalar ones mean what they lower to; those on tiles that do not say what they compute are errors."""
-    scalar = """%y = tirx.map ins(%x : !tirx.tile<64xf32, register>) {
-  ^bb0(%e: f32):
-    %s = toy.twice %e : f32
-    tirx.yield %s : f32
-  } -> !tirx.tile<64xf32, register>"""
-    module = embed.parse(_FOREIGN.replace("OPERATION", scalar), context=embed.context(TOY))
-    (checked,) = tirx.build(module, verify=True).check()
-    assert checked.exact == checked.launches > 0
-    tiles = "%y = toy.relu %x : !tirx.tile<64xf32, register> -> !tirx.tile<64xf32, register>"
-    module = embed.parse(_FOREIGN.replace("OPERATION", tiles), "k.toy", embed.context(TOY))
-    message = r"^k\.toy:6:8: .*operations on whole tiles in @k, .*, found 'toy\.relu', which has no method 'evaluate'"
-    with pytest.raises(embed.LocatedError, match=message):
-        tirx.build(module, verify=True)
-    with pytest.raises(CheckError, match=message):
-        tirx.build(module).check()
-
-
-def _with_rows(**methods: Any) -> tirx.Program:
-    """Returns a program of `toy.rows` on numbers that are inexact behind `exp` and `toy.negate` in shared memory."""
-    kind = type("RowsOp", (RowsOp,), methods)
-    text = """
-tirx.kernel @k(%a: memref<64x8xf32>, %b: memref<64x8xf32>) target("sm_80") grid(1) threads(64) {
-  %c0 = arith.constant 0 : index
-  %g = tirx.view %a[%c0, %c0] : memref<64x8xf32> -> !tirx.tile<64x8xf32, global>
-  %h = tirx.view %b[%c0, %c0] : memref<64x8xf32> -> !tirx.tile<64x8xf32, global>
-  %x = tirx.load %g : !tirx.tile<64x8xf32, global> -> !tirx.tile<64x8xf32, register>
-  %y = toy.rows %x : !tirx.tile<64x8xf32, register> -> !tirx.tile<64x8xf32, register>
-  %s = tirx.alloc : !tirx.tile<64x8xf32, shared>
-  tirx.copy %y, %s : !tirx.tile<64x8xf32, register>, !tirx.tile<64x8xf32, shared>
-  toy.negate %s : !tirx.tile<64x8xf32, shared>
-  tirx.copy %s, %h : !tirx.tile<64x8xf32, shared>, !tirx.tile<64x8xf32, global>
-  tirx.return
-}"""
-    return tirx.build(embed.parse(text, "k.toy", embed.context(Dialect("toy", [kind, NegateOp]))), verify=True)
-
-
-def _constant(answer: Any, *operands: Any) -> Any:
-    return answer
-
-
-def test_operations_of_other_dialects_that_say_what_they_compute() -> None:
-    (checked,) = _with_rows().check()
-    assert checked.exact == checked.launches > 0
-
-    def double(self: RowsOp, threads: Any) -> Any:
-        return [[threads.insert(arith.AddfOp(x, x)).result for x in threads.registers(self.source)]]
-
-    with pytest.raises(CheckError, match=r"elements of %b differ, .*expected .*, found"):
-        _with_rows(lower=double)
-
-    def near(self: RowsOp, x: Any) -> Any:
-        return [(x, abs(x))]
-
-    assert _with_rows(lower=double, evaluate=near).check()[0].exact == 0
-    for answer, message in (
-        (None, "'evaluate' of 'toy.rows' to return a list of 1 results, found None"),
-        ([np.zeros((8, 64), np.float32)], r"of shape \(64, 8\) for .*, found float32 of shape \(8, 64\)"),
-        ([np.zeros((64, 8), np.int32)], "to give float32 of shape .*, found int32"),
-    ):
-        with pytest.raises(embed.LocatedError, match=rf"^k\.toy:7:8: .*{message}"):
-            _with_rows(evaluate=partial(_constant, answer))
-
-    def faulty(self: RowsOp, x: Any) -> Any:
-        raise KeyError("mine")
-
-    with pytest.raises(embed.LocatedError, match=r"^k\.toy:7:8: .*'evaluate' of 'toy.rows' raised KeyError: 'mine'"):
-        _with_rows(evaluate=faulty, __module__=faulty.__module__)
-
-
-class _MakingPass(ModulePass):
-    name = "toy-make"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        made = parse_located(ctx, _PART, "part.mlir")
-        op.body.block.add_op(made.body.block.detach_op(next(iter(made.ops))))
-
-
-class _WrongPass(ModulePass):
-    name = "toy-wrong"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for each in op.walk():
-            if isinstance(each, SubviewOp):
-                each.offsets = type(each.offsets)([each.offsets.data[0], i32_attr(31)])
-
-
-def test_passes_of_other_packages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    known = {**all_passes(), "toy-make": lambda: _MakingPass, "toy-wrong": lambda: _WrongPass}
-    monkeypatch.setattr(flags, "all_passes", lambda: known)
-    path = tmp_path / "k.mlir"
-    path.write_text("func.func private @mine()")
-    assert main([str(path)]) == 1
-    make = f"--before={embed.pipeline()[0].name}=toy-make"
-    assert main([str(path), make, "--seconds", "1"]) == 0
-    assert "@k: " in capsys.readouterr().out
-    assert main([str(path), make, "--after", "tirx-mem2reg=toy-wrong", "--seconds", "1"]) == 1
-    assert "toy-wrong" in capsys.readouterr().out
-    assert main([str(path), "--after", "tirx-mem2rag=toy-make"]) == 1
-    assert "did you mean 'tirx-mem2reg'?" in capsys.readouterr().err
-
-
 def test_the_lowering_is_watched_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The PTX runs in the simulator, which finds what goes wrong behind the last pass that keeps tiles."""
-    assert tirx.compile(_PART, verify=True) == tirx.compile(_PART)
+    assert tirx.compile(PART, verify=True) == tirx.compile(PART)
     right = ConvertArithToPtxPass.apply
 
     def wrong(self: ConvertArithToPtxPass, ctx: Any, op: Any) -> None:
@@ -339,13 +213,13 @@ def test_the_lowering_is_watched_to_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(ConvertArithToPtxPass, "apply", wrong)
     monkeypatch.setattr(TirxCheckSynchronizationPass, "apply", _believe)
     with pytest.raises(CheckError, match="the simulator refuses it: .*; the lowering behind convert-wgmma") as caught:
-        tirx.build(_PART, verify=True, salt="wrong")
+        tirx.build(PART, verify=True, salt="wrong")
     assert caught.value.change.startswith("--- in front of convert-tirx-to-ptx")
 
 
 def test_a_note_says_how_far_results_are_right(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "part.mlir"
-    path.write_text(_PART)
+    path.write_text(PART)
     assert tirx_opt.main(["--tirx-fold-subviews", "--convert-tirx-to-ptx", "--verify-lowering", str(path)]) == 1
     assert "note: @k does what it means up to tirx-fold-subviews\n" in capsys.readouterr().err
 
@@ -364,7 +238,7 @@ def _mapped(body: str) -> Program:
     """A kernel that computes %z from %e, elements of f32."""
     copy = "tirx.copy %ga, %s : !tirx.tile<16x64xf32, global>, !tirx.tile<16x64xf32, shared>"
     return tirx.build(
-        _PART.replace("?", "32").replace(
+        PART.replace("?", "32").replace(
             copy,
             f"""%x = tirx.load %ga : !tirx.tile<16x64xf32, global> -> !tirx.tile<16x64xf32, register>
   %y = tirx.map ins(%x : !tirx.tile<16x64xf32, register>) {{
@@ -412,16 +286,16 @@ def test_functions_that_residues_do_not_have() -> None:
 
 def test_ptx_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "_MOST_INSTRUCTIONS", 1000)
-    program = _built(_PART, "", "right")
+    program = _built(PART, "", "right")
     ptx = program.ptx.replace("  ret;", "$forever:\n  bra $forever;")
     with pytest.raises(CheckError, match=r"^<string>:2:1: @k, .*: the simulator refuses it: more than \d+ warp "):
-        check_kernel(ptx, program.kernels["k"].launch, Source(_PART, None, ""), numbers=["integers"])
+        check_kernel(ptx, program.kernels["k"].launch, Source(PART, None, ""), numbers=["integers"])
 
 
 def test_launches_that_do_nothing_are_not_enough() -> None:
     """A program that refuses each launch that has a block is not called right for those that have none."""
     line = '  tirx.assert %never, "rows" : i1\n  %h = '
-    text = _PART.replace("  %h = ", f"  %never = arith.cmpi ult, %i, %c0 : index\n{line}")
+    text = PART.replace("  %h = ", f"  %never = arith.cmpi ult, %i, %c0 : index\n{line}")
     with pytest.raises(
         CheckError, match="^@k: expected sizes .* and does something, found none: <string>:12:3: rows: "
     ):
@@ -465,7 +339,7 @@ def test_launches_that_change_an_array_are_needed(body: str, agrees: bool) -> No
 def test_options_that_are_not_supported(options: Any, message: str) -> None:
     message = re.escape(message).replace(r"\.\*", ".*")
     with pytest.raises(ArgumentError, match=f"^expected {message}$"):
-        _built(_PART, "", "right").check(**options)
+        _built(PART, "", "right").check(**options)
 
 
 _PRINTS = """
@@ -565,7 +439,7 @@ def test_blocks_in_conflict_are_told() -> None:
 
 
 def test_one_launch() -> None:
-    program = _built(_PART, "", "right")
+    program = _built(PART, "", "right")
     a, d = np.ones((20, 64), np.float32), np.zeros((20, 32), np.float32)
     checked = program.kernels["k"].check(a, d)
     assert (checked.launches, checked.exact) == (1, 1) and not d.any()
@@ -677,7 +551,7 @@ def test_integers_of_four_bits(element: str) -> None:
 
 
 def test_a_program_without_its_source() -> None:
-    program = Program.from_json(_built(_PART, "", "right").to_json())
+    program = Program.from_json(_built(PART, "", "right").to_json())
     with pytest.raises(
         ValueError, match="^expected a program that was compiled by this process, found one without its source$"
     ):
@@ -686,7 +560,7 @@ def test_a_program_without_its_source() -> None:
 
 def test_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "part.mlir"
-    path.write_text(_PART)
+    path.write_text(PART)
     assert main([str(path), "--numbers", "special", "--seed", "3"]) == 0
     said = capsys.readouterr().out
     assert said.startswith(f"{path}: @k: ") and " bit for bit, in " in said and said.count("\n") == 1
