@@ -41,6 +41,24 @@ def bind(launch: Launch, values: Sequence[Value], sm_count: int, grid: Sequence[
     `grid` is for launches that do not say theirs. Raises ArgumentError for what does not fit; preconditions are not
     checked, see `check_preconditions`.
     """
+    bound = _bound_values(launch, values)
+    sizes = _sizes(launch, bound, sm_count)
+    if launch.block is None:
+        raise ArgumentError(f"'{launch.entry}': expected an entry with reqntid, which says its block, found none")
+    return BoundLaunch(launch, bound, sizes, _grid(launch, sizes, grid), launch.block)
+
+
+def taken_variant(launch: Launch, values: Sequence[Value], sm_count: int) -> str | None:
+    """The entry of the variant that a launch takes, None where it is `launch` itself.
+
+    The grid of `launch` is not evaluated: that of a variant may fit where its own is too large. Raises ArgumentError
+    for what is no argument of `launch`.
+    """
+    return launch.variant(_sizes(launch, _bound_values(launch, values), sm_count)) if launch.variants else None
+
+
+def _bound_values(launch: Launch, values: Sequence[Value]) -> tuple[Value | None, ...]:
+    """Checked values of all arguments, None for those that are computed."""
     check_count(launch, len(values))
     waiting = iter(values)
     bound: list[Value | None] = []
@@ -58,11 +76,12 @@ def bind(launch: Launch, values: Sequence[Value], sm_count: int, grid: Sequence[
         else:
             value = None
         bound.append(value)
-    extents = [_elements(argument, value) for argument, value in zip(launch.arguments, bound, strict=True)]
-    sizes = LaunchSizes([shape for shape, _ in extents], [strides for _, strides in extents], sm_count)
-    if launch.block is None:
-        raise ArgumentError(f"'{launch.entry}': expected an entry with reqntid, which says its block, found none")
-    return BoundLaunch(launch, tuple(bound), sizes, _grid(launch, sizes, grid), launch.block)
+    return tuple(bound)
+
+
+def _sizes(launch: Launch, values: Sequence[Value | None], sm_count: int) -> LaunchSizes:
+    extents = [_elements(argument, value) for argument, value in zip(launch.arguments, values, strict=True)]
+    return LaunchSizes([shape for shape, _ in extents], [strides for _, strides in extents], sm_count)
 
 
 def check_count(launch: Launch, count: int) -> None:

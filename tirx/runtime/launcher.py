@@ -11,7 +11,7 @@ import numpy as np
 
 from tirx.runtime import driver as drivers
 from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, flat_bytes
-from tirx.runtime.binding import BoundLaunch, Value, bind, check_count, check_preconditions
+from tirx.runtime.binding import BoundLaunch, Value, bind, check_count, check_preconditions, taken_variant
 from tirx.runtime.driver import Device
 from tirx.runtime.frameworks import (
     KEYS,
@@ -105,9 +105,10 @@ class Launcher:
         self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None
     ) -> tuple[Launcher, BoundLaunch]:
         """The checked launch of this kernel, of the variant for these sizes, or of the one for any strides."""
-        bound = bind(self.launch, values, device.sm_count, grid)
-        if (entry := self.launch.variant(bound.sizes)) is not None and (variant := self._other(entry)) is not None:
+        entry = taken_variant(self.launch, values, device.sm_count)
+        if entry is not None and (variant := self._other(entry)) is not None:
             return variant.bound(values, device, grid)
+        bound = bind(self.launch, values, device.sm_count, grid)
         try:
             check_preconditions(bound)
         except StrideError:

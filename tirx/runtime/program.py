@@ -206,14 +206,14 @@ class Kernel:
         program = self.program.for_any_strides
         return None if program is None else (program.kernels | program.variants)[self.launch.entry]
 
-    def _chosen(self, arguments: Sequence[Any], sm_count: int = 2, grid: Sequence[int] | None = None) -> Kernel:
+    def _chosen(self, arguments: Sequence[Any], sm_count: int = 2) -> Kernel:
         """The variant for numpy arguments, or this kernel."""
-        from tirx.runtime.binding import bind
+        from tirx.runtime.binding import taken_variant
         from tirx.runtime.simulation import view_arguments
 
         if not self.launch.variants:
             return self
-        entry = self.launch.variant(bind(self.launch, view_arguments(self.launch, arguments), sm_count, grid).sizes)
+        entry = taken_variant(self.launch, view_arguments(self.launch, arguments), sm_count)
         return self if entry is None else self.program.variants[entry]
 
     def __repr__(self) -> str:
@@ -230,7 +230,7 @@ class Kernel:
         from tirx.runtime.arrays import StrideError
         from tirx.runtime.simulation import simulate
 
-        chosen = self._chosen(arguments, **{name: options[name] for name in ("sm_count", "grid") if name in options})
+        chosen = self._chosen(arguments, **{name: options[name] for name in ("sm_count",) if name in options})
         try:
             simulate(self.program.ptx, chosen.launch, arguments, **options)
         except StrideError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.tirx import kernels
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
+from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.comparison import Case, Problem
 from tirx.runtime.launch import Launch
 from tirx.runtime.program import Kernel, Program
+from tirx.runtime.simulation import view_arguments
 from tirx.text.verification import CheckError
 from tirx.tools import tirx_check
 
@@ -139,6 +142,35 @@ def test_products_of_any_size_equal_numpy(open_product: Kernel, rows: int) -> No
     d = np.full((rows, 264), 7, np.float32)
     open_product.simulate(a, b.T, d)
     assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.sample(1)
+def test_products_of_open_sizes_by_tcgen05_equal_numpy() -> None:
+    """No size is known: tiles end within M, N and K, which may be empty, and every kernel is launched."""
+    kernel = tirx.build(product("f16", ("?", "?", "?"), True), "sm_100a", options="variants=2").kernels["matmul"]  # pyright: ignore
+    taken: set[str | None] = set()
+    for m, n, k in ((5, 8, 0), (0, 8, 8), (129, 24, 136), (40, 131, 24)):
+        rng = np.random.default_rng(m)
+        a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((m, k), (k, n)))
+        d = np.full((m, n), 7, np.float32)
+        kernel.simulate(a, b.T, d)
+        assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32))
+        taken.add(kernel.launch.variant(LaunchSizes([a.shape, b.T.shape, d.shape], [], 2)))
+    assert len(taken) == 2
+
+
+def test_variants_are_launched_where_the_kernel_itself_has_too_many_blocks() -> None:
+    """In the simulator and as on a GPU, which has at most 65535 blocks along y."""
+    main = _kernel("fill", 3.0, f"tirx.variants = [{_when('few', 70_000)}]").replace("grid(1)", "grid(1, size(0, 0))")
+    kernel = tirx.build(_kernel("few", 1.0) + main).kernels["fill"]
+    a, d = np.zeros((70_000, 8), np.float32), np.zeros(1, np.float32)
+    kernel.simulate(a, d)
+    assert d[0] == 1
+    device: Any = SimpleNamespace(sm_count=2)
+    _, bound = kernel.launcher.bound(view_arguments(kernel.launch, [a, d]), device, None)
+    assert bound.launch.entry == "few" and bound.grid == (1, 1, 1)
+    with pytest.raises(ArgumentError, match="expected a grid of at most"):
+        kernel.simulate(np.zeros((70_001, 8), np.float32), d)
 
 
 def test_few_rows_have_other_tiles_than_many(open_product: Kernel) -> None:
