@@ -92,7 +92,7 @@ class _Addresses:
         """
         numbers = [number for number, _ in self.memory.strides if number]
         carries = any((base % number).known.greatest + const % number >= number for number in numbers)
-        rest = const % min(numbers, default=1 << STAND_IN_BITS)
+        rest = const % min((*numbers, 1 << STAND_IN_BITS))
         if carries or rest * self.bits % 8:
             base, const, rest = base + const, 0, 0
         first, rows = base, const - rest

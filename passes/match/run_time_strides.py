@@ -1,8 +1,8 @@
 """Strides that are known at the launch only, as threads see them.
 
-In layouts each has a number of its own in its place, `2**20` times that of the one further in: offsets of a tile in
-other dimensions stay below, so that an offset is a number whose digits are coordinates along these dimensions. What is
-a vector with these numbers is one with all strides that are multiples of 16 bytes.
+In layouts each has a number of its own in its place, a power of two that is beyond all offsets of the tile along the
+dimensions further in: an offset is a number whose digits are coordinates along these dimensions. What is a vector with
+these numbers is one with all strides that are multiples of 16 bytes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Operation, SSAValue
 
+from tirx.dialects import tirx
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, TileLayout
@@ -17,8 +18,13 @@ from tirx.passes.ir.views import Origin
 from tirx.passes.match.product import kernel_around
 
 STAND_IN_BITS = 20
-MOST_STRIDES = 2
-"""So many digits fit into 64 bits."""
+"""Bits of a digit, where so many fit for all digits; fewer otherwise, and more for what is larger."""
+
+_ROW_BITS = 7
+"""Bits of the last digit at least: 16 bytes of elements of any size."""
+
+_OFFSET_BITS = 56
+"""Offsets of elements, counted in bits of memory, stay below 2**63 with elements of at most 64 bits."""
 
 ANY_STRIDES = "tirx.any_strides"
 """The attribute of kernels whose run-time strides may be any, not only multiples of `STRIDE_BYTES`."""
@@ -35,15 +41,39 @@ def run_time_strides(tile: SSAValue) -> dict[int, int]:
     origin = Origin.of(tile) if TileType.of(tile).memory is MemorySpace.GLOBAL else None
     if origin is None:
         return {}
-    found: dict[int, int] = {}
+    found = dict.fromkeys(_dimensions(origin.view), 0)
     number = 1
-    strides = origin.view.source_type.get_strides() or ()
-    for dimension, (stride, place) in reversed([*enumerate(zip(strides, origin.view.places, strict=True))]):
-        if stride is None:
-            moves = place.extent > 1 and place.is_plain
-            number <<= STAND_IN_BITS if moves else 0
-            found[dimension] = number if moves else 0
+    for dimension, bits in zip(_moving(origin.view), _digit_bits(origin.view) or (), strict=False):
+        number <<= bits
+        found[dimension] = number
     return found
+
+
+def _dimensions(view: tirx.ViewOp) -> list[int]:
+    """Returns the dimensions of the memref of a view that have run-time strides, the last one first."""
+    strides = view.source_type.get_strides() or ()
+    return [d for d in reversed(range(len(strides))) if strides[d] is None]
+
+
+def _moving(view: tirx.ViewOp) -> list[int]:
+    """Returns those of `_dimensions` along which the tile moves, other than by an index tile."""
+    return [d for d in _dimensions(view) if view.places[d].extent > 1 and view.places[d].is_plain]
+
+
+def _digit_bits(view: tirx.ViewOp) -> list[int] | None:
+    """Returns the bits of the digits of an offset: of static strides, then one along each of `_moving`.
+
+    None where an offset has too many bits.
+    """
+    strides = zip(view.result.type.dims, view.tile_strides(), strict=True)
+    # No row ends where the next one begins, so that no vector goes on there.
+    row = 1 + sum((n - 1) * s for n, s in strides if s is not None)
+    places = [view.places[d] for d in _moving(view)]
+    needed = [max(_ROW_BITS, row.bit_length()), *(((p.extent - 1) * p.step).bit_length() for p in places)]
+    for found in ([max(STAND_IN_BITS, bits) for bits in needed], needed):
+        if sum(found[:-1]) + needed[-1] <= _OFFSET_BITS:
+            return found
+    return None
 
 
 def takes_any_strides(op: Operation) -> bool:
@@ -68,18 +98,17 @@ def are_multiples(tile: SSAValue) -> bool:
 
 def why_beyond_threads(tile: SSAValue) -> str | None:
     """Why threads do not find the elements of a tile of global memory with run-time strides; None where they do."""
-    if not (found := run_time_strides(tile)):
+    if not run_time_strides(tile):
         return None
     type_, origin = TileType.of(tile), Origin.of(tile)
     assert origin is not None
     view, memref = origin.view, origin.view.source_type
     if type_.dtype.bits == PACKED_BITS or (type_.dtype.bits < 8 and [*(memref.get_strides() or ())][-1:] != [1]):
         return f"expected elements of 8 bits, or of 4 that are neighbours, behind run-time strides, found {memref}"
-    if sum(number > 0 for number in found.values()) > MOST_STRIDES:
-        return f"expected at most {MOST_STRIDES} run-time strides, found {memref}"
-    static = [(n, s) for n, s in zip(view.result.type.dims, view.tile_strides(), strict=True) if s is not None]
-    if any(s < 0 for _, s in static) or sum((n - 1) * s for n, s in static) >= 1 << STAND_IN_BITS:
-        return f"expected static strides of 0 or more that stay below {1 << STAND_IN_BITS} elements, found {memref}"
+    if any(stride is not None and stride < 0 for stride in view.tile_strides()):
+        return f"expected static strides of 0 or more beside run-time strides, found {memref}"
+    if _digit_bits(view) is None:
+        return f"expected a tile whose offsets have at most {_OFFSET_BITS} bits, found {view.result.type} in {memref}"
     return None
 
 

@@ -64,7 +64,9 @@ class _View:
         if set(sizes) != {"*"}:
             clauses.append(f"to [{', '.join(sizes)}]")
         shape = ["?" if rng.random() < 0.2 and rank < 4 else str(n) for n in source]
-        self.memref = f"memref<{'x'.join(shape)}x{element}>"
+        strides = rng.choice((["?"] * rank, ["?"] * (rank - 1) + ["1"])) if rng.random() < 0.2 else []
+        layout = f", strided<[{', '.join(strides)}]>" if strides else ""
+        self.memref = f"memref<{'x'.join(shape)}x{element}{layout}>"
         self.type = f"!tirx.tile<{'x'.join(map(str, tile))}x{element}, global>"
         where = f"%{name}[{', '.join(places)}] {' '.join(clauses)}"
         head = ", ".join([self.memref, *types])

@@ -136,12 +136,13 @@ tirx.kernel @reduce_min(%x: memref<128x32xf32>) target("sm_90") threads(128) {
 // -----
 
 #r = #tirx.tile_layout<S[(128, 32) : (1@tx, 1)]>
+!m = memref<128x32xf32, strided<[?, 2251799813685248]>>
 
-tirx.kernel @run_time_strides(%x: memref<?x?x?x?xf32>) target("sm_90") threads(128) {
+tirx.kernel @run_time_strides(%x: !m) target("sm_90") threads(128) {
   %c0 = arith.constant 0 : index
-  %g = tirx.view %x[%c0, %c0, %c0, %c0] : memref<?x?x?x?xf32> -> !tirx.tile<8x4x4x32xf32, global>
-  // expected-error@+1 {{expected at most 2 run-time strides, found memref<?x?x?x?xf32>}}
-  %r = tirx.load %g : !tirx.tile<8x4x4x32xf32, global> -> !tirx.tile<8x4x4x32xf32, register, #r>
+  %g = tirx.view %x[%c0, %c0] : !m -> !tirx.tile<128x32xf32, global>
+  // expected-error@+1 {{expected a tile whose offsets have at most 56 bits, found !tirx.tile<128x32xf32, global> in memref<128x32xf32, strided<[?, 2251799813685248]>>}}
+  %r = tirx.load %g : !tirx.tile<128x32xf32, global> -> !tirx.tile<128x32xf32, register, #r>
   tirx.return
 }
 

@@ -51,3 +51,31 @@ def test_gemm(options: str) -> None:
         d = np.full((m, n), 7, np.float32)
         program.kernels["gemm"].simulate(a, b, d, check="strict")
         np.testing.assert_array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+_FOUR_STRIDES = """
+!m = memref<?x?x?x?xf16, STRIDES>
+!t = !tirx.tile<2x3x4x8xf16, register>
+tirx.kernel @k(%a: !m, %d: !m) grid(ceildiv(size(0, 0), 2)) threads(64) {
+  %i = tirx.block_id x
+  %s = tirx.alloc copy(%a[%i * 2, 0, 0, 0] clipped) : !m, !tirx.tile<2x3x4x8xf16, shared>
+  %x = tirx.load %s : !tirx.tile<2x3x4x8xf16, shared> -> !t
+  tirx.store %x, %d[%i * 2, 0, 0, 0] clipped : !t, !m
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a", "sm_100a"])
+@pytest.mark.parametrize("strides", ["strided<[?, ?, ?, ?]>", "strided<[?, ?, ?, 1]>"])
+@pytest.mark.sample(2)
+def test_any_strides_of_four_dimensions(target: str, strides: str) -> None:
+    """Odd ones, for which a second kernel stands in where the first one has an engine, and those of a transposition."""
+    program = tirx.build(_FOUR_STRIDES.replace("STRIDES", strides), target)
+    whole = np.random.default_rng(0).integers(-9, 9, (4, 4, 5, 9)).astype(np.float16)
+    arrays = [whole[:, :3, :4, :7], whole[:3, :3, :, :].transpose(2, 1, 0, 3)]
+    arrays += [whole.T[::2]] * (strides == "strided<[?, ?, ?, ?]>")
+    for a in arrays:
+        d, covered = np.zeros_like(a), np.zeros_like(a)
+        program.kernels["k"].simulate(a, d, check="strict")
+        covered[:, :3, :4, :8] = a[:, :3, :4, :8]
+        np.testing.assert_array_equal(d, covered)
