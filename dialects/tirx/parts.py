@@ -121,16 +121,11 @@ class BitcastOp(DirectOperation, TileOpInterface):
 
     traits = traits_def(Pure())
 
-    @property
-    def of_wider(self) -> bool:
-        """Returns True if the elements of the source have more bits than those of the result."""
-        return TileType.of(self.source).dtype.bits > self.result.type.dtype.bits
-
     def same_layout(self) -> Sequence[Sequence[SSAValue]]:
         return [] if self.reductions() else [(self.source, self.result)]
 
     def reductions(self) -> Sequence[Reduced]:
-        wide, narrow = (self.source, self.result) if self.of_wider else (self.result, self.source)
+        wide, narrow = sorted((self.source, self.result), key=lambda value: -TileType.of(value).dtype.bits)
         count = TileType.of(wide).dtype.bits // TileType.of(narrow).dtype.bits
         return [] if count == 1 else [_Split(wide, narrow, (), count)]
 

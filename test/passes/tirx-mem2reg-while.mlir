@@ -37,6 +37,35 @@ tirx.kernel @carried(%d: memref<64x32xf32>, %n: i32) threads(64) {
   tirx.return
 }
 
+// What the first region of scf.while writes is written behind it: no loop around it carries the variable.
+
+// CHECK-LABEL: tirx.kernel @written
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK:           %{{.*}}, %[[WRITTEN:.*]] = scf.while
+// CHECK:           tirx.store %[[WRITTEN]], %gd
+tirx.kernel @written(%d: memref<64x32xf32>, %n: i32, %m: index) threads(64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %f0 = arith.constant 0.0 : f32
+  %x = tirx.alloc : !t
+  %gd = tirx.view %d[%c0, %c0] : memref<64x32xf32> -> !tirx.tile<64x32xf32, global>
+  scf.for %i = %c0 to %m step %c1 {
+    %r = scf.while (%j = %z) : (i32) -> i32 {
+      tirx.fill %x, %f0 : f32, !t
+      %c = arith.cmpi slt, %j, %n : i32
+      scf.condition(%c) %j : i32
+    } do {
+    ^bb0(%j: i32):
+      %k = arith.addi %j, %one : i32
+      scf.yield %k : i32
+    }
+    tirx.copy %x, %gd : !t, !tirx.tile<64x32xf32, global>
+  }
+  tirx.return
+}
+
 // Extents of the grid are those that the kernel gives; a launch computes formulas.
 
 // CHECK-LABEL: tirx.kernel @extents

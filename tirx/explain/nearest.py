@@ -40,11 +40,14 @@ def nearest_word(
             if prod(map(len, options)) > _MAX_TRIES:
                 continue
             for codes in product(*options):
-                candidate, distance = word, 0
+                candidate = word
                 for name, code in zip(changed, codes, strict=True):
-                    distance += _FAR if name in unordered else abs(code - extract(word, fields[name]))
                     candidate = deposit(candidate, fields[name], code)
-                found.append((distance, candidate))
+                distances = (
+                    _FAR if name in unordered else abs(code - extract(word, fields[name]))
+                    for name, code in zip(changed, codes, strict=True)
+                )
+                found.append((sum(distances), candidate))
         for _, candidate in sorted(found)[: _MAX_TRIES - tries]:
             if legal(candidate):
                 return candidate

@@ -367,6 +367,7 @@ _SAID = [
         'tx.op.arith.cmpi(n, n, predicate="x")',
         "expected another value of the clause predicate of arith.cmpi, found 'x'",
     ),
+    ("TileLayout.row_major((0,))", "every extent of a shape must be positive, found (0,)"),
 ]
 
 
@@ -375,7 +376,12 @@ def test_errors_say(tmp_path: Path) -> None:
         f"def k{i}(a, b, n):\n    " + statement.replace("\n", "\n    ") for i, (statement, _) in enumerate(_SAID)
     ]
     path = tmp_path / "said_by_the_builder.py"
-    imports = ["import numpy as np", "import tirx as tx", "from tirx import f16, f32, i32"]
+    imports = [
+        "import numpy as np",
+        "import tirx as tx",
+        "from tirx import f16, f32, i32",
+        "from tirx.layout import TileLayout",
+    ]
     path.write_text("\n".join([*imports, *functions, ""]))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
@@ -386,6 +392,7 @@ def test_errors_say(tmp_path: Path) -> None:
         with pytest.raises(tx.BuildError) as caught:
             _ = kernel.module
         assert str(caught.value).partition("error: ")[2].splitlines()[0] == said, statement
+        assert caught.value.place[0] == f"{path}", statement
 
 
 def _a_row(a: Any, b: Any) -> None:
@@ -396,14 +403,40 @@ def _all_rows(a: Any, b: Any) -> None:
     b[:, :] = a[:, :]
 
 
+def _from_a_row_on(a: Any, b: Any) -> None:
+    b[:, :] = a[3:, :]
+
+
+def _up_to_a_row(a: Any, b: Any) -> None:
+    b[:, :] = a[:64, :]
+
+
+def _inside(a: Any, b: Any) -> None:
+    for k in tx.range(0, 33, 16):
+        b[k : k + 32, 0:8] = a[0:32, 0:8]
+
+
+def _beyond(a: Any, b: Any) -> None:
+    for k in tx.range(0, 34, 16):
+        b[k + 1 : k + 33, 0:8] = a[0:32, 0:8]
+
+
+def test_views_of_a_loop_are_clipped_where_its_last_round_is_beyond_the_array() -> None:
+    inside, beyond = (str(tx.jit(f32[64, 64], f32[64, 64], threads=32)(each).module) for each in (_inside, _beyond))
+    assert "clipped" not in inside and beyond.count("clipped") == 1
+
+
 def test_extents_that_the_launch_knows() -> None:
-    row, rows = (
-        tx.jit(f32[None, 64], f32[64, 64], threads=128, target="sm_80", grid=[1])(each) for each in (_a_row, _all_rows)
+    row, up_to, *open_ended = (
+        tx.jit(f32[None, 64], f32[64, 64], threads=128, target="sm_80", grid=[1])(each)
+        for each in (_a_row, _up_to_a_row, _all_rows, _from_a_row_on)
     )
+    assert "tirx.view %a[%0, %0] clipped : memref<?x64xf32> -> !tirx.tile<64x64xf32, global>" in str(up_to.module)
     assert "tirx.view %a[%1, %0] : memref<?x64xf32> -> !tirx.tile<64xf32, global>" in str(row.module)
     said = "expected an extent that is a number, found `:` of one that the launch knows; use tx.tile\n"
-    with pytest.raises(tx.BuildError, match=said):
-        _ = rows.module
+    for rows in open_ended:
+        with pytest.raises(tx.BuildError, match=said):
+            _ = rows.module
 
 
 def _one(a: Any) -> None:

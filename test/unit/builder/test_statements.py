@@ -134,7 +134,10 @@ def _unrolled(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     total = tx.zeros(f32, 4, 8)
     for k in tx.range(1, 8, 3, unroll=True):
         total = total + a[:, k : k + 1].load().broadcast(4, 8)
-    o[:, :] = total
+    last = 5
+    for last in tx.range(3, 3, unroll=True):
+        total = total * float(last)
+    o[:, :] = total + float(last)
 
 
 def _steps(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
@@ -227,7 +230,7 @@ def _chained(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
 
 _TOTAL = np.zeros((4, 8), np.float32)
 _STATEMENTS: list[tuple[Callable[..., None], Any]] = [
-    (_unrolled, _TOTAL + (_X[:, 1] + _X[:, 4] + _X[:, 7])[:, None]),
+    (_unrolled, _TOTAL + (_X[:, 1] + _X[:, 4] + _X[:, 7])[:, None] + 5),
     (_steps, _TOTAL + (_X[:, 1] + _X[:, 3])[:, None] + 3),
     (_spans, np.concatenate([[[*_X[0, :1] - 1, *_X[1, 1:5], *_X[0, 5:] + 1]], np.c_[_X[1:, :4] - 1, _X[1:, 4:] + 1]])),
     (_structures, 4 * _X + 8 + 5),

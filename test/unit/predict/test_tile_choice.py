@@ -15,7 +15,7 @@ import tirx
 from tirx import embed
 from tirx.dialects.formula import Call, LaunchSizes
 from tirx.hw.targets import Target
-from tirx.passes.match.tile_choice import Operands, Schedules, choose_tiles, rated_tile
+from tirx.passes.match.tile_choice import Operands, Schedules, choose_tiles, rated_tile, rings_of
 from tirx.passes.match.variant_choice import MOST_VARIANTS, choose_variants
 from tirx.passes.pipeline import lower_to_ptx_passes
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
@@ -105,6 +105,13 @@ def test_recorded_choices(
     found = choose_tiles(Operands(size, *_TYPES[types]), Target.parse(target))
     assert " ".join(f"{c}:{1e6 * c.score:.4g}" for c in found[:6]) == expected
     assert {each.family for each in found} == {family}
+
+
+def test_rings_of_more_slots_than_there_is_room_for_are_one() -> None:
+    schedules, target = Schedules(parts=(1, 2), slots=(2, 3, 4, 6, 12)), Target.parse("sm_90a")
+    found = {tile: list(rings_of(target, (*tile, 64), schedules)) for tile in ((128, 256), (64, 64))}
+    assert found[128, 256] == [(1, 2), (1, 3), (1, 4), (1, 6), (2, 2), (2, 3), (2, 4), (2, 6)]
+    assert found[64, 64] == [*((1, n) for n in schedules.slots), (2, 2), (2, 3), (2, 4), (2, 6)]
 
 
 def test_tiles_without_room_are_none() -> None:

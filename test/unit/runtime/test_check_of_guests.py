@@ -12,13 +12,14 @@ from toy_dialect import TOY, NegateOp, RowsOp
 from unit.runtime.test_check import PART
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 
 import tirx
 from tirx import embed
 from tirx.dialects.definition import i32_attr
+from tirx.dialects.ptx import StOp
 from tirx.dialects.tirx import SubviewOp
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError
@@ -107,6 +108,33 @@ def test_operations_of_other_dialects_that_say_what_they_compute() -> None:
 
     with pytest.raises(embed.LocatedError, match=r"^k\.toy:7:8: .*'evaluate' of 'toy.rows' raised KeyError: 'mine'"):
         _with_rows(evaluate=faulty, __module__=faulty.__module__)
+
+
+def test_operations_that_overwrite_a_tile() -> None:
+    """They are given one whose elements they have not read, in its place among the operands."""
+    seen: list[Any] = []
+
+    def evaluate(self: NegateOp, tile: Any) -> Any:
+        seen.append(tile.copy())
+        tile[...] = 3
+        return []
+
+    def lower(self: NegateOp, threads: Any) -> Any:
+        four, three = (threads.insert(arith.ConstantOp(each)).result for each in (i32_attr(4), FloatAttr(3.0, f32)))
+        address = threads.address(self.tile)
+        offset = threads.insert(arith.MuliOp(threads.thread, four)).result
+        address = threads.insert(arith.AddiOp(address, offset)).result
+        for at in (0, 128):
+            threads.insert(StOp("shared", address, [three], at))
+        return []
+
+    kind = type("NegateOp", (NegateOp,), {"evaluate": evaluate, "tile_reads": lambda _: (), "lower": lower})  # pyright: ignore
+    overwritten = """%s = tirx.alloc : !tirx.tile<64xf32, shared>
+  toy.negate %s : !tirx.tile<64xf32, shared>
+  %y = tirx.load %s : !tirx.tile<64xf32, shared> -> !tirx.tile<64xf32, register>"""
+    module = embed.parse(_FOREIGN.replace("OPERATION", overwritten), "k.toy", embed.context(Dialect("toy", [kind])))
+    (checked,) = tirx.build(module, verify=True).check()
+    assert checked.exact == checked.launches > 0 and seen and not any(each.any() for each in seen)
 
 
 class _MakingPass(ModulePass):

@@ -158,6 +158,12 @@ def test_operators_of_torch(monkeypatch: pytest.MonkeyPatch):
     kernel.assert_called_once_with(1, 2, 3)
     (fake,) = operator.register_fake.call_args.args
     tensor = _Array(dtype="torch.float32", shape=[3, 4], stride=lambda: (4, 1), element_size=lambda: 4)
+    with monkeypatch.context() as patched:
+        patched.setattr("tirx.runtime.torch_op.check_array", check := Mock())
+        fake(tensor, "any number", tensor)
+    assert [call.args for call in check.call_args_list] == [
+        (launch.passed[i], ArrayView(0, (3, 4), (4, 1), "float32", 4)) for i in (0, 2)
+    ]
     fake(tensor, "any number", tensor)
     with pytest.raises(ArgumentError, match="^argument 'y': expected shape .*, found .3, 5.$"):
         fake(tensor, 1, _Array(**{**vars(tensor), "shape": [3, 5]}))

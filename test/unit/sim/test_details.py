@@ -347,3 +347,6 @@ def test_errors_name_the_line_of_the_program(jobs: int, source: str) -> None:
         run(ptx, "f", 2, 32, [], jobs=jobs)
     assert found.value.source == ("b.mlir:40:7" if source else "")
     assert str(found.value).startswith(f"PTX line 15{' (b.mlir:40:7)' if source else ''}: ")
+    nowhere = SimError("of the launch")
+    nowhere.find_source(ptx)
+    assert nowhere.source == ""

@@ -90,9 +90,11 @@ def test_warnings_go_to_the_log(caplog: pytest.LogCaptureFixture):
     assert rule is not None and rule in record.getMessage() and "PTX line" in record.getMessage()
 
 
-# Four warps multiply 64x16 by 8x16; when they have waited, thread 0 arrives for all and another warp refills A.
+# Four warps multiply 64x16 by 8x16; when they have waited, one arrives for all and another warp refills A. Threads
+# in front of FIRST do nothing.
 _WARPGROUP = """
-  mov.u32 %r0, %tid.x; mov.b32 %r1, s; mov.b32 %r2, bar; setp.eq.u32 %p0, %r0, 0; mov.b32 %r3, full;
+  mov.u32 %r0, %tid.x; setp.lt.u32 %p0, %r0, FIRST; @%p0 bra END;
+  sub.u32 %r0, %r0, FIRST; mov.b32 %r1, s; mov.b32 %r2, bar; setp.eq.u32 %p0, %r0, 0; mov.b32 %r3, full;
   ld.param.u64 %d0, [a];
   @%p0 mbarrier.init.shared::cta.b64 [%r2], 1; @%p0 mbarrier.init.shared::cta.b64 [%r3], 1;
   @%p0 fence.mbarrier_init.release.cluster;
@@ -100,7 +102,7 @@ _WARPGROUP = """
   setp.ge.u32 %p1, %r0, 128; @%p1 bra FILLED;
   st.shared.v4.b32 [%r4], {%r5, %r5, %r5, %r5}; st.shared.v4.b32 [%r4+2048], {%r5, %r5, %r5, %r5};
 FILLED:
-  fence.proxy.async.shared::cta; bar.sync 0;
+  fence.proxy.async.shared::cta; bar.sync 0, 160;
   @%p1 bra COPY;
   shr.u32 %r6, %r1, 4; cvt.u64.u32 %d1, %r6; or.b64 %d1, %d1, 0x0000001000080000;
   wgmma.fence.sync.aligned; setp.ne.u32 %p2, %r5, 0;
@@ -121,15 +123,15 @@ END:
 """
 
 
-@pytest.mark.parametrize("seed", _SEEDS)
-def test_one_arrival_for_a_warpgroup(seed: int | None):
+@pytest.mark.parametrize(("seed", "first"), [*((seed, 0) for seed in _SEEDS), (None, 128)])
+def test_one_arrival_for_a_warpgroup(seed: int | None, first: int):
     """CUTLASS arrives once for a warpgroup behind wgmma.wait_group; by the letter, a wait speaks for its warp."""
     declarations = ".shared .align 128 .b8 s[4096]; .shared .align 8 .b64 bar; .shared .align 8 .b64 full;"
-    text = entry(_WARPGROUP, ("a",), declarations).replace("sm_100a", "sm_90a")
+    text = entry(_WARPGROUP, ("a",), declarations).replace("sm_100a", "sm_90a").replace("FIRST", f"{first}")
     a = np.ones(1024, np.float16)
-    run(text, "k", 1, 160, [a], seed=seed)
+    run(text, "k", 1, first + 160, [a], seed=seed)
     with pytest.raises(SimError, match=r"wgmma.wait_group was not waited for"):
-        run(text, "k", 1, 160, [a], seed=seed, check="strict")
+        run(text, "k", 1, first + 160, [a], seed=seed, check="strict")
     early = text.replace("wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;")
     with pytest.raises(SimError, match=r"wgmma.wait_group was not waited for"):
-        run(early, "k", 1, 160, [a], seed=seed)
+        run(early, "k", 1, first + 160, [a], seed=seed)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -158,7 +159,7 @@ class GlobalFlags:
         self._imported = 0  # acquisitions that are not forgotten
         self._pending: dict[int, list[_Pending]] = {}
         self._size = 0
-        self._sources: dict[tuple[int, _Reader, Level], _Sources] = {}
+        self._sources = lru_cache(maxsize=_MOST_SOURCES)(self._sources_of)
         self.fenced = False  # has a thread executed a fence?
         self.forgotten = False  # whether some order is not known any more, as there was too much of it
         # Proxy fences: threads, instant, and how many imports the cluster had.
@@ -216,13 +217,13 @@ class GlobalFlags:
         half = len(self._releases) // 2
         self._size -= sum(map(_size, self._releases[:half]))
         del self._releases[:half], self._firsts[:half]
-        self._sources.clear()
+        self._sources.cache_clear()
         self.forgotten = True
 
     def _add(self, cluster: int, found: _Import) -> None:
         self._imported += self._imports[cluster].add(found)
         if self._imported > _MOST_IMPORTS:
-            self._sources.clear()
+            self._sources.cache_clear()
             self._imported -= sum(each.forget() for each in self._imports.values())
             self.forgotten = True
 
@@ -346,18 +347,16 @@ class GlobalFlags:
         """Returns where a reader of a record acquires effects of `tokens` by it."""
         clusters, others, instants = clusters_of(tokens), threads_of(tokens), tokens & INSTANT_MASK
         found, wanted = np.zeros(len(clusters), np.bool_), set[int](np.unique(clusters).tolist())
-        key = (record, reader, level)
-        if key not in self._sources:
-            if len(self._sources) >= _MOST_SOURCES:
-                self._sources.clear()
-            self._sources[key] = _Sources(self._walk(record, reader, level))
-        for cluster, known, lane in self._sources[key]:
+        for cluster, known, lane in self._sources(record, reader, level):
             if cluster in wanted and row in known:
                 own = clusters == cluster
                 found[own] |= known[row].of(lane, others[own]) >= instants[own]
                 if found.all():
                     break
         return found
+
+    def _sources_of(self, record: int, reader: _Reader, level: Level) -> _Sources:
+        return _Sources(self._walk(record, reader, level))
 
     def _walk(self, record: int, reader: _Reader, level: Level) -> Iterator[_Source]:
         """Yields all that a reader of a record acquires by it, those that it continues, and what they had acquired."""
