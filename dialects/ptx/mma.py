@@ -24,7 +24,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.ptx.base import Names, PTXInstruction, Register, expect_choice, vector
 from tirx.dialects.ptx.effects import NO_EFFECTS, Issue
-from tirx.mma import VARIANTS, Fragment, MmaVariant
+from tirx.mma.fragments import VARIANTS, Fragment, MmaVariant
 from tirx.rules import InstructionFormError
 
 

@@ -11,7 +11,8 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import enum_attribute
 from tirx.dialects.fields import fields_text, parse_value
 from tirx.dialects.text_data import TextData, errors_from
-from tirx.tcgen05 import InstructionDescriptor, ZeroColumnMask
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 
 @irdl_attr_definition

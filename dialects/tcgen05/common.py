@@ -18,9 +18,9 @@ from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.known_bits import EVERYTHING, IMMEDIATE, known_bits
 from tirx.dialects.tirx import KernelOp, MemorySpace, TileType
+from tirx.hw.errors import LegalityError
 from tirx.layout import LayoutError, TileLayout
 from tirx.rules import InstructionFormError, InvalidOperation, OperandFormError
-from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.check import Instruction, check_instruction
 from tirx.tcgen05.tmem import CTA_GROUPS
 

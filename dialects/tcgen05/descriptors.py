@@ -12,9 +12,10 @@ from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tcgen05.attributes import InstructionDescriptorAttr, ZeroColumnMaskAttr
 from tirx.dialects.tcgen05.common import expect_tile
 from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.rules import DescriptorSliceError, InvalidOperation
-from tirx.tcgen05 import LegalityError, OperandSlice
+from tirx.smem.canonical_form import OperandSlice
 from tirx.tcgen05.scale_copy import ROW_BYTES
 from tirx.tcgen05.stored_operand import stored_slices
 

@@ -18,21 +18,16 @@ from tirx.dialects.tcgen05.allocation import TileOp, allocation_of
 from tirx.dialects.tcgen05.common import first_cell, immediate, is_tile, require
 from tirx.dialects.tcgen05.descriptors import InstructionDescriptorOp, SmemDescriptorOp, ZeroColumnMaskOp
 from tirx.dialects.tirx import TileType, base_allocation
+from tirx.hw.errors import LegalityError
 from tirx.layout import LayoutError, TileLayout
 from tirx.rules import ElementTypeError
+from tirx.smem.canonical_form import OperandSlice
+from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.symbolic.integers import Integers
-from tirx.tcgen05 import (
-    InstructionDescriptor,
-    LegalityError,
-    Mma,
-    OperandSlice,
-    SmemDescriptor,
-    SmemOperand,
-    TmemOperand,
-    ZeroColumnMask,
-    check_mma,
-)
+from tirx.tcgen05.check import Mma, SmemOperand, TmemOperand, check_mma
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.tcgen05.stored_operand import SLOT_BITS
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 
 def tensor_operand(value: SSAValue, depth: int = IMMEDIATE) -> TmemOperand:

@@ -34,6 +34,7 @@ from tirx.dialects.tcgen05.common import (
 )
 from tirx.dialects.tcgen05.facts import address_operand, shared_operand, tensor_operand
 from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
 from tirx.rules import (
     ElementTypeError,
@@ -43,9 +44,8 @@ from tirx.rules import (
     OperandFormError,
     TileShapeError,
 )
-from tirx.tcgen05 import LD_SHAPES, LegalityError, TmemAccessPlan, plan_tmem_access
 from tirx.tcgen05.check_memory import CP_SHAPES, SHIFT_COLUMNS, Cp, LdSt, Shift, check_memory
-from tirx.tcgen05.tmem_access import MAX_REGISTERS, find_ld_shape
+from tirx.tcgen05.tmem_access import LD_SHAPES, MAX_REGISTERS, TmemAccessPlan, find_ld_shape, plan_tmem_access
 
 _COPIED_LANES = 1
 """Lanes of every 32 that every tcgen05.cp writes."""

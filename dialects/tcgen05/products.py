@@ -39,7 +39,8 @@ from tirx.dialects.tcgen05.facts import (
 )
 from tirx.rules import InstructionFormError, InstructionNameError, ProductClauseError
 from tirx.smem.smem_descriptor import SEGMENTED_BYTES
-from tirx.tcgen05 import KINDS, Mma
+from tirx.tcgen05.check import Mma
+from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.mma_info import FORM_FEATURES, K_BITS, TABLE_COLUMNS, MmaInfo
 
 _METADATA_LANES = 8

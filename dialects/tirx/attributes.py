@@ -25,8 +25,8 @@ from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, a
 from tirx.layout.arrays import np
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.rules import TileTypeError, UnboundParameterError
-from tirx.tcgen05 import ZeroColumnMask
 from tirx.tcgen05.tmem import COLUMN_BITS
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 from tirx.values import dataclass
 
 LayoutT = TypeVar("LayoutT", TileLayout, SwizzleLayout, ComposeLayout)

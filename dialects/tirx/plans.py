@@ -11,7 +11,7 @@ from xdsl.parser import AttrParser
 
 from tirx.dialects.fields import fields_text, parse_value
 from tirx.dialects.text_data import TextData
-from tirx.mma import VARIANTS
+from tirx.mma.fragments import VARIANTS
 from tirx.smem.swizzle_modes import MAJORS, Major
 from tirx.tcgen05.kinds import KINDS
 from tirx.values import dataclass

@@ -29,7 +29,7 @@ from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.plans import PlanAttr, Tcgen05Plan
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, shape_text, write, write_types
-from tirx.mma import VARIANTS
+from tirx.mma.fragments import VARIANTS
 from tirx.rules import InstructionNameError, ProductClauseError, ProductShapeError, TileMemoryError
 
 SCALE_ROWS = 128

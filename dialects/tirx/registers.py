@@ -29,7 +29,7 @@ from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.views import WordsOp
 from tirx.hw.errors import LegalityError
-from tirx.mma import VARIANTS, WIDENING, Fragment, MmaVariant
+from tirx.mma.fragments import VARIANTS, WIDENING, Fragment, MmaVariant
 from tirx.rules import (
     ElementTypeError,
     InstructionNameError,

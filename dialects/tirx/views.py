@@ -19,11 +19,10 @@ from tirx.dialects.tirx.index_text import made, parse_index
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.places import ViewOp, layout_strides
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, write, write_types
-from tirx.hw.errors import OperandLayoutError
+from tirx.hw.errors import LegalityError, OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.arrangement import Arrangement
 from tirx.rules import DimensionError, InvalidOperation, PartError, TileMemoryError, TileShapeError
-from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.stored_operand import UNIT, bitcast_to_words
 
 PACKED_BITS = 6

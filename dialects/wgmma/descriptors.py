@@ -25,9 +25,8 @@ from tirx.layout import ComposeLayout, TileLayout
 from tirx.rules import DescriptorSliceError
 from tirx.smem.canonical import operand_slices
 from tirx.smem.canonical_form import OperandSlice
-from tirx.smem.swizzle_modes import Major
+from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
-from tirx.wgmma import WGMMA_OPERANDS
 
 
 @cache

@@ -36,19 +36,11 @@ from tirx.rules import (
     OperandFormError,
     ProductClauseError,
 )
-from tirx.smem.swizzle_modes import Major
-from tirx.wgmma import (
-    CODE_BITS,
-    ROWS,
-    WGMMA_OPERANDS,
-    Form,
-    RegisterOperand,
-    SmemOperand,
-    Wgmma,
-    accumulator_part,
-    check_wgmma,
-    find_kind,
-)
+from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
+from tirx.wgmma.check import RegisterOperand, SmemOperand, Wgmma, check_wgmma
+from tirx.wgmma.fragments import CODE_BITS
+from tirx.wgmma.kinds import ROWS, Form, find_kind
+from tirx.wgmma.match import accumulator_part
 
 
 def _register_tile(type_: TileType, what: str) -> TileLayout:

@@ -16,7 +16,7 @@ from tirx.dialects.ptx.base import Names, PTXInstruction
 from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, CommitGroup, Effects, Issue, WaitGroup
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.rules import QueueError
-from tirx.wgmma import MAX_PENDING
+from tirx.wgmma.kinds import MAX_PENDING
 
 
 class WgmmaOp(PTXInstruction, abc.ABC):

@@ -30,13 +30,11 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.control_flow import ControlFlow
 from tirx.passes.match.product import legal
 from tirx.rules import AllocationError, CollectorError, CtaGroupError, IssueError
-from tirx.tcgen05 import Mma
-from tirx.tcgen05.check import check_instruction
+from tirx.tcgen05.check import Mma, check_instruction
 from tirx.tcgen05.check_memory import LdSt
 from tirx.tcgen05.mma_info import MmaInfo
 from tirx.tcgen05.tmem import COLUMNS, EXCLUSIVE_SIZES
-from tirx.wgmma import check_wgmma
-from tirx.wgmma.check import WgmmaFacts
+from tirx.wgmma.check import WgmmaFacts, check_wgmma
 
 
 def check_entry(entry: EntryOp, target: Target) -> None:

@@ -10,6 +10,7 @@ from math import inf
 from xdsl.ir import Operation
 
 from tirx.dialects.ptx.effects import AccessKind
+from tirx.hw.errors import LegalityError
 from tirx.layout.arrays import IntArray, NDArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.thread_flow import ActiveThreads
@@ -17,7 +18,6 @@ from tirx.passes.checks.thread_values import Numbers, Symbol, Threads, ThreadVal
 from tirx.smem.swizzle_modes import Major, OperandFamily
 from tirx.smem.walk import read_addresses
 from tirx.smem.wgmma_descriptor import decode_descriptor
-from tirx.tcgen05 import LegalityError
 from tirx.values import dataclass, replace
 
 _GRANULE_BITS = 4

@@ -14,6 +14,7 @@ from tirx.dialects.ptx.effects import AccessKind, Bytes, SharedMatrix
 from tirx.dialects.ptx.memory import ParamAddressOp, StOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.tirx import TensorMapAttr
+from tirx.hw.errors import LegalityError
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import Counters
@@ -22,7 +23,6 @@ from tirx.passes.checks.thread_flow import ActiveThreads
 from tirx.passes.checks.thread_values import Numbers, Symbol, ThreadValue
 from tirx.smem.swizzle_modes import SWIZZLE_MODES, OperandFamily
 from tirx.smem.wgmma_descriptor import decode_descriptor
-from tirx.tcgen05 import LegalityError
 from tirx.values import dataclass
 
 _PATTERN_BYTES = max(mode.period_bytes for mode in SWIZZLE_MODES.values())

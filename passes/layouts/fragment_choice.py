@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from tirx.layout import LayoutError
-from tirx.mma import ROW_ORDERS, FragmentError, PickedFragments, RowOrder
+from tirx.mma.fragments import FragmentError
+from tirx.mma.pick import ROW_ORDERS, PickedFragments, RowOrder
 from tirx.passes.ir.register_classes import RegisterClass
 from tirx.passes.layouts.staged_layouts import LoadsCost, loads_cost
 

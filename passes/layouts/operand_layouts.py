@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from tirx.copy.cost import CopyCost, CopyEnd, copy_cost, least_cost
 from tirx.dialects import tirx
 from tirx.dialects.nesting import ancestors
+from tirx.hw.errors import LegalityError
 from tirx.hw.features import supports
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.passes.ir.views import Origin
@@ -24,7 +25,7 @@ from tirx.smem.canonical import operand_slices
 from tirx.smem.operand_tile import OperandTile
 from tirx.smem.pick import operand_candidates
 from tirx.smem.swizzle_modes import MAJORS, TCGEN05_OPERANDS, WGMMA_OPERANDS, Major, OperandFamily
-from tirx.tcgen05 import LegalityError, check_transposed_b
+from tirx.tcgen05.shapes import check_transposed_b
 from tirx.tcgen05.stored_operand import is_padded, nibbles_of_slots, stored_slices
 from tirx.values import dataclass, replace
 

@@ -12,8 +12,7 @@ from tirx.layout import Iter, TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.placement import place
 from tirx.passes.match.product import Product, legal
-from tirx.tcgen05 import accumulator_layout
-from tirx.tcgen05.tmem import LANES
+from tirx.tcgen05.tmem import LANES, accumulator_layout
 
 ROWS = 2 * LANES
 """Rows of an accumulator that two instructions of 128 rows compute."""

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import AllocOp, MmaOp, TileType, base_allocation
 from tirx.dialects.tirx.syntax import shape_text
-from tirx.hw.errors import TensorMemoryError
+from tirx.hw.errors import LegalityError, TensorMemoryError
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.passes.layouts.operand_layouts import view_layout
 from tirx.passes.match.product import Product, legal
@@ -23,7 +23,6 @@ from tirx.passes.match.tcgen05_product import (
     tensor_operands,
 )
 from tirx.rules import LayoutChoiceError
-from tirx.tcgen05 import LegalityError
 from tirx.tcgen05.tmem import COLUMN_BITS, DATA_PATHS
 from tirx.values import dataclass
 

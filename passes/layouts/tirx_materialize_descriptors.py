@@ -21,8 +21,7 @@ from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, bit_pattern, erase
 from tirx.passes.match.product import legal, target_of
 from tirx.rules import OperandStepError
-from tirx.smem.smem_descriptor import WIDE_ADDRESSES
-from tirx.tcgen05 import SmemDescriptor
+from tirx.smem.smem_descriptor import WIDE_ADDRESSES, SmemDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
 from tirx.wgmma.kinds import WARPGROUP_THREADS
 

@@ -23,7 +23,8 @@ from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
-from tirx.mma import ROW_ORDERS, WIDENING, choose_variant, pick_fragments, pick_metadata, pick_scales
+from tirx.mma.fragments import WIDENING
+from tirx.mma.pick import ROW_ORDERS, choose_variant, pick_fragments, pick_metadata, pick_scales
 from tirx.passes.ir.placement import place
 from tirx.passes.ir.register_classes import RegisterClass, register_classes, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS

@@ -22,9 +22,8 @@ from tirx.layout import ComposeLayout
 from tirx.passes.match.slots import operand_limit
 from tirx.rules import MemoryRoomError
 from tirx.smem.packing import UNIT_BYTES
-from tirx.tcgen05 import allocation_columns
 from tirx.tcgen05.sparse_metadata import CODE_BITS
-from tirx.tcgen05.tmem import COLUMNS
+from tirx.tcgen05.tmem import COLUMNS, allocation_columns
 from tirx.values import dataclass, replace
 
 PLAIN_ALIGNMENT = 128

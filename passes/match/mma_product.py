@@ -10,17 +10,9 @@ from tirx.dialects.tirx import MemorySpace, MmaSyncPlan, TileType
 from tirx.hw.features import UnsupportedFeature, required_version, supports
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
-from tirx.mma import (
-    VARIANTS,
-    WIDENING,
-    FragmentError,
-    MmaStep,
-    MmaVariant,
-    choose_variant,
-    is_preferred,
-    plan_mma,
-    variants_for,
-)
+from tirx.mma.fragments import VARIANTS, WIDENING, FragmentError, MmaVariant, is_preferred, variants_for
+from tirx.mma.match import MmaStep, plan_mma
+from tirx.mma.pick import choose_variant
 from tirx.passes.match.product import Product
 
 

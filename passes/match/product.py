@@ -16,7 +16,7 @@ from tirx.hw.errors import LegalityError
 from tirx.hw.features import UnsupportedFeature
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError
-from tirx.mma import FragmentError
+from tirx.mma.fragments import FragmentError
 from tirx.values import dataclass
 
 ILLEGAL = (LegalityError, LayoutError, FragmentError, UnsupportedFeature)

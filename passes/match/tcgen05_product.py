@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import KernelOp, MemorySpace, MmaOp, Tcgen05Plan, TileType
 from tirx.dialects.tirx.syntax import shape_text
-from tirx.hw.errors import MissingLayoutError, TensorProductError
+from tirx.hw.errors import LegalityError, MissingLayoutError, TensorProductError
 from tirx.hw.features import FEATURES, required_version, supports
 from tirx.hw.rules import reason
 from tirx.layout import TileLayout
@@ -25,24 +25,16 @@ from tirx.passes.match.tcgen05_scales import (
 )
 from tirx.passes.match.tensor_tiles import TensorTile
 from tirx.smem.swizzle_modes import Major
-from tirx.tcgen05 import (
-    SCALE_VECTORS,
-    InstructionDescriptor,
-    LegalityError,
-    ZeroColumnMask,
-    check_shape,
-    data_path,
-    operand_a_layout,
-    smem_packing,
-    sparse_metadata_layout,
-)
-from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS, SPARSITY_VERSION_1
+from tirx.tcgen05.block_scale import SCALE_VECTORS
+from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS, SPARSITY_VERSION_1, InstructionDescriptor
 from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.packing import smem_packing
 from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN
-from tirx.tcgen05.shapes import check_target
-from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA, sparse_metadata
+from tirx.tcgen05.shapes import check_shape, check_target
+from tirx.tcgen05.sparse_metadata import CODE_BITS, SPARSE_METADATA, sparse_metadata, sparse_metadata_layout
 from tirx.tcgen05.stored_operand import is_padded, stored_slices
-from tirx.tcgen05.tmem import LANES, of_one_cta
+from tirx.tcgen05.tmem import LANES, data_path, of_one_cta, operand_a_layout
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 from tirx.values import dataclass, replace
 
 K96 = "tcgen05.K96"

@@ -10,16 +10,17 @@ from tirx.dialects.tirx import Tcgen05Plan
 from tirx.hw.errors import MissingLayoutError, ScaleFactorError
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes.match.product import Product
-from tirx.tcgen05 import (
-    SCALE_VECTORS,
-    ScaleVector,
-    find_kind,
+from tirx.tcgen05.block_scale import SCALE_VECTORS, ScaleVector
+from tirx.tcgen05.kinds import find_kind
+from tirx.tcgen05.scale_factors import (
+    BLOCK_ROWS,
+    PER_COLUMN,
     scale_factor_a_layout,
     scale_factor_b_layout,
+    scale_factor_k_step,
     scale_factor_smem_layout,
     scale_factor_tmem_layout,
 )
-from tirx.tcgen05.scale_factors import BLOCK_ROWS, PER_COLUMN, scale_factor_k_step
 from tirx.tcgen05.tmem import of_one_cta
 from tirx.values import dataclass
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from tirx.dialects.tcgen05 import same_registers
 from tirx.dialects.tirx import TileType
-from tirx.hw.errors import MissingLayoutError
+from tirx.hw.errors import LegalityError, MissingLayoutError
 from tirx.layout import TileLayout
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.axis import WARP_SIZE
-from tirx.tcgen05 import LD_SHAPES, LegalityError, pick_ld_shape, register_fragment
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS, LANES
-from tirx.tcgen05.tmem_access import LdShapeName, written_cells
+from tirx.tcgen05.tmem_access import LD_SHAPES, LdShapeName, pick_ld_shape, register_fragment, written_cells
 from tirx.values import dataclass
 
 PACKED_BITS = 16

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tirx import wgmma
 from tirx.dialects.tirx import MemorySpace, TileType, WgmmaPlan
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.hw.errors import MissingLayoutError, WarpgroupProductError
@@ -12,7 +11,9 @@ from tirx.hw.features import supports
 from tirx.hw.rules import reason
 from tirx.layout import TileLayout
 from tirx.passes.match.product import Product
-from tirx.wgmma import accumulator_layout, find_kind, metadata_layout, operand_a_layout, pick_warpgroups
+from tirx.wgmma import match as wgmma
+from tirx.wgmma.fragments import CODE_BITS, accumulator_layout, metadata_layout, operand_a_layout
+from tirx.wgmma.kinds import KINDS, find_kind
 
 
 def is_done_by_wgmma(product: Product) -> bool:
@@ -39,7 +40,7 @@ def why_not_wgmma(product: Product) -> str | None:
 
 def why_slower(product: Product) -> str | None:
     """Why a product whose element types wgmma of the target has is not done by it; None elsewhere."""
-    if not _is_asked_for(product) or (product.a.dtype.name, product.b.dtype.name) not in wgmma.KINDS:
+    if not _is_asked_for(product) or (product.a.dtype.name, product.b.dtype.name) not in KINDS:
         return None
     if product.b.memory is MemorySpace.REGISTER:
         return "expected B in shared memory for wgmma, found it in registers"
@@ -71,7 +72,7 @@ def operand_parts(product: Product, index: int) -> int:
     if product.accumulator.layout is not None:
         return 1
     m, n = product.accumulator.dims
-    grid = pick_warpgroups(m, n, product.threads // WARPGROUP_THREADS)
+    grid = wgmma.pick_warpgroups(m, n, product.threads // WARPGROUP_THREADS)
     return grid.m if index == 0 else grid.n
 
 
@@ -80,7 +81,7 @@ def check(product: Product) -> None:
     wgmma.check_product(_product(product, placed=False))
     if product.accumulator.layout is None:
         m, n = product.accumulator.dims
-        pick_warpgroups(m, n, product.threads // WARPGROUP_THREADS)
+        wgmma.pick_warpgroups(m, n, product.threads // WARPGROUP_THREADS)
 
 
 @lru_cache(maxsize=256)
@@ -110,7 +111,7 @@ def register_layouts(product: Product) -> tuple[TileLayout, TileLayout, TileLayo
     Raises LegalityError when no grid of warpgroups divides the accumulator of a product that `check` accepts.
     """
     m, n = product.accumulator.dims
-    grid = pick_warpgroups(m, n, product.threads // WARPGROUP_THREADS)
+    grid = wgmma.pick_warpgroups(m, n, product.threads // WARPGROUP_THREADS)
     a, b = product.a.dtype.name, product.b.dtype.name
     return (
         accumulator_layout(m, n, grid),
@@ -125,9 +126,9 @@ def _product(product: Product, *, placed: bool) -> wgmma.Product:
     def tile(name: str, type_: TileType) -> wgmma.Tile:
         if len(type_.dims) != 2:
             raise WarpgroupProductError(f"expected {name} as a matrix, found {type_}")
-        if type_ is product.metadata and type_.dtype.bits != wgmma.CODE_BITS:
+        if type_ is product.metadata and type_.dtype.bits != CODE_BITS:
             raise WarpgroupProductError(
-                f"expected {name} in elements of i4, a code of {wgmma.CODE_BITS} bits each, found {type_.element_type}"
+                f"expected {name} in elements of i4, a code of {CODE_BITS} bits each, found {type_.element_type}"
             )
         if placed and type_.layout is None:
             raise MissingLayoutError(f"expected a layout on {name}; tirx-pick-layouts chooses one")

@@ -24,9 +24,8 @@ from tirx.passes.match.computed_parts import displaced
 from tirx.passes.match.product import kernel_around
 from tirx.passes.products.tensor_lifetimes import check_lifetimes
 from tirx.rules import StageError
-from tirx.tcgen05 import TmemAccess
 from tirx.tcgen05.tmem import LANES
-from tirx.tcgen05.tmem_access import MAX_REGISTERS
+from tirx.tcgen05.tmem_access import MAX_REGISTERS, TmemAccess
 
 LANE_SHIFT = 16
 """A tensor-memory address is lane << 16 | column (PTX ISA, "Tensor Memory Addressing")."""

@@ -9,7 +9,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import warn
 from tirx.dialects.tirx import MmaOp, MmaSyncOp, MmaSyncPlan, ZeroOp, kernels
 from tirx.hw.targets import Target
-from tirx.mma import MmaVariant
+from tirx.mma.fragments import MmaVariant
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.mma_product import is_emulated, planned_steps, product_variants, start_slots
 from tirx.passes.match.product import Product, legal

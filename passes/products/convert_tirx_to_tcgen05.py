@@ -31,8 +31,8 @@ from tirx.passes.match.tcgen05_product import Instructions, ProductShape, check_
 from tirx.passes.match.tensor_tiles import TensorTile
 from tirx.remarks import SourcesDiffer, SourcesDifferOnK96
 from tirx.rules import MemoryRoomError, RegisterLayoutError, RingLoweringError, StageError
-from tirx.tcgen05 import portable
 from tirx.tcgen05.check_memory import Alloc, check_memory
+from tirx.tcgen05.shapes import portable
 from tirx.tcgen05.stored_operand import is_padded
 
 ALL_WARPS = 0b1111

@@ -19,7 +19,8 @@ from tirx.passes.match.product import Product
 from tirx.passes.match.wgmma_product import instructions
 from tirx.passes.products.wgmma_groups import groups_since
 from tirx.rules import RegisterLayoutError, StageError
-from tirx.wgmma import MAX_PENDING, ROWS, WgmmaInstructions, WgmmaStep, accumulator_part
+from tirx.wgmma.kinds import MAX_PENDING, ROWS
+from tirx.wgmma.match import WgmmaInstructions, WgmmaStep, accumulator_part
 
 _OTHER_REGISTERS = 8
 """Registers that a thread needs at least beside accumulators, for addresses and descriptors."""

@@ -10,7 +10,7 @@ from tirx.copy.cost import CopyEnd, fragment_cost
 from tirx.copy.matrix import plan_matrices
 from tirx.dialects import tirx
 from tirx.layout import Iter, LayoutError, TileLayout
-from tirx.mma import VARIANTS, FragmentError
+from tirx.mma.fragments import VARIANTS, FragmentError
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.mma_product import mma_steps, planned_steps
 from tirx.passes.match.product import Product

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from tirx.dialects.ptx.mma import BYTES, MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.tirx import MmaSyncOp, TileType
-from tirx.mma import VARIANTS, WIDENING
+from tirx.mma.fragments import VARIANTS, WIDENING
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.register_values import register_format
 

@@ -28,8 +28,8 @@ import tirx
 from tirx.diagnostics import diagnostic_handler
 from tirx.dialects.tirx import layout_attr
 from tirx.hw.features import supporting_targets
-from tirx.mma import VARIANTS, WIDENING, MmaVariant
-from tirx.wgmma import KINDS
+from tirx.mma.fragments import VARIANTS, WIDENING, MmaVariant
+from tirx.wgmma.kinds import KINDS
 
 Array = npt.NDArray[Any]
 

@@ -30,7 +30,8 @@ from tirx.layout import ComposeLayout, TileLayout
 from tirx.smem.canonical import operand_slices
 from tirx.smem.operand_tile import operand_tiles
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS
-from tirx.wgmma import KINDS, SPARSE_METADATA, Kind
+from tirx.wgmma.fragments import SPARSE_METADATA
+from tirx.wgmma.kinds import KINDS, Kind
 
 Array = npt.NDArray[Any]
 Layout = TileLayout | ComposeLayout

@@ -20,8 +20,7 @@ from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, LayoutError, TileLayout, parse_layout, to_linear, to_tvm
 from tirx.layout.ownership import held_elements
 from tirx.layout.picture import svg
-from tirx.mma import VARIANTS
-from tirx.mma.fragments import FragmentError
+from tirx.mma.fragments import VARIANTS, FragmentError
 from tirx.mma.pick import choose_variant
 
 _TILES = (

@@ -16,7 +16,7 @@ from unit.sim.example_launches import LAUNCHES
 from tirx.dialects.tirx import MmaOp
 from tirx.ptx.ptxas import assemble
 from tirx.runtime.driver import driver
-from tirx.tcgen05 import convolution_mask
+from tirx.tcgen05.convolution import convolution_mask
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from tirx import tcgen05, wgmma
 from tirx.copy.banks import MATRIX_ROWS
 from tirx.copy.matrix import MATRIX_FORMS, MOST_MATRICES, REGISTER_BITS, ROW_LANES
 from tirx.layout import Iter, TileLayout, element_type
-from tirx.mma import VARIANTS
-from tirx.mma.fragments import WIDENING, Fragment
-from tirx.tcgen05.tmem_access import LD_SHAPES, LdShape
+from tirx.mma.fragments import VARIANTS, WIDENING, Fragment
+from tirx.tcgen05.tmem_access import LD_SHAPES, LdShape, ld_fragment
+from tirx.wgmma import fragments as wgmma
 from tirx.wgmma.kinds import KINDS, Form, Kind
 
 _N_STEP = 8
@@ -191,7 +190,7 @@ def _tensor_memory() -> Iterator[dict[str, Any]]:
 
 def _loaded(shape: LdShape) -> tuple[TileLayout, tuple[int, ...]]:
     """Returns the registers that `.x1` loads; the shape with halves has them as a dimension of their own."""
-    layout = tcgen05.ld_fragment(shape.name, 1)
+    layout = ld_fragment(shape.name, 1)
     rows = 128 if shape.lanes == 32 else 64
     columns = layout.size() // rows
     return layout, (rows, columns, 1) if shape.halves else (rows, columns)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from tirx import tcgen05, wgmma
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout, cute_shape, element_type
 from tirx.layout.iters import row_major
-from tirx.mma import VARIANTS
-from tirx.mma.fragments import Fragment
+from tirx.mma.fragments import VARIANTS, Fragment
 from tirx.smem.atoms import smem_layout
 from tirx.smem.swizzle_modes import Major, SwizzleName
-from tirx.tcgen05.tmem import DATA_PATHS
-from tirx.tcgen05.tmem_access import LD_SHAPES
+from tirx.tcgen05.scale_factors import scale_factor_a_layout
+from tirx.tcgen05.sparse_metadata import sparse_metadata_layout
+from tirx.tcgen05.tmem import DATA_PATHS, operand_a_layout
+from tirx.tcgen05.tmem_access import LD_SHAPES, ld_fragment
 from tirx.viz.tile import Tile
+from tirx.wgmma import fragments as wgmma
 
 _CASES = "Case studies"
 _SHARED = "Shared memory"
@@ -168,10 +169,10 @@ def _tensor_memory() -> Iterator[Tile]:
         rows = path.m
         name = f"D, data path {letter}: M = {rows}{', CTA pair' if letter in 'ABC' else ''}"
         yield Tile(name, path.layout(32), (rows, 32), "f32", group=_TENSOR, note="The accumulator of tcgen05.mma.")
-    yield Tile("A in tensor memory, f16", tcgen05.operand_a_layout(128, 32, "f16"), (128, 32), "f16", group=_TENSOR)
-    factors = tcgen05.scale_factor_a_layout(128, 16, 4)
+    yield Tile("A in tensor memory, f16", operand_a_layout(128, 32, "f16"), (128, 32), "f16", group=_TENSOR)
+    factors = scale_factor_a_layout(128, 16, 4)
     yield Tile("SFA, 128 x 16", factors, (128, 16), "ue8m0", group=_TENSOR, note="Four factors in a 32-bit column.")
-    metadata = tcgen05.sparse_metadata_layout("f16", 128, 64)
+    metadata = sparse_metadata_layout("f16", 128, 64)
     shape = (128, metadata.size() // 128)
     yield Tile("Sparsity metadata, f16", metadata, shape, "b4", group=_TENSOR, note="Codes of 4 bits.")
 
@@ -207,7 +208,7 @@ def _wgmma() -> Iterator[Tile]:
 def _loads() -> Iterator[Tile]:
     for name, shape in LD_SHAPES.items():
         num = 2 if shape.halves else 1
-        layout = tcgen05.ld_fragment(name, num)
+        layout = ld_fragment(name, num)
         rows = 128 if name == "32x32b" else 64
         tile_shape = (rows, layout.size() // rows)
         yield Tile(f"{name}.x{num}", layout, tile_shape, "f32", group=_LOADS, note="Registers of a warpgroup.")

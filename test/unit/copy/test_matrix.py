@@ -10,7 +10,8 @@ from tirx.copy.access import THREAD_VARIABLE
 from tirx.copy.matrix import MatrixPlan, plan_matrices
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.layout.ownership import held_elements
-from tirx.mma import VARIANTS, pick_fragments
+from tirx.mma.fragments import VARIANTS
+from tirx.mma.pick import pick_fragments
 
 Memory = TileLayout | ComposeLayout
 

@@ -11,8 +11,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import tcgen05
 from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
-from tirx.tcgen05 import KINDS, InstructionDescriptor, LegalityError, ZeroColumnMask
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
+from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 from tirx.universe import new_context
 
 ACCUMULATOR = TileType.get((128, 256), f32, MemorySpace.TENSOR, TileLayout.parse("S[(128, 256) : (1@TLane, 1@TCol)]"))

@@ -63,9 +63,9 @@ from tirx.dialects.tirx import (
     layout_attr,
     strided_layout,
 )
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
 from tirx.mma.fragments import VARIANTS, Fragment, MmaVariant
-from tirx.tcgen05 import LegalityError
 from tirx.universe import new_context
 
 ROWS = TileLayout.row_major((8, 64))

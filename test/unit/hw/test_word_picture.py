@@ -9,9 +9,12 @@ import pytest
 
 from tirx.explain import explain_matrix_descriptor, explain_ptx, explain_tensor_map
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
-from tirx.mma import VARIANTS
+from tirx.mma.fragments import VARIANTS
+from tirx.smem.canonical import canonical_layout
+from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.smem.wgmma_descriptor import WgmmaDescriptor
-from tirx.tcgen05 import InstructionDescriptor, SmemDescriptor, ZeroColumnMask, canonical_layout
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

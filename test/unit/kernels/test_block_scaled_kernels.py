@@ -10,7 +10,7 @@ from unit.kernels.product_kernels import Kernel
 import tirx
 from tirx.diagnostics import LocatedError
 from tirx.ptx.ptxas import assemble
-from tirx.tcgen05 import InstructionDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 
 TARGETS = ("sm_100a", "sm_100f", "sm_103a", "sm_110a")
 

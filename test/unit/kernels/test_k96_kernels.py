@@ -6,7 +6,7 @@ import pytest
 from unit.kernels.product_kernels import Kernel, descriptors, products
 
 from tirx.diagnostics import Diagnostic, diagnostic_handler
-from tirx.tcgen05 import InstructionDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 
 E8, E4, E2 = "f8E8M0FNU", "f8E4M3FN", "f4E2M1FN"
 

@@ -8,7 +8,7 @@ import pytest
 
 import tirx
 from tirx.ptx.ptxas import assemble
-from tirx.tcgen05 import InstructionDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 
 NAMES = {"f8E4M3FN": "e4m3", "f6E2M3FN": "e2m3", "f6E3M2FN": "e3m2", "f4E2M1FN": "e2m1"}
 

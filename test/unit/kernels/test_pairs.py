@@ -12,7 +12,7 @@ import pytest
 import tirx
 from tirx.ptx.ptxas import assemble
 from tirx.sim import SimError, SimWarning, run
-from tirx.tcgen05 import InstructionDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 
 
 def pair_kernel(m: int, n: int, k: int, dtype: str, acc: str, accumulator: str = "") -> str:

@@ -12,7 +12,7 @@ from unit.kernels.product_kernels import Kernel, descriptors, products
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import Queue, ReleaseOp, RingOp
 from tirx.passes import lower_to_ptx_passes
-from tirx.tcgen05 import InstructionDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 from tirx.text.parsing import parse_located
 from tirx.text.verification import run_passes
 from tirx.universe import new_context

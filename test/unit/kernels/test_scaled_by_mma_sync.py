@@ -11,7 +11,9 @@ from unit.sim import arithmetic_launches as arithmetic
 
 import tirx
 from tirx.diagnostics import DiagnosticException
-from tirx.mma import VARIANTS, FragmentError, pick_fragments, pick_scales, plan_mma
+from tirx.mma.fragments import VARIANTS, FragmentError
+from tirx.mma.match import plan_mma
+from tirx.mma.pick import pick_fragments, pick_scales
 from tirx.ptx.ptxas import assemble
 
 _TEXT = (EXAMPLES / "block_scaled_any_target.mlir").read_text()

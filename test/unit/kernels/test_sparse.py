@@ -14,7 +14,9 @@ from unit.sim.assembled import assembled
 import tirx
 from tirx.diagnostics import DiagnosticException
 from tirx.layout import TileLayout
-from tirx.mma import VARIANTS, FragmentError, pick_fragments, pick_metadata, plan_mma
+from tirx.mma.fragments import VARIANTS, FragmentError
+from tirx.mma.match import plan_mma
+from tirx.mma.pick import pick_fragments, pick_metadata
 
 _KERNEL = """
 !half = memref<?x?xf16>

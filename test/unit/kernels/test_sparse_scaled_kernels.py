@@ -7,7 +7,7 @@ from unit.kernels.product_kernels import Kernel, descriptors, products
 
 import tirx
 from tirx.diagnostics import LocatedError
-from tirx.tcgen05 import InstructionDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 
 E8, E4, E2 = "f8E8M0FNU", "f8E4M3FN", "f4E2M1FN"
 NAMES = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2", "f6E2M3FN": "e2m3", "f6E3M2FN": "e3m2", "f4E2M1FN": "e2m1"}

@@ -11,9 +11,11 @@ import tirx
 from tirx.diagnostics import diagnostic_handler
 from tirx.hw.features import supporting_targets
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout, element_type
-from tirx.mma import VARIANTS, MmaVariant
+from tirx.mma.fragments import VARIANTS, MmaVariant
 from tirx.ptx.ptxas import assemble
-from tirx.tcgen05 import InstructionDescriptor, SmemDescriptor, accumulator_layout
+from tirx.smem.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
+from tirx.tcgen05.tmem import accumulator_layout
 
 TARGETS = ("sm_70", "sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a")
 

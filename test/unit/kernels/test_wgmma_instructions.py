@@ -10,7 +10,8 @@ from tirx.ptx.ptxas import assemble, find_ptxas
 from tirx.sim import run
 from tirx.smem.pick import pick_operand_layout
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
-from tirx.wgmma import Product, Tile, Warpgroups, accumulator_layout, match
+from tirx.wgmma.fragments import Warpgroups, accumulator_layout
+from tirx.wgmma.match import Product, Tile, match
 
 M, N, K, TRIPS = 128, 24, 64, 3
 GRID = Warpgroups(2)

@@ -9,7 +9,8 @@ import pytest
 from unit.sim.assembled import assembled
 
 import tirx
-from tirx.mma import VARIANTS, pick_fragments
+from tirx.mma.fragments import VARIANTS
+from tirx.mma.pick import pick_fragments
 from tirx.sim import run
 
 KERNEL = """

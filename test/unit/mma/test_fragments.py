@@ -9,7 +9,7 @@ from unit.cases import together
 
 from tirx.layout import element_type
 from tirx.layout.ownership import held_elements
-from tirx.mma import VARIANTS, Fragment, FragmentError, MmaVariant, variants_for
+from tirx.mma.fragments import VARIANTS, Fragment, FragmentError, MmaVariant, variants_for
 
 Formula = Callable[[int, int], tuple[int, int]]
 

@@ -14,21 +14,10 @@ from numpy.typing import NDArray
 from tirx.copy.access import plan_accesses
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout, element_type
 from tirx.layout.ownership import held_elements
-from tirx.mma import (
-    ROW_ORDERS,
-    VARIANTS,
-    FragmentError,
-    MmaStep,
-    MmaVariant,
-    PickedFragments,
-    RowOrder,
-    choose_variant,
-    match,
-    pick_fragments,
-    plan_mma,
-    variants_for,
-)
-from tirx.mma.pick import Major
+from tirx.mma import match
+from tirx.mma.fragments import VARIANTS, FragmentError, MmaVariant, variants_for
+from tirx.mma.match import MmaStep, plan_mma
+from tirx.mma.pick import ROW_ORDERS, Major, PickedFragments, RowOrder, choose_variant, pick_fragments
 
 IntArray = NDArray[np.int64]
 

@@ -20,7 +20,7 @@ from unit.kernels.test_variants import compile_quietly, fragment_kernel
 from unit.sim.products import Array
 from unit.sim.strict import run
 
-from tirx.mma import VARIANTS
+from tirx.mma.fragments import VARIANTS
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 _TYPES: dict[str, npt.DTypeLike] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}

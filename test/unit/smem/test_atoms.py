@@ -6,19 +6,13 @@ import numpy as np
 import pytest
 from unit.cases import together
 
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleMode, TileLayout
-from tirx.smem.swizzle_modes import MAJORS, OPERAND_DTYPES, Major
-from tirx.tcgen05 import (
-    SWIZZLE_MODES,
-    LegalityError,
-    atom_shape,
-    canonical_layout,
-    find_dtype,
-    legal_modes,
-    pick_operand_layout,
-    smem_atom,
-    smem_layout,
-)
+from tirx.smem.atoms import atom_shape, smem_atom, smem_layout
+from tirx.smem.canonical import canonical_layout
+from tirx.smem.pick import pick_operand_layout
+from tirx.smem.swizzle_modes import MAJORS, OPERAND_DTYPES, SWIZZLE_MODES, Major, legal_modes
 
 ALL: list[tuple[str, SwizzleMode, Major, int]] = [
     (dtype, mode, major, container)

@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout, cute_shape
-from tirx.tcgen05 import (
-    CanonicalLayoutError,
-    LegalityError,
-    SmemDescriptor,
-    canonical_layout,
-    find_dtype,
-    operand_slices,
-    pick_operand_layout,
-    read_addresses,
-)
+from tirx.smem.canonical import canonical_layout, operand_slices
+from tirx.smem.canonical_form import CanonicalLayoutError
+from tirx.smem.pick import pick_operand_layout
+from tirx.smem.smem_descriptor import SmemDescriptor
+from tirx.smem.walk import read_addresses
 
 # (CuTe text, type, major, swizzle, T, m, k, LBO in elements or None, SBO in elements, encoded LBO, encoded SBO)
 FIGURES = [

@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 
 from tirx.copy.cost import COST_TERMS, CopyCost, CopyEnd, copy_cost, least_cost
 from tirx.copy.distribute import copy_distribution
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.smem.atoms import smem_layout
+from tirx.smem.canonical import operand_slices
 from tirx.smem.operand_tile import operand_tile
 from tirx.smem.pick import operand_candidates
 from tirx.smem.swizzle_modes import MAJORS, SWIZZLE_MODES, legal_modes
-from tirx.tcgen05 import LegalityError, find_dtype, operand_slices
 
 
 def from_global(text: str, shared: TileLayout | ComposeLayout) -> tuple[CopyEnd, CopyEnd]:

@@ -10,18 +10,14 @@ import pytest
 from numpy.typing import NDArray
 from unit.cases import Sampled, together
 
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
-from tirx.smem.canonical_form import CanonicalLayoutError
-from tirx.tcgen05 import (
-    CanonicalLayout,
-    LegalityError,
-    SmemDescriptor,
-    canonical_layout,
-    find_dtype,
-    legal_modes,
-    operand_slices,
-    read_addresses,
-)
+from tirx.smem.canonical import canonical_layout, operand_slices
+from tirx.smem.canonical_form import CanonicalLayout, CanonicalLayoutError
+from tirx.smem.smem_descriptor import SmemDescriptor
+from tirx.smem.swizzle_modes import legal_modes
+from tirx.smem.walk import read_addresses
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/smem_descriptors.json").read_text())[
     "vectors"

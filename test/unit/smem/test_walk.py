@@ -9,21 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
+from tirx.smem.canonical import canonical_layout, operand_slices
 from tirx.smem.canonical_form import CanonicalLayoutError
 from tirx.smem.operand_tile import operand_tile
-from tirx.smem.swizzle_modes import GEOMETRIES, MAJORS, Major, SwizzleName
-from tirx.tcgen05 import (
-    SWIZZLE_MODES,
-    LegalityError,
-    SmemDescriptor,
-    canonical_layout,
-    find_dtype,
-    legal_modes,
-    operand_slices,
-    pick_operand_layout,
-    read_addresses,
-)
+from tirx.smem.pick import pick_operand_layout
+from tirx.smem.smem_descriptor import SmemDescriptor
+from tirx.smem.swizzle_modes import GEOMETRIES, MAJORS, SWIZZLE_MODES, Major, SwizzleName, legal_modes
+from tirx.smem.walk import read_addresses
 
 K_OF_DTYPE = {"tf32": 8, "f16": 16, "bf16": 16, "e4m3": 32, "s8": 32, "u8": 32, "e2m3": 32, "e2m1": 64}
 

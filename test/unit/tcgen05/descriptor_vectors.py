@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tirx.tcgen05 import KINDS, InstructionDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
+from tirx.tcgen05.kinds import KINDS
 
 DATA = json.loads((Path(__file__).parent / "data/instruction_descriptors.json").read_text())
 SCALE_OF_KIND = {"mxf8f6f4": "ue8m0", "mxf4": "ue8m0", "mxf4nvf4": "ue4m3"}

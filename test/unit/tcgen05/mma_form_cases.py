@@ -2,7 +2,7 @@
 
 from unit.tcgen05.mma_instructions import Cases, idesc, mma, pair, ws
 
-from tirx.tcgen05 import ZeroColumnMask
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 FORM_CASES: Cases = {
     "cta-group": (

@@ -3,8 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from tirx.tcgen05 import InstructionDescriptor, SmemDescriptor, ZeroColumnMask
+from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.check import Mma, SmemOperand, TmemOperand
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 Cases = dict[str, tuple[list[tuple[Mma, str]], list[Mma]]]
 """Rule -> (instructions that break it, with what the message says; instructions that nearly do)."""

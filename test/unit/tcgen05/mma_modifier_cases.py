@@ -6,8 +6,8 @@ from typing import Any
 from unit.tcgen05.mma_instructions import HALF, Cases, from_tmem, idesc, mma, pair, ws
 
 from tirx.smem.smem_descriptor import SmemDescriptor
-from tirx.tcgen05 import InstructionDescriptor
 from tirx.tcgen05.check import Mma, SmemOperand, TmemOperand
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 
 _WIDE = idesc("f8f6f4", wide_k=True)
 _IN_TMEM = TmemOperand(column=240, lane=0, allocated=256)

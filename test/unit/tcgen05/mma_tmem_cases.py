@@ -3,8 +3,8 @@
 from unit.tcgen05.mma_instructions import HALF, Cases, from_tmem, idesc, mma, pair, ws
 
 from tirx.layout import TileLayout
-from tirx.tcgen05 import accumulator_layout, operand_a_layout
 from tirx.tcgen05.check import TmemOperand
+from tirx.tcgen05.tmem import accumulator_layout, operand_a_layout
 
 PLAIN_A = TileLayout.parse("S[(64, 16) : (1@TLane, 1@TCol)]")
 

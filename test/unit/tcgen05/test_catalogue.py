@@ -7,33 +7,24 @@ from itertools import product
 
 import pytest
 
+from tirx.hw.dtypes import find_dtype
 from tirx.layout import ComposeLayout, TileLayout, element_type
-from tirx.mma import VARIANTS
-from tirx.smem.atoms import atom_shape
-from tirx.smem.swizzle_modes import MAJORS, OPERAND_DTYPES
-from tirx.tcgen05 import (
-    DATA_PATHS,
-    KINDS,
-    LD_SHAPES,
+from tirx.mma.fragments import VARIANTS
+from tirx.smem.atoms import atom_shape, smem_atom, smem_layout
+from tirx.smem.swizzle_modes import MAJORS, OPERAND_DTYPES, legal_modes
+from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.scale_factors import (
     SCALE_FACTOR_IDS,
     SCALE_FACTOR_PATHS,
-    accumulator_layout,
-    data_path_layout,
-    find_dtype,
-    ld_fragment,
-    legal_modes,
-    operand_a_layout,
     scale_factor_a_layout,
     scale_factor_b_layout,
     scale_factor_smem_layout,
     scale_factor_tmem_layout,
-    smem_atom,
-    smem_layout,
-    sparse_metadata_layout,
-    warpgroup_local,
 )
 from tirx.tcgen05.shapes import SHAPES
-from tirx.tcgen05.tmem import ACCUMULATOR_DTYPES
+from tirx.tcgen05.sparse_metadata import sparse_metadata_layout
+from tirx.tcgen05.tmem import ACCUMULATOR_DTYPES, DATA_PATHS, accumulator_layout, data_path_layout, operand_a_layout
+from tirx.tcgen05.tmem_access import LD_SHAPES, ld_fragment, warpgroup_local
 
 Layout = TileLayout | ComposeLayout
 Entry = tuple[str, Layout, int, int]

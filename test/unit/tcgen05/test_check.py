@@ -12,9 +12,10 @@ from unit.tcgen05.mma_modifier_cases import MODIFIER_CASES
 from unit.tcgen05.mma_smem_cases import SMEM_CASES
 from unit.tcgen05.mma_tmem_cases import TMEM_CASES
 
+from tirx.hw.errors import LegalityError
 from tirx.hw.rules import Finding
-from tirx.tcgen05 import LegalityError, ZeroColumnMask
 from tirx.tcgen05.check import MMA_RULES, Mma, SmemOperand, TmemOperand, check_mma, find_violations
+from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 
 CASES: Cases = {**FORM_CASES, **SMEM_CASES, **TMEM_CASES, **MODIFIER_CASES}
 

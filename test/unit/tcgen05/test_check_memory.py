@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from unit.cases import together, with_less_known
 
-from tirx.tcgen05 import LD_SHAPES, LegalityError, SmemDescriptor
+from tirx.hw.errors import LegalityError
+from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.check_memory import (
     ALLOC_RULES,
     CP_RULES,
@@ -18,6 +19,7 @@ from tirx.tcgen05.check_memory import (
     check_memory,
     find_memory_violations,
 )
+from tirx.tcgen05.tmem_access import LD_SHAPES
 
 Instruction = Alloc | LdSt | Cp | Shift
 

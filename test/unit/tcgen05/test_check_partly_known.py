@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from unit.tcgen05.mma_instructions import idesc, mma
 
+from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.symbolic.integers import Integers
-from tirx.tcgen05 import SmemDescriptor
 from tirx.tcgen05.check import SmemOperand, find_violations
 
 K_MAJOR = SmemDescriptor(0x1460, None, 1024, "128B").encode()

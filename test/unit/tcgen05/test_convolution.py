@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.cases import together
 
-from tirx.tcgen05 import LegalityError, convolution_mask
+from tirx.hw.errors import LegalityError
+from tirx.tcgen05.convolution import convolution_mask
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/zero_column_masks.json").read_text())[
     "vectors"

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from unit.cases import together
 from unit.tcgen05.descriptor_vectors import DATA, SCALE_OF_KIND, forbidden_by_isa, of_vector
 
-from tirx.tcgen05 import KINDS, InstructionDescriptor, LegalityError, Mma, TmemOperand, portable
-from tirx.tcgen05.check import find_violations
-from tirx.tcgen05.instruction_descriptor import smallest_max_shift
+from tirx.hw.errors import LegalityError
+from tirx.tcgen05.check import Mma, TmemOperand, find_violations
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor, smallest_max_shift
+from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.shapes import portable
 
 
 def example(kind: str, **fields: Any) -> InstructionDescriptor:

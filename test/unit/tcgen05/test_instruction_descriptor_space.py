@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from unit.cases import Sampled
 
-from tirx.tcgen05 import InstructionDescriptor, LegalityError
+from tirx.hw.errors import LegalityError
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 
 F8F6F4 = {"e4m3": "000", "e5m2": "001", "e2m3": "011", "e3m2": "100", "e2m1": "101"}
 OPERANDS = {

@@ -9,11 +9,13 @@ from tirx import tcgen05
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.tcgen05 import (
     check_memory,
+    convolution,
     instruction_descriptor,
     mma_info,
     scale_copy,
     scale_factors,
     shapes,
+    sparse_metadata,
     stored_operand,
     tmem,
     tmem_access,
@@ -42,11 +44,13 @@ def _accesses(*arguments: object, **named: object) -> str:
 MODULES = (
     tcgen05,
     check_memory,
+    convolution,
     instruction_descriptor,
     mma_info,
     mma_instructions,
     scale_copy,
     scale_factors,
+    sparse_metadata,
     stored_operand,
     tmem,
     tmem_access,

@@ -2,8 +2,12 @@
 
 import pytest
 
+from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
-from tirx.tcgen05 import KINDS, LegalityError, canonical_layout, operand_slices, pick_operand_layout, smem_packing
+from tirx.smem.canonical import canonical_layout, operand_slices
+from tirx.smem.pick import pick_operand_layout
+from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.packing import smem_packing
 
 # (kinds, type, slot, elements in 16 bytes, bytes of data)
 PACKINGS = [

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from instruction_features import instruction_features
 
+from tirx.hw.errors import LegalityError
 from tirx.hw.features import smallest_version, supports
 from tirx.hw.targets import Target, format_version
 from tirx.smem.smem_descriptor import SmemDescriptor
-from tirx.tcgen05 import InstructionDescriptor, LegalityError
-from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS
+from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS, InstructionDescriptor
 
 
 def records(name: str) -> list[dict[str, Any]]:

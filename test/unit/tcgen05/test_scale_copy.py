@@ -5,17 +5,17 @@ from functools import partial
 import numpy as np
 import pytest
 
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
-from tirx.tcgen05 import (
-    LegalityError,
-    SmemDescriptor,
+from tirx.smem.smem_descriptor import SmemDescriptor
+from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR, scale_copies
+from tirx.tcgen05.scale_factors import (
     scale_factor_a_layout,
     scale_factor_b_layout,
+    scale_factor_k_step,
     scale_factor_smem_layout,
     scale_factor_tmem_layout,
 )
-from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR, scale_copies
-from tirx.tcgen05.scale_factors import scale_factor_k_step
 from tirx.tcgen05.tmem import of_one_cta
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
-from tirx.tcgen05 import (
+from tirx.tcgen05.scale_factors import (
     SCALE_FACTOR_IDS,
-    LegalityError,
     scale_factor_a_layout,
     scale_factor_atom,
     scale_factor_b_layout,

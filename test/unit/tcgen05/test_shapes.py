@@ -5,17 +5,10 @@ import itertools
 import pytest
 from unit.cases import together
 
-from tirx.tcgen05 import (
-    DTYPES,
-    KINDS,
-    LegalityError,
-    check_shape,
-    check_transposed_b,
-    find_dtype,
-    find_kind,
-    portable,
-    shape_row,
-)
+from tirx.hw.dtypes import DTYPES, find_dtype
+from tirx.hw.errors import LegalityError
+from tirx.tcgen05.kinds import KINDS, find_kind
+from tirx.tcgen05.shapes import check_shape, check_transposed_b, portable, shape_row
 
 STEP_8, STEP_16, STEP_32 = (set(range(step, 257, step)) for step in (8, 16, 32))
 WS = {64, 128, 256}

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tirx.tcgen05 import KINDS, SPARSE_METADATA, LegalityError, find_kind, sparse_metadata_layout
+from tirx.hw.errors import LegalityError
+from tirx.tcgen05.kinds import KINDS, find_kind
+from tirx.tcgen05.sparse_metadata import SPARSE_METADATA, sparse_metadata_layout
 
 # (m, cta_group, ws) -> lane of row i in each group of lanes that holds it, for base lane 0
 LANES: dict[tuple[int, int, bool], Callable[[int], list[int]]] = {

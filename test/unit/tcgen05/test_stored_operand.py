@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.smem.canonical import operand_slices
 from tirx.smem.operand_tile import operand_tiles
-from tirx.tcgen05 import LegalityError, find_dtype, operand_slices
 from tirx.tcgen05.stored_operand import bitcast_to_words, is_padded, nibbles_of_slots, slots_of_nibbles, stored_slices
 
 SHAPES = [(128, 128), (64, 32), (8, 64)]

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 from unit.cases import together
 
+from tirx.hw.dtypes import find_dtype
+from tirx.hw.errors import LegalityError
 from tirx.layout import Iter, TileLayout
-from tirx.tcgen05 import (
-    LegalityError,
+from tirx.tcgen05.tmem import (
     accumulator_layout,
     allocation_columns,
     data_path,
     data_path_layout,
-    find_dtype,
     operand_a_layout,
     tmem_columns,
 )

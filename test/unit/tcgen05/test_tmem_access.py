@@ -5,20 +5,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
-from tirx.tcgen05 import (
+from tirx.tcgen05.tmem import accumulator_layout, operand_a_layout
+from tirx.tcgen05.tmem_access import (
     LD_SHAPES,
-    LegalityError,
     TmemAccess,
-    accumulator_layout,
     ld_fragment,
-    operand_a_layout,
     pick_ld_shape,
     plan_tmem_access,
     register_fragment,
     warpgroup_local,
+    written_cells,
 )
-from tirx.tcgen05.tmem_access import written_cells
 
 # The fragments of the ISA: (thread, register, split) -> (lane, column), relative to the address
 FRAGMENTS: dict[str, tuple[int, int, Callable[[int, int, int], tuple[int, int]]]] = {

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.cases import together
 
-from tirx.tcgen05 import LegalityError, ZeroColumnMask
-from tirx.tcgen05.zero_column_mask import SUB_MASKS, sub_mask_width
+from tirx.hw.errors import LegalityError
+from tirx.tcgen05.zero_column_mask import SUB_MASKS, ZeroColumnMask, sub_mask_width
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data/zero_column_masks.json").read_text())[
     "vectors"

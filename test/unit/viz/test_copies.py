@@ -21,15 +21,15 @@ from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.layout.iters import row_major
 from tirx.layout.ownership import held_elements
-from tirx.mma import VARIANTS
+from tirx.mma.fragments import VARIANTS
 from tirx.sim import TensorMap
 from tirx.sim.memory.tensor_copy import shared_addresses
 from tirx.sim.tensor_map import ELEMENTS
-from tirx.tcgen05 import ld_fragment
+from tirx.tcgen05.tmem_access import ld_fragment
 from tirx.tools.tirx_viz import main
 from tirx.viz.browser import Browser
 from tirx.viz.fragments import fragment_tables, matrix_fragment, warp_accumulator, warp_fragment
-from tirx.wgmma import accumulator_layout
+from tirx.wgmma.fragments import accumulator_layout
 
 _EXAMPLE = Path(__file__).parents[3] / "examples" / "tcgen05_gemm.mlir"
 

@@ -10,8 +10,8 @@ from unit.viz.screenshots import SCENES
 from unit.viz.viz_page import FIRST, Page
 
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
-from tirx.mma import VARIANTS
-from tirx.tcgen05 import canonical_layout
+from tirx.mma.fragments import VARIANTS
+from tirx.smem.canonical import canonical_layout
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 from tirx.viz import Tile, page, presets, read_tiles, tile_svg
 from tirx.viz.browser import Browser

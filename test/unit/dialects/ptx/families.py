@@ -27,12 +27,13 @@ from tirx.dialects.ptx.table import TableInstruction
 from tirx.dialects.tcgen05 import Collector, MmaKind, MmaOp
 from tirx.hw.features import FEATURES
 from tirx.hw.targets import PtxVersion
-from tirx.mma import VARIANTS
-from tirx.tcgen05 import LD_SHAPES, SCALE_VECTORS
+from tirx.mma.fragments import VARIANTS
+from tirx.tcgen05.block_scale import SCALE_VECTORS
 from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES
 from tirx.tcgen05.mma_rules import COLLECTOR_BUFFERS
-from tirx.wgmma import KINDS as WGMMA_KINDS
-from tirx.wgmma import Form as WgmmaForm
+from tirx.tcgen05.tmem_access import LD_SHAPES
+from tirx.wgmma.kinds import KINDS as WGMMA_KINDS
+from tirx.wgmma.kinds import Form as WgmmaForm
 
 Rejected = Callable[[Sequence[Sequence[str]], str, PtxVersion], dict[str, str]]
 NEWEST = max(row.ptx for row in FEATURES.values())

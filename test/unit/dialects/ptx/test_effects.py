@@ -35,7 +35,7 @@ from tirx.dialects.ptx.effects import (
 from tirx.dialects.ptx.known_bits import IMMEDIATE
 from tirx.dialects.tcgen05 import TCGEN05, MmaOp
 from tirx.dialects.wgmma import WGMMA
-from tirx.tcgen05 import InstructionDescriptor
+from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
 
 INSTRUCTIONS = [
     *(op for op in PTX.operations if not issubclass(op, EntryOp | BinaryOp | PTXTerminator)),

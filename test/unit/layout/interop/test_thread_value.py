@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tirx.layout import LayoutError, TileLayout
-from tirx.mma import VARIANTS
+from tirx.mma.fragments import VARIANTS
 
 
 def _element(text: str, thread: int, value: int) -> int:

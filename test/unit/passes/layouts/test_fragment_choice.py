@@ -9,7 +9,7 @@ import pytest
 
 from tirx.copy.cost import CopyCost
 from tirx.layout import LayoutError, TileLayout
-from tirx.mma import ROW_ORDERS, RowOrder
+from tirx.mma.pick import ROW_ORDERS, RowOrder
 from tirx.passes.layouts import fragment_choice
 from tirx.passes.layouts.fragment_choice import cheapest_fragments, fragments_as_placed
 from tirx.passes.layouts.staged_layouts import LoadsCost

@@ -17,7 +17,7 @@ from tirx.passes.layouts.operand_layouts import (
     placed_copies,
 )
 from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
-from tirx.tcgen05 import check_transposed_b
+from tirx.tcgen05.shapes import check_transposed_b
 
 
 @pytest.mark.parametrize(

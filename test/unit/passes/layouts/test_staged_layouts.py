@@ -10,7 +10,8 @@ from tirx.copy.cost import CopyEnd, fragment_cost, least_fragment_cost
 from tirx.copy.tma import plan_boxes
 from tirx.dialects.tirx import AllocOp, MemorySpace, TileType
 from tirx.layout import TileLayout, element_type
-from tirx.mma import ROW_ORDERS, VARIANTS, pick_fragments
+from tirx.mma.fragments import VARIANTS
+from tirx.mma.pick import ROW_ORDERS, pick_fragments
 from tirx.passes.layouts.staged_layouts import contiguous_dimension, staged_tiles
 
 

@@ -8,7 +8,8 @@ import pytest
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import MmaOp
-from tirx.mma import VARIANTS, WIDENING, FragmentError, pick_fragments
+from tirx.mma.fragments import VARIANTS, WIDENING, FragmentError
+from tirx.mma.pick import pick_fragments
 from tirx.passes.match.mma_product import has_widening_form, mma_steps, start_slots
 from tirx.passes.match.product import Product
 

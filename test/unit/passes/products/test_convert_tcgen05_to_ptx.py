@@ -12,7 +12,7 @@ import tirx
 from tirx.dialects.tirx import kernels
 from tirx.passes.products.convert_tcgen05_to_ptx import _most_registers  # pyright: ignore[reportPrivateUsage]
 from tirx.ptx.ptxas import assemble, find_ptxas
-from tirx.tcgen05 import SCALE_VECTORS
+from tirx.tcgen05.block_scale import SCALE_VECTORS
 from tirx.tcgen05.check_memory import CP_SHAPES, CP_SOURCES
 from tirx.tcgen05.mma_rules import ASHIFT_COLLECTOR_USAGES, COLLECTOR_BUFFERS, COLLECTOR_USAGES
 
