@@ -8,6 +8,7 @@ from unit.tcgen05 import mma_instructions
 from tirx import tcgen05
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
 from tirx.tcgen05 import (
+    check,
     check_memory,
     convolution,
     instruction_descriptor,
@@ -43,6 +44,7 @@ def _accesses(*arguments: object, **named: object) -> str:
 
 MODULES = (
     tcgen05,
+    check,
     check_memory,
     convolution,
     instruction_descriptor,
