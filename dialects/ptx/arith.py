@@ -234,9 +234,17 @@ class Ex2ApproxOp(UnaryInstruction):
     ftz = opt_prop_def(UnitAttr)
 
 
-@row("fma", form("fma.rn.{s}", *FLOATS, bf16="bf16.fma"))
+@row(
+    "fma",
+    form("fma.rn.{s}", *FLOATS, bf16="bf16.fma"),
+    form("fma.rm.{s}", f32, f64, flags="rm"),
+    form("fma.rp.{s}", f32, f64, flags="rp"),
+)
 class FmaOp(TernaryInstruction):
-    """`fma.rn.f32`: a * b + c with one rounding."""
+    """`fma.rn.f32`: a * b + c with one rounding, to nearest, or with `rm` down and with `rp` up."""
+
+    rm = opt_prop_def(UnitAttr)
+    rp = opt_prop_def(UnitAttr)
 
 
 @row("mad.lo", form("mad.lo.{s}", *INTS))

@@ -26,13 +26,12 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import ptx
-from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.base import PTXInstruction, register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries, integer_of
 from tirx.dialects.xdsl_private import operands_of, set_type, type_of
-from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
+from tirx.passes.scalars.bf16_numbers import has, negated, rounded, widened
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.passes.scalars.narrow_numbers import defined_values, widen_narrow
 from tirx.rules import NoFormError
@@ -222,17 +221,13 @@ def _binary(op: Operation, emit: Emitter) -> SSAValue:
         raise _unsupported(op, lhs.type)
     if (shifted := _by_power_of_two(op, lhs, rhs, emit)) is not None:
         return shifted
-    if lhs.type == bf16 and type(op) in _AS_FMA and not _has(op, "bf16.arith"):
+    if lhs.type == bf16 and type(op) in _AS_FMA and not has(op, "bf16.arith"):
+        if not has(op, "bf16.fma"):
+            return _in_f32(op, instruction, lhs, rhs, emit)
         return emit.value(ptx.FmaOp(*_AS_FMA[type(op)](lhs, rhs, partial(_bf16, emit))))
-    if lhs.type in _MINMAX and isinstance(op, arith.MinnumfOp | arith.MaxnumfOp) and not _has(op, _MINMAX[lhs.type]):
-        return _in_f32(instruction, lhs, rhs, emit)
+    if lhs.type in _MINMAX and isinstance(op, arith.MinnumfOp | arith.MaxnumfOp) and not has(op, _MINMAX[lhs.type]):
+        return _in_f32(op, instruction, lhs, rhs, emit)
     return emit.value(instruction(lhs, rhs))
-
-
-def _has(op: Operation, feature: str) -> bool:
-    """Returns True if the target of the entry around `op` has a row of `FEATURES`."""
-    entry = next((around for around in ancestors(op) if isinstance(around, EntryOp)), None)
-    return entry is None or supports(entry.target_info, feature)
 
 
 def _bf16(emit: Emitter, value: float) -> SSAValue:
@@ -251,10 +246,10 @@ _AS_FMA: dict[type[Operation], Callable[[SSAValue, SSAValue, _Constant], tuple[S
 _MINMAX: dict[Attribute, str] = {f16: "f16.minmax", bf16: "bf16.minmax"}
 
 
-def _in_f32(instruction: _Instruction, lhs: SSAValue, rhs: SSAValue, emit: Emitter) -> SSAValue:
-    """The smaller or larger of 16-bit floats: f32 has both of them exactly."""
-    wide = instruction(emit.value(ptx.CvtOp(lhs, f32)), emit.value(ptx.CvtOp(rhs, f32)))
-    return emit.value(ptx.CvtOp(emit.value(wide), lhs.type))
+def _in_f32(op: Operation, instruction: _Instruction, lhs: SSAValue, rhs: SSAValue, emit: Emitter) -> SSAValue:
+    """An operation on 16-bit floats in f32, which has more than twice their digits: rounding twice is rounding once."""
+    wide = instruction(widened(op, emit, lhs), widened(op, emit, rhs))
+    return rounded(op, emit, emit.value(wide), lhs.type)
 
 
 @_rule(arith.DivfOp)
@@ -264,28 +259,28 @@ def _divf(op: arith.DivfOp, emit: Emitter) -> SSAValue:
         return emit.value(ptx.DivFullOp(op.lhs, op.rhs))
     if type_ not in (f16, bf16):
         return emit.value(ptx.DivOp(op.lhs, op.rhs))
-    # f32 has more than twice the digits of f16 and bf16, so rounding twice gives the correctly rounded quotient.
-    lhs, rhs = emit.value(ptx.CvtOp(op.lhs, f32)), emit.value(ptx.CvtOp(op.rhs, f32))
-    return emit.value(ptx.CvtOp(emit.value(ptx.DivOp(lhs, rhs)), type_))
+    return _in_f32(op, ptx.DivOp, op.lhs, op.rhs, emit)
 
 
 @_rule(arith.MinimumfOp, arith.MaximumfOp)
 def _nan_minmax(op: arith.MinimumfOp | arith.MaximumfOp, emit: Emitter) -> SSAValue:
     instruction = ptx.MinOp if isinstance(op, arith.MinimumfOp) else ptx.MaxOp
     type_, lhs, rhs = op.result.type, op.lhs, op.rhs
-    if type_ != f64 and _has(op, "minmax.NaN"):
+    if type_ != f64 and has(op, "minmax.NaN"):
         return emit.value(instruction(lhs, rhs, nan=True))
     if type_ in (f16, bf16):
-        lhs, rhs = (emit.value(ptx.CvtOp(value, f32)) for value in (lhs, rhs))
+        lhs, rhs = (widened(op, emit, value) for value in (lhs, rhs))
     # f64, and all types before sm_80, have no .NaN; a NaN operand makes the sum a NaN.
     number = emit.value(instruction(lhs, rhs))
     nan = emit.value(ptx.AddOp(lhs, rhs))
     result = emit.value(ptx.SelpOp(emit.value(ptx.SetpOp(ptx.Comparison.NAN, lhs, rhs)), nan, number))
-    return result if lhs is op.lhs else emit.value(ptx.CvtOp(result, type_))
+    return result if lhs is op.lhs else rounded(op, emit, result, type_)
 
 
 @_rule(arith.NegfOp)
 def _negf(op: arith.NegfOp, emit: Emitter) -> SSAValue:
+    if op.operand.type == bf16 and not has(op, "bf16.neg"):
+        return negated(emit, op.operand)
     return emit.value(ptx.NegOp(op.operand))
 
 
@@ -353,8 +348,8 @@ def _cmpf(op: arith.CmpfOp, emit: Emitter) -> SSAValue:
     if name in ("false", "true"):
         return _integer(emit, name == "true", i1)
     lhs, rhs = op.lhs, op.rhs
-    if lhs.type == bf16 and not _has(op, "bf16.setp"):
-        lhs, rhs = (emit.value(ptx.CvtOp(value, f32)) for value in (lhs, rhs))
+    if lhs.type == bf16 and not has(op, "bf16.setp"):
+        lhs, rhs = (widened(op, emit, value) for value in (lhs, rhs))
     # `olt` is `lt`, `ult` (or unordered) `ltu`.
     comparison = {"ord": "num", "uno": "nan"}.get(name) or name[1:] + "u" * name.startswith("u")
     return emit.value(ptx.SetpOp(comparison, lhs, rhs))
@@ -405,15 +400,17 @@ def _index_cast(op: arith.IndexCastOp, emit: Emitter) -> SSAValue:
 @_rule(arith.ExtFOp)
 def _extf(op: arith.ExtFOp, emit: Emitter) -> SSAValue:
     value = op.input
-    if value.type == bf16 and op.result.type == f64:
-        value = emit.value(ptx.CvtOp(value, f32))
-    return emit.value(ptx.CvtOp(value, op.result.type))
+    if value.type == bf16:
+        value = widened(op, emit, value)
+    return value if value.type == op.result.type else emit.value(ptx.CvtOp(value, op.result.type))
 
 
 @_rule(arith.TruncFOp)
 def _truncf(op: arith.TruncFOp, emit: Emitter) -> SSAValue:
     if op.input.type == f64 and op.result.type == bf16:
         raise _unsupported(op, f64, bf16)
+    if op.result.type == bf16:
+        return rounded(op, emit, op.input, bf16)
     return emit.value(ptx.CvtOp(op.input, op.result.type))
 
 
@@ -429,14 +426,14 @@ def _itofp(op: arith.SIToFPOp | arith.UIToFPOp, emit: Emitter) -> SSAValue:
     if value.type == i1:
         value = _extend(value, i32, emit, unsigned=unsigned)
     if op.result.type == bf16:
-        return emit.value(ptx.CvtOp(emit.value(ptx.CvtOp(value, f32, unsigned=unsigned)), bf16))
+        return rounded(op, emit, emit.value(ptx.CvtOp(value, f32, unsigned=unsigned)), bf16)
     return emit.value(ptx.CvtOp(value, op.result.type, unsigned=unsigned))
 
 
 @_rule(arith.FPToSIOp, arith.FPToUIOp)
 def _fptoi(op: arith.FPToSIOp | arith.FPToUIOp, emit: Emitter) -> SSAValue:
     _check_not_predicate(op)
-    value = emit.value(ptx.CvtOp(op.input, f32)) if op.input.type == bf16 else op.input
+    value = widened(op, emit, op.input) if op.input.type == bf16 else op.input
     return emit.value(ptx.CvtOp(value, op.result.type, unsigned=isinstance(op, arith.FPToUIOp)))
 
 

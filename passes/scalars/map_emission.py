@@ -190,7 +190,7 @@ class MapEmission:
                 return _Two(packed=pair_of_floats(emit, *at, type_, signed=isinstance(op, arith.SIToFPOp)))
         if (two := self._packed_operation(op, operands)) is not None:
             return two
-        if op.name.startswith("math.") and op.results[0].type in (f16, bf16):
+        if op.name.startswith("math.") and op.results[0].type in (f16, bf16) and not isinstance(op, math.FmaOp):
             return self._in_f32(op, operands)
         for value in (*op.operands, *op.results):
             if narrow_format(value.type) is not None:

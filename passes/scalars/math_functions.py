@@ -15,6 +15,7 @@ from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.functions import Function
 from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
+from tirx.passes.scalars.bf16_numbers import fused, has, magnitude, rounded, widened
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.rules import NoFormError
 from tirx.values import dataclass
@@ -110,20 +111,22 @@ class _Compute:
 
     def run(self) -> SSAValue:
         op, type_ = self.op, self.op.results[0].type
+        if type_ == bf16 and type(op) in _ON_BF16 and not has(op, "bf16.fma"):
+            return _ON_BF16[type(op)](op, self.emit)
         if (direct := _DIRECT.get(type(op))) is not None and type_ in direct.types:
             return self.emit.value(direct.make(op.operands))
-        if self.approximate and (type(op), type_) in _HALF:
-            return self.emit.value(_HALF[type(op), type_](op.operands[0]))
+        if self.approximate and (half := _HALF.get((type(op), type_))) is not None and has(op, half.feature):
+            return self.emit.value(half.make(op.operands[0]))
         if type_ == f64 and type(op) not in _WIDE_FUNCTIONS:
             exact = (rule.name for rule, direct in _DIRECT.items() if f64 in direct.types)
             wide = ", ".join(sorted((*exact, *(rule.name for rule in _WIDE_FUNCTIONS))))
             raise NoFormError(op, f"no PTX form for '{op.name}' on f64; expected {wide}, or f32 and less")
-        operands = [v if type_ in (f32, f64) else self.emit.value(ptx.CvtOp(v, f32)) for v in op.operands]
+        operands = [v if type_ in (f32, f64) else widened(op, self.emit, v) for v in op.operands]
         if (compute := (_WIDE_FUNCTIONS if type_ == f64 else _FUNCTIONS).get(type(op))) is not None:
             result = compute(self, *operands)
         else:
             result = self.emit.value(_DIRECT[type(op)].make(operands))
-        return result if type_ in (f32, f64) else self.emit.value(ptx.CvtOp(result, type_))
+        return result if type_ in (f32, f64) else rounded(op, self.emit, result, type_)
 
     def constant(self, value: float) -> SSAValue:
         return self.emit(ConstantOp(FloatAttr(value, self.TYPE))).result
@@ -592,13 +595,28 @@ _DIRECT: Mapping[type[Operation], _Direct] = {
 }
 """Exact operations."""
 
-_HALF: Mapping[tuple[type[Operation], Attribute], Callable[[SSAValue], Operation]] = {
-    (math.Exp2Op, f16): ptx.Ex2ApproxOp,
-    (math.Exp2Op, bf16): lambda x: ptx.Ex2ApproxOp(x, ftz=True),
-    (math.TanhOp, f16): lambda x: ptx.FunctionOp(Function.TANH, x),
-    (math.TanhOp, bf16): lambda x: ptx.FunctionOp(Function.TANH, x),
+
+@dataclass(frozen=True)
+class _Half:
+    """An approximation of a 16-bit type on targets with a row of `FEATURES`."""
+
+    feature: str
+    make: Callable[[SSAValue], Operation]
+
+
+_HALF: Mapping[tuple[type[Operation], Attribute], _Half] = {
+    (math.Exp2Op, f16): _Half("f16.ex2", ptx.Ex2ApproxOp),
+    (math.Exp2Op, bf16): _Half("bf16.ex2", lambda x: ptx.Ex2ApproxOp(x, ftz=True)),
+    (math.TanhOp, f16): _Half("f16.tanh", lambda x: ptx.FunctionOp(Function.TANH, x)),
+    (math.TanhOp, bf16): _Half("bf16.tanh", lambda x: ptx.FunctionOp(Function.TANH, x)),
 }
 """Approximations that 16-bit types have themselves."""
+
+_ON_BF16: Mapping[type[Operation], Callable[[Operation, Emitter], SSAValue]] = {
+    math.FmaOp: lambda op, emit: fused(op, emit, *op.operands),
+    math.AbsFOp: lambda op, emit: magnitude(emit, op.operands[0]),
+}
+"""Exact operations on bf16 where the target has no instruction."""
 
 _COUNTS: Mapping[type[Operation], Callable[[Emitter, SSAValue], SSAValue]] = {
     math.CtPopOp: lambda emit, x: emit(ptx.PopcOp(x)).result,

@@ -88,6 +88,38 @@ ptx.entry @fma_only(x : f32) target("sm_80") {
   ptx.ret
 }
 
+// Before sm_80 there are none of bf16 at all: its bits are the upper ones of f32, whose lower ones are rounded to even.
+
+// CHECK-LABEL: ptx.entry @no_bf16
+// CHECK:         %[[BITS:.*]] = ptx.mov %x : f32 -> i32
+// CHECK-NEXT:    %[[SIXTEEN:.*]] = ptx.constant 16 : i32
+// CHECK-NEXT:    %[[SHIFTED:.*]] = ptx.shr unsigned %[[BITS]], %[[SIXTEEN]]
+// CHECK-NEXT:    ptx.constant 1 : i32
+// CHECK-NEXT:    %[[ODD:.*]] = ptx.and %[[SHIFTED]]
+// CHECK-NEXT:    ptx.constant 32767 : i32
+// CHECK-NEXT:    %[[HALF:.*]] = ptx.add %[[BITS]]
+// CHECK-NEXT:    %[[SUM:.*]] = ptx.add %[[HALF]], %[[ODD]]
+// CHECK-NEXT:    ptx.unpack %[[SUM]]
+// CHECK-NEXT:    ptx.setp nan %x, %x
+// CHECK-NEXT:    ptx.constant 32767 : i16
+// CHECK-NEXT:    ptx.selp
+// CHECK-NEXT:    %[[Z:.*]] = ptx.mov {{.*}} : i16 -> bf16
+// CHECK:         ptx.constant -32768 : i16
+// CHECK-NEXT:    ptx.xor
+// CHECK:         ptx.constant 0 : i16
+// CHECK-NEXT:    ptx.pack
+// CHECK-NEXT:    ptx.mov {{.*}} : i32 -> f32
+// CHECK:         ptx.add {{.*}} : f32
+// CHECK-NOT:     ptx.cvt
+ptx.entry @no_bf16(x : f32) target("sm_75") {
+  %x = ptx.ld.param @x : f32
+  %z = arith.truncf %x : f32 to bf16
+  %u = arith.negf %z : bf16
+  %0 = arith.addf %z, %u : bf16
+  %1 = arith.cmpf olt, %z, %u : bf16
+  ptx.ret
+}
+
 // CHECK-LABEL: ptx.entry @all_arithmetic
 // CHECK:         ptx.add %z, %z
 ptx.entry @all_arithmetic(x : f32) target("sm_90") {

@@ -169,7 +169,7 @@ class Program:
     def cast(self) -> None:
         operand = self.rng.choice(self.values)
         _, dtype, value = operand
-        other = self.rng.choice([name for name in DTYPES if name != dtype and self._has(name)])
+        other = self.rng.choice([name for name in DTYPES if name != dtype])
         steps = {
             ("f", "i"): lambda: f"%r = arith.fptosi %x0 : {dtype} to {other}",
             ("i", "f"): lambda: f"%r = arith.sitofp %x0 : {dtype} to {other}",
@@ -186,9 +186,6 @@ class Program:
         else:
             body = steps[kinds]()
         self.map([operand], f"\n{body}", other, value.astype(DTYPES[other]))
-
-    def _has(self, dtype: str) -> bool:
-        return dtype != "bf16" or self.target != "sm_75"
 
     def combine(self) -> None:
         """Two values of one type, broadcast to each other, and an index."""
@@ -269,7 +266,7 @@ def random_program(seed: int) -> Program:
         shape = tuple(rng.choice(EXTENTS) for _ in range(rank))
     program = Program(rng, rng.choice(THREADS), rng.choice(TARGETS), shape)
     for _ in range(rng.randint(1, 2)):
-        program.load(rng.choice([name for name in DTYPES if program._has(name)]))  # pyright: ignore[reportPrivateUsage]
+        program.load(rng.choice(list(DTYPES)))
     steps = [Program.convert, Program.reduce, Program.cast, Program.combine, Program.combine, Program.broadcast]
     for _ in range(rng.randint(1, 6)):
         rng.choice(steps)(program)

@@ -76,6 +76,17 @@ def _limits(dtype: np.dtype[Any]) -> Any:
     return finfo(dtype)
 
 
+def _odd_f32(values: Array) -> Array:
+    """Returns f64 as f32, which is odd where it is not the same number: what rounds it further rounds it once."""
+    with np.errstate(over="ignore"):
+        near = values.astype(np.float32)
+    back, words = near.astype(np.float64), near.view(np.int32)
+    even = np.isfinite(values) & (back != values) & ((words & 1 == 0) | np.isinf(near))
+    return (
+        np.where(even, words + np.where(np.abs(back) > np.abs(values), -1, 1), words).astype(np.int32).view(np.float32)
+    )
+
+
 def rounded(values: Array, dtype: np.dtype[Any]) -> Array:
     """
     Returns floats in another format, as `arith.truncf` and `arith.extf` convert.
@@ -83,6 +94,8 @@ def rounded(values: Array, dtype: np.dtype[Any]) -> Array:
     Formats of 8 bits and less saturate (`cvt.rn.satfinite`), and those without NaN have their largest number for it;
     powers of two (f8E8M0FNU) are rounded up. All others round to nearest even.
     """
+    if dtype == ml_dtypes.bfloat16 and values.dtype == np.float64:  # ml_dtypes rounds to f32 on the way
+        values = _odd_f32(values)
     if dtype.itemsize > 1:
         return values.astype(dtype)
     wide = values.astype(np.float64)

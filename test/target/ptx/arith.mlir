@@ -103,6 +103,8 @@ ptx.entry @floats(x : f32, y : f64) target("sm_70") {
   %11 = ptx.setp eq %h, %2 : f16
   %12 = ptx.selp %9, %x, %c : f32
   %13 = ptx.selp %10, %h, %2 : f16
+  %14 = ptx.fma rm %x, %c, %0 : f32
+  %15 = ptx.fma rp %y, %1, %5 : f64
   ptx.ret
 }
 
@@ -113,8 +115,8 @@ ptx.entry @floats(x : f32, y : f64) target("sm_70") {
 // CHECK-NEXT: {
 // CHECK-NEXT:   .reg .pred %p<3>;
 // CHECK-NEXT:   .reg .b16 %h<4>;
-// CHECK-NEXT:   .reg .f32 %f<6>;
-// CHECK-NEXT:   .reg .f64 %fd<4>;
+// CHECK-NEXT:   .reg .f32 %f<7>;
+// CHECK-NEXT:   .reg .f64 %fd<5>;
 // CHECK-EMPTY:
 // CHECK-NEXT:   ld.param.f32 %f0, [x];
 // CHECK-NEXT:   ld.param.f64 %fd0, [y];
@@ -133,5 +135,7 @@ ptx.entry @floats(x : f32, y : f64) target("sm_70") {
 // CHECK-NEXT:   setp.eq.f16 %p2, %h0, %h1;
 // CHECK-NEXT:   selp.f32 %f5, %f0, 0f3F800000, %p0;
 // CHECK-NEXT:   selp.b16 %h3, %h0, %h1, %p1;
+// CHECK-NEXT:   fma.rm.f32 %f6, %f0, 0f3F800000, %f1;
+// CHECK-NEXT:   fma.rp.f64 %fd4, %fd0, %fd1, %fd2;
 // CHECK-NEXT:   ret;
 // CHECK-NEXT: }

@@ -207,6 +207,16 @@ def test_narrow_formats_saturate_and_round(name: str) -> None:
     assert float(rounded(np.array(1e300), dtype)) == numbers[-1]
 
 
+def test_halves_of_bf16_are_rounded_once() -> None:
+    """Also where f32, by whose way ml_dtypes goes, has the number between two of bf16, and beyond the largest one."""
+    halves = np.array([1 + 2.0**-8, 3 * 2.0**-134, 2.0**128 - 2.0**119, 5.0])
+    above, below = [1 + 2.0**-7, 2.0**-132, np.inf, 5.0], [1.0, 2.0**-133, 2.0**128 - 2.0**120, 5.0]
+    for factor, expected in ((1 + 2.0**-40, above), (1 - 2.0**-40, below)):
+        for sign in (1, -1):
+            found = rounded(sign * factor * halves, DTYPES["bf16"]).astype(np.float64)
+            np.testing.assert_array_equal(sign * found, expected)
+
+
 def test_wider_formats_do_not_saturate() -> None:
     with np.errstate(over="ignore"):
         assert float(rounded(np.array(1e6), np.dtype(np.float16))) == np.inf

@@ -167,7 +167,7 @@ def test_buffers_in_a_loop() -> None:
         np.testing.assert_array_equal(result, x * 2**rounds)
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a"])
 def test_bf16_arithmetic_is_rounded_once(target: str) -> None:
     rng = np.random.default_rng(7)
     x: Matrix = rng.normal(0, 1, (16, 16)).astype(ml_dtypes.bfloat16)
