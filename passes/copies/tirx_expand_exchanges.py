@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from tirx.copy.access import plan_accesses
 from tirx.copy.exchange import Way, moved_slots, plan_exchange, plan_reduction, plan_scan, reduced_shape, split_scan
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
@@ -24,7 +25,7 @@ from tirx.layout.ownership import held_elements
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.launch_values import product_of
-from tirx.passes.ir.register_values import layout_of
+from tirx.passes.ir.register_values import REGISTER_BITS, layout_of
 from tirx.passes.match.product import legal
 from tirx.remarks import LayoutChanged
 from tirx.rules import RegisterLayoutError, WholeWarpsError
@@ -199,8 +200,8 @@ class _Expander:
     def _arrange(self, emit: Emitter, op: tirx.ConvertOp, arranged: Arrangement) -> Sequence[SSAValue] | None:
         """Returns a tile of some elements of another one, None where warps have them.
 
-        Otherwise it is what threads have of the other tile, which then changes its layout, or a part of that in shared
-        memory. Raises LayoutError where it is neither.
+        Otherwise it is what threads have of the other tile, which then changes its layout, unless they cannot tell who
+        has it; or a part of that tile in shared memory. Raises LayoutError where it is neither.
         """
         type_, source = op.result.type, tirx.TileType.of(op.source)
         layout, bits = layout_of(op, source), type_.dtype.storage_bits
@@ -212,6 +213,7 @@ class _Expander:
             pass
         try:
             own = arranged.layout(layout)
+            plan_accesses(own, TileLayout.row_major(type_.dims), type_.dims, REGISTER_BITS, self.threads, 4, 4)
             if moved_slots(layout, own, type_.dims, self.threads, arranged) is not None:
                 part = emit(tirx.ConvertOp(op.source, type_.with_layout(own), op.elements)).result
                 return self._converted(emit, [part], ends[0])

@@ -1623,3 +1623,18 @@ tirx.kernel @k() target("sm_100a") grid(1) threads(128) {
   tirx.mma %a, %b, %acc : !tirx.tile<128x64xf16, shared>, !tirx.tile<64x64xf16, register>, !tirx.tile<128x64xf32, accumulator>
   tirx.return
 }
+
+// -----
+
+// tirx-opt --lower-to-ptx
+// 7:8: error: expected a part of a tile, or a layout of it that threads keep, found S[(4, 32, 3) : (1@warpid, 1@laneid, 1)]
+#l = #tirx.tile_layout<S[(4, 32, 3) : (1@warpid, 1@laneid, 1)]>
+tirx.kernel @k(%a: memref<48x8xf32>, %b: memref<8x48xf32>) target("sm_80") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<48x8xf32> -> !tirx.tile<48x8xf32, global>
+  %h = tirx.view %b[%c0, %c0] : memref<8x48xf32> -> !tirx.tile<8x48xf32, global>
+  %x = tirx.load %g : !tirx.tile<48x8xf32, global> -> !tirx.tile<48x8xf32, register, #l>
+  %y = tirx.transpose %x [1, 0] : !tirx.tile<48x8xf32, register, #l> -> !tirx.tile<8x48xf32, register>
+  tirx.store %y, %h : !tirx.tile<8x48xf32, register>, !tirx.tile<8x48xf32, global>
+  tirx.return
+}
