@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from unit.passes.parsed import context, parsed
 from unit.sim.assembled import assembled
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 import tirx
 from tirx.dialects.ptx.core import EntryOp
@@ -15,7 +17,12 @@ from tirx.dialects.ptx.sync import BarSyncOp, FenceProxyAsyncOp
 from tirx.hw import targets
 from tirx.passes.checks.synchronization_rules import check_synchronization
 from tirx.passes.pipeline import lower_to_ptx_passes
+from tirx.ptx.printer import print_ptx
 from tirx.rules import SynchronizationError
+from tirx.runtime.arrays import ArgumentError
+from tirx.runtime.describe import describe
+from tirx.runtime.simulation import simulate
+from tirx.sim import SimError
 
 ROWS = 64
 ORDERS = ("order=row", "order=group", "order=hilbert")
@@ -224,37 +231,88 @@ tirx.kernel @k(%a: memref<128x32xf16>, %d: memref<128x32xf16>) target("sm_90a") 
     assert set(a[:64].ravel().tolist()) == {9} and set(d[:64].ravel().tolist()) == {7}
 
 
-LOADED = """
-!s = !tirx.tile<64x32xf16, shared>
-!g = !tirx.tile<64x32xf16, global>
-!r = !tirx.tile<64x32xf16, register>
-tirx.kernel @k(%a: memref<128x32xf16>, %d: memref<128x32xf16>) target("sm_90a") grid(1) threads(128) {
+_LOADED = """
+!s = !tirx.tile<{rows}x32xf16, shared>
+!g = !tirx.tile<{rows}x32xf16, global>
+!r = !tirx.tile<{rows}x32xf16, register>
+!m = memref<192x32xf16, strided<[{stride}, 1]>>
+tirx.kernel @k(%a: !m, %d: memref<{rows}x32xf16>) target("sm_90a") grid(1) threads(128) {{
   %c0 = arith.constant 0 : index
+  %stored = arith.constant {stored} : index
+  %loaded = arith.constant {loaded} : index
   %seven = arith.constant 7.0 : f16
   %s = tirx.alloc : !s
   %r = tirx.splat %seven : f16 -> !r
-  %ga = tirx.view %a[%c0, %c0] : memref<128x32xf16> -> !g
-  %gd = tirx.view %d[%c0, %c0] : memref<128x32xf16> -> !g
+  %ga = tirx.view %a[%stored, %c0] : !m -> !g
+  %gl = tirx.view %a[%loaded, %c0] : !m -> !g
+  %gd = tirx.view %d[%c0, %c0] : memref<{rows}x32xf16> -> !g
   tirx.store %r, %ga : !r, !g
-  tirx.copy %ga, %s engine tma : !g, !s
+  tirx.copy %gl, %s engine tma : !g, !s
   tirx.copy %s, %gd engine ld_st : !s, !g
   tirx.return
-}
+}}
 """
+"""Threads store rows from `stored` on, and a bulk copy loads rows from `loaded` on."""
 
 
-@pytest.mark.parametrize(
-    ("deleted", "number", "missing"),
-    [(FenceProxyAsyncOp, 0, "expected fence.proxy.async between"), (BarSyncOp, 1, "expected a barrier between")],
-)
-def test_what_orders_a_store_and_a_bulk_load_is_missed(
-    deleted: type[FenceProxyAsyncOp | BarSyncOp], number: int, missing: str
-) -> None:
-    module = parsed(LOADED)
+def _loaded(stored: int, loaded: int, rows: int = 64, stride: int = 32) -> tuple[ModuleOp, EntryOp]:
+    module = parsed(_LOADED.format(stored=stored, loaded=loaded, rows=rows, stride=stride))
     lower_to_ptx_passes().apply(context(), module)
     (entry,) = (op for op in module.walk() if isinstance(op, EntryOp))
     check_synchronization(entry)
-    op = [op for op in entry.walk() if isinstance(op, deleted)][number]
-    op.detach()
+    return module, entry
+
+
+def _fence(entry: EntryOp) -> FenceProxyAsyncOp:
+    (fence,) = (op for op in entry.walk() if isinstance(op, FenceProxyAsyncOp))
+    return fence
+
+
+_FENCE = FenceProxyAsyncOp, "expected fence.proxy.async between"
+_BARRIER = BarSyncOp, "expected a barrier between"
+
+
+@pytest.mark.parametrize(
+    ("deleted", "missing", "stored", "loaded", "rows", "stride"),
+    [
+        *((*each, 0, 0, 64, 32) for each in (_FENCE, _BARRIER)),
+        (*_FENCE, 0, 63, 64, 32),
+        (*_BARRIER, 127, 64, 64, 32),
+        (*_FENCE, 3, 70, 1, 0),
+        (*_FENCE, 70, 0, 1, 0),
+    ],
+)
+def test_what_orders_a_store_and_a_bulk_load_is_missed(
+    deleted: type[FenceProxyAsyncOp | BarSyncOp], missing: str, stored: int, loaded: int, rows: int, stride: int
+) -> None:
+    """Wherever the views start, and where all rows are one; the simulator sees it, too."""
+    module, entry = _loaded(stored, loaded, rows, stride)
+    found: Operation | None = _fence(entry)
+    while not isinstance(found, deleted):
+        assert found is not None
+        found = found.next_op
+    found.detach()
     with pytest.raises(SynchronizationError, match=missing):
         check_synchronization(entry)
+    a, d = np.ones((192, 32), np.float16), np.zeros((rows, 32), np.float16)
+    (launch,) = describe(module)
+    if not stride:
+        a = np.lib.stride_tricks.as_strided(a, strides=(0, 2))
+        with pytest.raises(ArgumentError, match="expected elements that do not overlap"):
+            simulate(print_ptx(module), launch, [a, d])
+        return
+    with pytest.raises(SimError, match="data race"):
+        simulate(print_ptx(module), launch, [a, d])
+
+
+@pytest.mark.parametrize(("stored", "loaded"), [(0, 64), (64, 0), (128, 64)])
+def test_rows_that_nobody_stores_need_no_order(stored: int, loaded: int) -> None:
+    """What orders shared memory alone is not missed here: nobody has touched it."""
+    module, entry = _loaded(stored, loaded)
+    _fence(entry).detach()
+    check_synchronization(entry)
+    a, d = np.arange(192 * 32, dtype=np.float16).reshape(192, 32), np.zeros((64, 32), np.float16)
+    expected = a[loaded : loaded + 64].copy()
+    (launch,) = describe(module)
+    simulate(print_ptx(module), launch, [a, d], check="strict")
+    assert np.array_equal(d, expected)
