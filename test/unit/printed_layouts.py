@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from tirx.copy.access import plan_accesses
-from tirx.copy.banks import analyse_access, analyse_ldmatrix, bank_table
+from tirx.copy.banks import analyse_access, bank_table
 from tirx.copy.cost import CopyEnd, copy_cost, fragment_cost, least_cost, least_fragment_cost
 from tirx.copy.cp_async import plan_cp_async
 from tirx.copy.distribute import copy_distribution
@@ -148,8 +148,6 @@ def _copy_calls(shared: TileLayout | ComposeLayout, bits: int) -> Iterator[Calla
     yield lambda: plan_cp_async(source, shared, _SHAPE, bits, 64, 4)
     yield lambda: least_cost(_SHAPE, ends, bits)
     yield lambda: bank_table(shared, _SHAPE, bits)
-    yield lambda: analyse_ldmatrix(shared, _SHAPE, [(0, 0), (8, 0), (0, 8), (8, 8)], bits)
-    yield lambda: analyse_ldmatrix(shared, _SHAPE, [(0, 60)], bits)
     for inner in (0, 1):
         yield lambda inner=inner: plan_boxes(shared, _SHAPE, {8: "e4m3", 16: "f16", 32: "f32"}[bits], inner)
     for text in _REGISTERS[:3]:

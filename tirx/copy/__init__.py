@@ -5,10 +5,8 @@ from tirx.copy.banks import (
     BankLine,
     BankLines,
     analyse_access,
-    analyse_ldmatrix,
     bank_of,
     bank_table,
-    banks_of,
     conflict_degree,
 )
 
@@ -17,9 +15,7 @@ __all__ = [
     "BankLine",
     "BankLines",
     "analyse_access",
-    "analyse_ldmatrix",
     "bank_of",
     "bank_table",
-    "banks_of",
     "conflict_degree",
 ]

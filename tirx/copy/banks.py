@@ -15,8 +15,6 @@ of which many lanes, such as each lane n and lane n ^ 1, have the same address.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
 from operator import index
 from typing import NamedTuple, overload
 
@@ -26,7 +24,7 @@ from tirx.layout.compose import ComposeLayout
 from tirx.layout.dtypes import element_type
 from tirx.layout.errors import LayoutError
 from tirx.layout.ownership import describe_element, held_elements, thread_axes
-from tirx.layout.shape import Shape, check_shape, flatten_coordinate
+from tirx.layout.shape import Shape, check_shape
 from tirx.layout.tile import TileLayout, check_all_on
 from tirx.values import dataclass
 
@@ -61,7 +59,7 @@ def bank_of(address: NDArray[np.int64], element_bits: int) -> BankLines: ...
 def bank_of(address: int | NDArray[np.int64], element_bits: int) -> BankLine | BankLines:
     """Bank and line of an element address, or of an array of them. `element_bits` is the storage width.
 
-    An element of 64 bits starts there and takes the next bank too; see `banks_of`.
+    An element of 64 bits starts there and takes the next bank too.
     """
     word = address * _storage_bits(element_bits) // WORD_BITS
     if isinstance(word, np.ndarray):
@@ -73,15 +71,6 @@ def _words(addresses: NDArray[np.int64], element_bits: int, vector: int) -> NDAr
     """The words that accesses of `vector` elements touch, in a last dimension of their own."""
     count = max(1, _storage_bits(element_bits) * vector // WORD_BITS)
     return addresses[..., None] * element_bits // WORD_BITS + np.arange(count, dtype=np.int64)
-
-
-def banks_of(addresses: NDArray[np.int64], element_bits: int, vector: int = 1) -> BankLines:
-    """All banks and lines that accesses of `vector` elements touch: arrays like `addresses` with a last dimension more.
-
-    The accesses are taken to be aligned to their width; that dimension has a place per word, one for less than a word.
-    """
-    words = _words(addresses, element_bits, vector)
-    return BankLines(words % BANKS, words // BANKS)
 
 
 def bank_table(layout: TileLayout | ComposeLayout, shape: Shape, element_bits: int) -> BankLines:
@@ -308,50 +297,3 @@ def _check_vectors(elements: NDArray[np.int64], memory: NDArray[np.int64], dims:
         f"expected {vector} consecutive elements of {bits} bits, aligned to {vector}, in access {access} of lane "
         f"{lane} of warp {warp}, found {places}{hint}"
     )
-
-
-def matrix_rows(
-    shape: Shape, corners: Sequence[Sequence[int]], element: str | int, row_dim: int = 0, column_dim: int = 1
-) -> NDArray[np.int64]:
-    """The access pattern of `ldmatrix` and `stmatrix`: (8 * matrices, elements in 16 bytes) of flat indices.
-
-    Lane 8 * i + r accesses row r of matrix i, 16 bytes from `corners[i]` + r in dimension `row_dim`, along
-    `column_dim`. LayoutError when a matrix is not inside the shape, or there are not 1, 2 or 4 of them.
-    """
-    dims = check_shape(shape, None)
-    columns = MATRIX_ROW_BITS // _storage_bits(element)
-    if len(corners) not in (1, 2, 4):
-        raise LayoutError(f"ldmatrix takes 1, 2 or 4 matrices, found {len(corners)}")
-    for name, dim in (("row_dim", row_dim), ("column_dim", column_dim)):
-        if not 0 <= dim < len(dims):
-            raise LayoutError(f"{name} must be a dimension of shape {dims}, found {dim}")
-    rows: list[list[int]] = []
-    for corner in corners:
-        if len(corner) != len(dims):
-            raise LayoutError(f"expected corners of rank {len(dims)} for shape {dims}, found {tuple(corner)}")
-        for r in range(MATRIX_ROWS):
-            row: list[int] = []
-            for c in range(columns):
-                at = list(corner)
-                at[row_dim] += r
-                at[column_dim] += c
-                row.append(flatten_coordinate(at, dims, prod(dims)))
-            rows.append(row)
-    return np.array(rows, dtype=np.int64)
-
-
-def analyse_ldmatrix(
-    layout: TileLayout | ComposeLayout,
-    shape: Shape,
-    corners: Sequence[Sequence[int]],
-    element: str | int,
-    row_dim: int = 0,
-    column_dim: int = 1,
-) -> AccessReport:
-    """The bank conflicts of one `ldmatrix` or `stmatrix`, a phase for each matrix; see `matrix_rows`.
-
-    Raises LayoutError also when the 16 bytes of a row are not consecutive and aligned in memory.
-    """
-    bits = _storage_bits(element)
-    pattern = matrix_rows(shape, corners, bits, row_dim, column_dim)
-    return analyse_access(layout, shape, pattern, bits, MATRIX_ROW_BITS // bits)

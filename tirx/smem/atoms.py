@@ -77,19 +77,6 @@ def atom_shape(
     return (found.rows, row) if direction == "K" else (row, found.rows)
 
 
-def smem_atom(
-    dtype: str | DType, mode: SwizzleName, major: Major = "K", *, container_bits: int | None = None
-) -> TileLayout | ComposeLayout:
-    """One atom as a layout of `atom_shape`: a swizzle over rows behind each other, or plain rows for mode "none".
-
-    `container_bits`: 8 for 4-bit elements padded to a byte; packed by default. Raises LegalityError as `find_mode`
-    does.
-    """
-    return smem_layout(
-        dtype, mode, major, atom_shape(dtype, mode, major, container_bits=container_bits), container_bits=container_bits
-    )
-
-
 def smem_layout(
     dtype: str | DType, mode: SwizzleName, major: Major, shape: tuple[int, int], *, container_bits: int | None = None
 ) -> TileLayout | ComposeLayout:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import ScaleFactorError
@@ -88,7 +88,7 @@ def scale_factor_tmem_layout(rows: int, sf_k: int, sf_per_mma: int, *, reuse: in
     """Scale factors of shape (rows, sf_k) in the tensor memory of one CTA, replicated to all four partitions.
 
     Rows are M of A or N of B, in steps of 32 (round N up). `sf_k` counts the scale factors along K; a column packs
-    four, so that consecutive instructions differ in SFA_ID first, then in the column: `scale_factor_reads` lists both.
+    four, so that consecutive instructions differ in SFA_ID first, then in the column.
     `reuse`: instructions along K that read the same scale factor, for blocks wider than K of one; the shape is then
     (rows, sf_k * reuse). `pipe`: stages behind each other; the shape gets them as its first dimension.
 
@@ -173,24 +173,6 @@ def _tmem_layout(
     outer = TileLayout((stage, *outer_rows, *outer_k))
     outer_shape = (pipe, groups * parts, sf_k // sf_per_mma * reuse)
     return atom.direct_sum(outer, outer_shape, (1, GROUP, sf_per_mma))
-
-
-class ScaleFactorRead(NamedTuple):
-    """The scale factors of one instruction: the 32-bit `column` to add to their address, and SFA_ID or SFB_ID."""
-
-    column: int
-    sf_id: int
-
-
-def scale_factor_reads(rows: int, sf_k: int, sf_per_mma: int, *, reuse: int = 1) -> tuple[ScaleFactorRead, ...]:
-    """The reads of consecutive instructions along K from `scale_factor_tmem_layout`, one per instruction.
-
-    `rows` are those that share 32 lanes: M / 2 for SFA of a CTA pair, N / 2 for SFB of a pair with M = 128. Raises
-    LegalityError as `scale_factor_tmem_layout` does.
-    """
-    layout = scale_factor_tmem_layout(rows, sf_k, sf_per_mma, reuse=reuse)
-    first = layout.axis_table("TCol", (rows, sf_k // sf_per_mma * reuse, sf_per_mma)).min(axis=(0, 2))
-    return tuple(ScaleFactorRead(*divmod(int(at), PER_COLUMN)) for at in first)
 
 
 def scale_factor_smem_layout(rows: int, sf_k: int, *, reuse: int = 1, pipe: int = 1, halves: int = 1) -> TileLayout:

@@ -156,28 +156,6 @@ def of_one_cta(layout: TileLayout) -> TileLayout:
     )
 
 
-def data_path_layout(
-    letter: str, rows: int, columns: int, *, sub_slab: int = 0, dtype: str | DType = "f32"
-) -> TileLayout:
-    """A data path by its letter, as a layout of shape (rows, columns) of D.
-
-    `rows`: those of one CTA (A 128, B 64, C 64, D 128, E 64, F 64, G 32), or for A, B and C those of both, then with
-    axis `cbx`. `sub_slab`: 1 for the upper 16 of each 32 lanes, which C and F may use. Raises LegalityError for
-    anything else, with what exists.
-    """
-    path = next((path for path in DATA_PATHS.values() if path.letter == letter), None)
-    if path is None:
-        raise TensorMemoryError(f"expected a data path {', '.join(DATA_PATHS)}, found '{letter}'")
-    choices = {TileLayout(iters).size(): iters for iters in (path.rows, path.cta_rows)}
-    if rows not in choices:
-        raise TensorMemoryError(
-            f"data path {letter}: expected {' or '.join(map(str, sorted(choices)))} rows, found {rows}"
-        )
-    if sub_slab not in (0, 1):
-        raise TensorMemoryError(f"expected sub-slab 0 or 1, found {sub_slab}")
-    return path.layout(columns, base_lane=16 * sub_slab, dtype=dtype, rows=choices[rows])
-
-
 def accumulator_layout(
     m: int,
     n: int,

@@ -306,18 +306,6 @@ def ld_fragment(
     return register_fragment(tile, (rows, elements.extent), kind.name, warp_axis, element_bits=element_bits, pack=pack)
 
 
-def warpgroup_local(columns: int, rows: int = LANES) -> TileLayout:
-    """Row r in thread r of a warpgroup, columns in its registers: S[(rows, columns) : (1@tid_in_wg, 1)].
-
-    That is tcgen05.ld.32x32b of all lanes. Raises LegalityError for more rows than threads, or no columns.
-    """
-    if not 1 <= rows <= LANES or columns < 1:
-        raise TensorMemoryError(
-            f"expected 1 to {LANES} rows and a positive number of columns, found {rows} and {columns}"
-        )
-    return TileLayout((Iter(rows, 1, "tid_in_wg"), Iter(columns, 1)))
-
-
 @bounded_cache
 def plan_tmem_access(
     tmem_layout: TileLayout,

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tirx.copy import analyse_access, analyse_ldmatrix, bank_of, bank_table, banks_of, conflict_degree
-from tirx.copy.banks import matrix_rows
+from tirx.copy import analyse_access, bank_of, bank_table, conflict_degree
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, SwizzleMode, TileLayout
 
 Memory = TileLayout | ComposeLayout
@@ -81,20 +80,6 @@ def test_the_worst_phase_is_named(access: tuple[Memory, NDArray[np.int64], int, 
             assert (worst.bank, line) in words
 
 
-@given(st.sampled_from([4, 8, 16, 32, 64]), st.integers(0, 3), st.lists(st.integers(0, 99), min_size=1, max_size=40))
-def test_banks_of_an_access(bits: int, log: int, places: list[int]) -> None:
-    """Byte by byte: byte b is in bank b / 4 mod 32, line b / 128."""
-    vector = 1 << log
-    if not 8 <= bits * vector <= 128:
-        return
-    addresses = np.array(places, dtype=np.int64) * vector
-    banks, lines = banks_of(addresses, bits, vector)
-    for address, bank, line in zip(addresses.tolist(), banks.tolist(), lines.tolist(), strict=True):
-        first, size = address * bits // 8, bits * vector // 8
-        expected = sorted({(byte // 128, byte // 4 % 32) for byte in range(first, first + size)})
-        assert sorted(zip(line, bank, strict=True)) == expected
-
-
 # The statements of the tensor layout page, with the conditions under which they are true.
 
 
@@ -132,7 +117,6 @@ def test_a_column_of_16_bytes_is_conflict_free(dtype: str, mode: SwizzleMode) ->
     layout = ComposeLayout(swizzle, TileLayout.row_major((8, columns)))
     for start in range(0, columns, chunk):
         assert analyse_access(layout, (8, columns), column(8, columns, start, chunk), dtype, chunk).is_conflict_free
-        assert analyse_ldmatrix(layout, (8, columns), [(0, start)], dtype).is_conflict_free
 
 
 @pytest.mark.parametrize(("mode", "degree"), [("none", 8), ("32B", 4), ("64B", 2), ("128B", 1)])
@@ -201,18 +185,6 @@ def test_layout_of_the_accessing_threads() -> None:
     assert analyse_access(swizzled, (16, 8), fragment, "f16", 2).is_conflict_free
 
 
-def test_ldmatrix() -> None:
-    plain = TileLayout.row_major((16, 64))
-    layout = ComposeLayout(SwizzleLayout.for_dtype("f16", "128B"), plain)
-    corners = [(0, 0), (8, 0), (0, 8), (8, 8)]
-    assert matrix_rows((16, 64), corners, "f16")[9].tolist() == list(range(9 * 64, 9 * 64 + 8))
-    assert analyse_ldmatrix(layout, (16, 64), corners, "f16").degrees == (1, 1, 1, 1)
-    assert analyse_ldmatrix(plain, (16, 64), corners, "f16").degrees == (8, 8, 8, 8)
-    # Of a transposed tile the rows of a matrix run along dimension 0.
-    turned = layout.permute((1, 0), (16, 64))
-    assert analyse_ldmatrix(turned, (64, 16), [(8, 0)], "f16", row_dim=1, column_dim=0).degrees == (1,)
-
-
 def test_report_text() -> None:
     tile = TileLayout.row_major((8, 64))
     assert str(analyse_access(tile, (8, 64), column(8, 64, 0, 8), "f16", 8)) == (
@@ -263,11 +235,3 @@ def test_errors() -> None:
         analyse_access(tile, (8, 64), -1 - ones, "f16")
     with pytest.raises(LayoutError, match="expected a layout on axis m only, found laneid"):
         analyse_access(TileLayout.parse("S[32 : 1@laneid]"), (32,), ones, "f32")
-    with pytest.raises(LayoutError, match="ldmatrix takes 1, 2 or 4 matrices, found 3"):
-        analyse_ldmatrix(tile, (8, 64), [(0, 0)] * 3, "f16")
-    with pytest.raises(LayoutError, match=r"expected corners of rank 2 for shape \(8, 64\), found \(0,\)"):
-        analyse_ldmatrix(tile, (8, 64), [(0,)], "f16")
-    with pytest.raises(LayoutError, match=r"column_dim must be a dimension of shape \(8, 64\), found 2"):
-        analyse_ldmatrix(tile, (8, 64), [(0, 0)], "f16", column_dim=2)
-    with pytest.raises(LayoutError, match=r"coordinate \(8, 0\) is outside shape \(8, 64\)"):
-        analyse_ldmatrix(tile, (8, 64), [(1, 0)], "f16")

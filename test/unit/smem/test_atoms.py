@@ -9,7 +9,7 @@ from unit.cases import together
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleMode, TileLayout
-from tirx.smem.atoms import atom_shape, smem_atom, smem_layout
+from tirx.smem.atoms import atom_shape, smem_layout
 from tirx.smem.canonical import canonical_layout
 from tirx.smem.pick import pick_operand_layout
 from tirx.smem.swizzle_modes import MAJORS, OPERAND_DTYPES, SWIZZLE_MODES, Major, legal_modes
@@ -41,7 +41,7 @@ def test_atoms(dtype: str, mode: SwizzleMode, major: Major, container: int):
     row = ROW_BYTES[mode] * 8 // container
     shape = atom_shape(dtype, mode, major, container_bits=container)
     assert shape == ((rows, row) if major == "K" else (row, rows))
-    atom = smem_atom(dtype, mode, major, container_bits=container)
+    atom = smem_layout(dtype, mode, major, shape, container_bits=container)
     assert isinstance(atom, TileLayout if mode == "none" else ComposeLayout)
     table = atom.table(shape)["m"]
     along_rows = table if major == "K" else table.T
@@ -78,8 +78,8 @@ def test_tiled_atoms_are_recognised(
 
 @together(("dtype", "mode", "major", "container"), ALL)
 def test_an_operand_is_its_atom_tiled_over_rows_first(dtype: str, mode: SwizzleMode, major: Major, container: int):
-    atom = smem_atom(dtype, mode, major, container_bits=container)
     shape = atom_shape(dtype, mode, major, container_bits=container)
+    atom = smem_layout(dtype, mode, major, shape, container_bits=container)
     outer = TileLayout.parse("S[(3, 2) : (1, 3)]" if major == "K" else "S[(3, 2) : (2, 1)]")
     tiled = atom.tile_by(outer, (3, 2), shape) if isinstance(atom, ComposeLayout) else atom.tile(outer, (3, 2), shape)
     whole = smem_layout(dtype, mode, major, (3 * shape[0], 2 * shape[1]), container_bits=container)
@@ -87,10 +87,13 @@ def test_an_operand_is_its_atom_tiled_over_rows_first(dtype: str, mode: SwizzleM
 
 
 def test_notation():
-    assert str(smem_atom("f16", "128B")) == "ComposeLayout(Swizzle(3, 3, 3), S[(8, 64) : (64, 1)])"
-    assert str(smem_atom("f16", "128B", "MN")) == "ComposeLayout(Swizzle(3, 3, 3), S[(64, 8) : (1, 64)])"
-    assert str(smem_atom("tf32", "128B_base32B", "MN")) == "ComposeLayout(Swizzle(3, 2, 2), S[(32, 4) : (1, 32)])"
-    assert str(smem_atom("e4m3", "none")) == "S[(8, 16) : (16, 1)]"
+    assert str(smem_layout("f16", "128B", "K", (8, 64))) == "ComposeLayout(Swizzle(3, 3, 3), S[(8, 64) : (64, 1)])"
+    assert str(smem_layout("f16", "128B", "MN", (64, 8))) == "ComposeLayout(Swizzle(3, 3, 3), S[(64, 8) : (1, 64)])"
+    assert (
+        str(smem_layout("tf32", "128B_base32B", "MN", (32, 4)))
+        == "ComposeLayout(Swizzle(3, 2, 2), S[(32, 4) : (1, 32)])"
+    )
+    assert str(smem_layout("e4m3", "none", "K", (8, 16))) == "S[(8, 16) : (16, 1)]"
     assert str(smem_layout("f16", "64B", "K", (128, 64))) == (
         "ComposeLayout(Swizzle(3, 2, 3), S[(128, 2, 32) : (32, 4096, 1)])"
     )
@@ -113,7 +116,7 @@ def test_container_of_a_byte(mode: SwizzleMode):
         with pytest.raises(
             LegalityError, match="K-major e2m1: expected swizzle none, 32B, 64B, 128B, found '128B_base"
         ):
-            smem_atom("e2m1", mode)
+            atom_shape("e2m1", mode)
         return
     assert atom_shape("e2m1", mode, container_bits=8) == atom_shape("e4m3", mode)
 
@@ -142,6 +145,6 @@ def test_layouts_that_do_not_exist(arguments: tuple[str, SwizzleMode, Major, tup
 
 def test_containers_that_do_not_exist():
     with pytest.raises(LegalityError, match="e2m1: expected a container of 4 or 8 bits, found 16"):
-        smem_atom("e2m1", "128B", container_bits=16)
+        atom_shape("e2m1", "128B", container_bits=16)
     with pytest.raises(LegalityError, match="f16: expected a container of 16 bits, found 8"):
-        smem_atom("f16", "128B", container_bits=8)
+        atom_shape("f16", "128B", container_bits=8)

@@ -10,7 +10,7 @@ import pytest
 from tirx.hw.dtypes import find_dtype
 from tirx.layout import ComposeLayout, TileLayout, element_type
 from tirx.mma.fragments import VARIANTS
-from tirx.smem.atoms import atom_shape, smem_atom, smem_layout
+from tirx.smem.atoms import atom_shape, smem_layout
 from tirx.smem.swizzle_modes import MAJORS, OPERAND_DTYPES, legal_modes
 from tirx.tcgen05.kinds import KINDS
 from tirx.tcgen05.scale_factors import (
@@ -23,8 +23,8 @@ from tirx.tcgen05.scale_factors import (
 )
 from tirx.tcgen05.shapes import SHAPES
 from tirx.tcgen05.sparse_metadata import sparse_metadata_layout
-from tirx.tcgen05.tmem import ACCUMULATOR_DTYPES, DATA_PATHS, accumulator_layout, data_path_layout, operand_a_layout
-from tirx.tcgen05.tmem_access import LD_SHAPES, ld_fragment, warpgroup_local
+from tirx.tcgen05.tmem import ACCUMULATOR_DTYPES, DATA_PATHS, accumulator_layout, operand_a_layout
+from tirx.tcgen05.tmem_access import LD_SHAPES, ld_fragment
 
 Layout = TileLayout | ComposeLayout
 Entry = tuple[str, Layout, int, int]
@@ -38,10 +38,10 @@ COPIES_OF_SFB = {(128, 1): 4, (256, 2): 8, (128, 2): 4}
 
 def data_paths() -> Iterator[Entry]:
     for path, dtype, n in product(DATA_PATHS.values(), ACCUMULATOR_DTYPES, (4, 8, 96, 256)):
-        for rows in {path.m, path.m // 2 if path.rows[0].axis == "cbx" else path.m}:
+        for rows in {path.rows, path.cta_rows}:
             for slab in (0, 1) if path.half_lanes else (0,):
-                layout = data_path_layout(path.letter, rows, n, sub_slab=slab, dtype=dtype)
-                yield f"{path.letter} {rows}x{n} {dtype} {slab}", layout, element_type(dtype).bits, 1
+                layout = path.layout(n, base_lane=16 * slab, dtype=dtype, rows=rows)
+                yield f"{path.letter} {TileLayout(rows).size()}x{n} {dtype} {slab}", layout, element_type(dtype).bits, 1
 
 
 def accumulators() -> Iterator[Entry]:
@@ -101,8 +101,6 @@ def registers() -> Iterator[Entry]:
             for power in range(shape.max_num.bit_length()):
                 layout = ld_fragment(shape.name, 1 << power, rows, element_bits=bits, pack=pack)
                 yield f"ld {shape.name} x{1 << power} {rows} {bits} {pack}", layout, bits, 1
-    for columns, rows in product((1, 64, 128), (1, 64, 128)):
-        yield f"local {rows}x{columns}", warpgroup_local(columns, rows), 32, 1
 
 
 def fragments() -> Iterator[Entry]:
@@ -116,7 +114,7 @@ def shared_operands() -> Iterator[Entry]:
         for mode in legal_modes(find_dtype(dtype), major):
             mn, k = atom_shape(dtype, mode, major)
             bits = find_dtype(dtype).storage_bits
-            yield f"{dtype} {mode} {major} atom", smem_atom(dtype, mode, major), bits, 1
+            yield f"{dtype} {mode} {major} atom", smem_layout(dtype, mode, major, (mn, k)), bits, 1
             for repeat_mn, repeat_k in ((1, 2), (2, 1), (3, 3)):
                 layout = smem_layout(dtype, mode, major, (repeat_mn * mn, repeat_k * k))
                 yield f"{dtype} {mode} {major} {repeat_mn}x{repeat_k}", layout, bits, 1

@@ -13,7 +13,7 @@ from tirx.tcgen05.scale_copy import scale_copies
 from tirx.tcgen05.scale_factors import scale_factor_a_layout, scale_factor_atom
 from tirx.tcgen05.shapes import check_transposed_b
 from tirx.tcgen05.stored_operand import bitcast_to_words
-from tirx.tcgen05.tmem import data_path_layout, operand_a_layout
+from tirx.tcgen05.tmem import DATA_PATHS, operand_a_layout
 from tirx.tcgen05.tmem_access import ld_fragment, plan_tmem_access
 from tirx.tcgen05.zero_column_mask import sub_mask_width
 
@@ -41,9 +41,8 @@ _CASES: list[tuple[Callable[[], object], str]] = [
         lambda: bitcast_to_words(_read("S[(12, 12) : (13, 1)]"), (9, 16), 3),
         "dimension 2 of shape (9, 1, 16) does not line up",
     ),
-    (lambda: data_path_layout("A", 128, 16, sub_slab=1), "data path A: expected base lane 0, found 16"),
-    (lambda: data_path_layout("A", 100, 16), "data path A: expected 128 or 256 rows, found 100"),
-    (lambda: data_path_layout("A", 128, 16, dtype="e4m3"), "expected an accumulator of f16, f32, s32, found e4m3"),
+    (lambda: DATA_PATHS["A"].layout(16, base_lane=16), "data path A: expected base lane 0, found 16"),
+    (lambda: DATA_PATHS["A"].layout(16, dtype="e4m3"), "expected an accumulator of f16, f32, s32, found e4m3"),
     (lambda: operand_a_layout(128, 16, "f64"), "expected A of f16, bf16, tf32, e4m3, e5m2, e2m3, e3m2, e2m1, s8, u8"),
     (lambda: ld_fragment("32x32b", 1, 64), "tcgen05.ld.32x32b: expected 128 rows, found 64"),
     (

@@ -12,7 +12,6 @@ from tirx.tcgen05.scale_factors import (
     scale_factor_a_layout,
     scale_factor_atom,
     scale_factor_b_layout,
-    scale_factor_reads,
     scale_factor_smem_layout,
     scale_factor_tmem_layout,
 )
@@ -50,15 +49,15 @@ CASES = [
 def test_every_scale_factor_is_where_the_instruction_reads_it(rows: int, sf_k: int, sf: int):
     """Instruction i reads row r, index j at lane r % 32 of each partition, column + r / 32, byte SF_ID + j."""
     layout = scale_factor_tmem_layout(rows, sf_k, sf)
-    reads = scale_factor_reads(rows, sf_k, sf)
-    assert len(reads) == sf_k // sf
-    assert all(read.sf_id in SCALE_FACTOR_IDS[sf] for read in reads)
+    bytes_of = layout.axis_table("TCol", (rows, sf_k // sf, sf)).min(axis=(0, 2)).tolist()
+    reads = [divmod(first, 4) for first in bytes_of]
+    assert all(sf_id in SCALE_FACTOR_IDS[sf] for _, sf_id in reads)
     layout.check_bounds(8)
     assert layout.is_injective()
-    for i, read in enumerate(reads):
+    for i, (column, sf_id) in enumerate(reads):
         for r in (*range(0, rows, 7), rows - 1):
             for j in range(sf):
-                byte = 4 * (read.column + r // 32) + read.sf_id + j
+                byte = 4 * (column + r // 32) + sf_id + j
                 expected = [(r % 32 + 32 * w, byte) for w in range(4)]
                 assert [
                     (o["TLane"], o.get("TCol", 0)) for o in layout.owners((r, i * sf + j), (rows, sf_k))
@@ -77,9 +76,6 @@ def test_reuse_gives_several_instructions_one_scale_factor():
     layout = scale_factor_tmem_layout(128, 4, 1, reuse=4)
     table = layout.axis_table("TCol", (128, 16))
     assert table[0].tolist() == [i // 4 for i in range(16)]
-    assert [tuple(read) for read in scale_factor_reads(128, 8, 1, reuse=2)] == [
-        (4 * (s // 4), s % 4) for s in range(8) for _ in range(2)
-    ]
 
 
 @pytest.mark.parametrize(("m", "cta_group", "rows"), [(128, 1, 128), (256, 2, 128), (128, 2, 64)])

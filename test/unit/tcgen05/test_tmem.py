@@ -1,6 +1,7 @@
 """Tensor memory: where D and A lie, against the figures of the PTX ISA."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from unit.cases import together
@@ -9,10 +10,11 @@ from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
 from tirx.layout import Iter, TileLayout
 from tirx.tcgen05.tmem import (
+    DATA_PATHS,
+    DataPathLetter,
     accumulator_layout,
     allocation_columns,
     data_path,
-    data_path_layout,
     operand_a_layout,
     tmem_columns,
 )
@@ -47,14 +49,15 @@ def test_data_paths(letter: str):
 
 @pytest.mark.parametrize("letter", FIGURES)
 @pytest.mark.parametrize(("dtype", "step"), [("f32", 1), ("s32", 1), ("f16", 2)])
-def test_data_paths_by_letter(letter: str, dtype: str, step: int):
+def test_data_paths_by_letter(letter: DataPathLetter, dtype: str, step: int):
     """By the rows of one CTA, or of both; 16-bit elements in the low half of every column."""
     (m, cta_group, ws, sparse), figure = FIGURES[letter]
     n = 32
-    assert data_path_layout(letter, m, n, dtype=dtype) == accumulator_layout(m, n, cta_group, ws, sparse, dtype=dtype)
+    path = DATA_PATHS[letter]
+    assert path.layout(n, dtype=dtype) == accumulator_layout(m, n, cta_group, ws, sparse, dtype=dtype)
     rows = m // cta_group
     for sub_slab in (0, 1) if letter in "CF" else (0,):
-        layout = data_path_layout(letter, rows, n, sub_slab=sub_slab, dtype=dtype)
+        layout = path.layout(n, base_lane=16 * sub_slab, dtype=dtype, rows=path.cta_rows)
         assert "cbx" not in layout.axes
         table = layout.table((rows, n))
         for i in range(rows):
@@ -65,20 +68,16 @@ def test_data_paths_by_letter(letter: str, dtype: str, step: int):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+    ("letter", "n", "options", "message"),
     [
-        (("H", 128, 64), {}, "expected a data path A, B, C, D, E, F, G, found 'H'"),
-        (("A", 64, 64), {}, "data path A: expected 128 or 256 rows, found 64"),
-        (("G", 64, 64), {}, "data path G: expected 32 rows, found 64"),
-        (("E", 64, 33), {}, "data path E: expected N in steps of 2, up to 512 columns, found 33"),
-        (("D", 128, 64), {"sub_slab": 1}, "data path D: expected base lane 0, found 16"),
-        (("F", 64, 64), {"sub_slab": 2}, "expected sub-slab 0 or 1, found 2"),
-        (("D", 128, 64), {"dtype": "bf16"}, "expected an accumulator of f16, f32, s32, found bf16"),
+        ("E", 33, {}, "data path E: expected N in steps of 2, up to 512 columns, found 33"),
+        ("D", 64, {"base_lane": 16}, "data path D: expected base lane 0, found 16"),
+        ("D", 64, {"dtype": "bf16"}, "expected an accumulator of f16, f32, s32, found bf16"),
     ],
 )
-def test_data_paths_that_do_not_exist(arguments: tuple[str, int, int], options: dict[str, int], message: str):
+def test_data_paths_that_do_not_exist(letter: DataPathLetter, n: int, options: dict[str, Any], message: str):
     with pytest.raises(LegalityError, match=message):
-        data_path_layout(*arguments, **options)  # type: ignore[arg-type]
+        DATA_PATHS[letter].layout(n, **options)
 
 
 @together("letter", FIGURES)

@@ -15,7 +15,6 @@ from tirx.tcgen05.tmem_access import (
     pick_ld_shape,
     plan_tmem_access,
     register_fragment,
-    warpgroup_local,
     written_cells,
 )
 
@@ -120,15 +119,6 @@ def test_fragments_in_the_notation():
     assert str(ld_fragment("16x256b", 4, element_bits=16, pack=True).canonicalize()) == (
         "S[(4, 2, 8, 4, 4, 4) : (1@wid_in_wg, 4, 4@laneid, 8, 1@laneid, 1)]"
     )
-
-
-def test_rows_local_to_the_threads_of_a_warpgroup():
-    assert str(warpgroup_local(64)) == "S[(128, 64) : (1@tid_in_wg, 1)]"
-    assert str(warpgroup_local(8, rows=64)) == "S[(64, 8) : (1@tid_in_wg, 1)]"
-    assert ld_fragment("32x32b", 16).fuse_threads() == warpgroup_local(16)
-    for columns, rows in ((0, 128), (4, 129), (4, 0)):
-        with pytest.raises(LegalityError, match="expected 1 to 128 rows and a positive number of columns"):
-            warpgroup_local(columns, rows)
 
 
 @pytest.mark.parametrize(
