@@ -6,7 +6,7 @@ MLIR aliases of types count. `--compile` makes PTX of all for sm_90, which needs
 """
 
 # ruff: noqa: E741
-# pyright: basic, reportUndefinedVariable=false, reportAttributeAccessIssue=false, reportArgumentType=false
+# pyright: basic, reportUndefinedVariable=false, reportAttributeAccessIssue=false, reportArgumentType=false, reportMissingImports=false
 
 from __future__ import annotations
 
@@ -407,26 +407,32 @@ def text_lines(path: Path, name: str) -> int:
     return sum(bool(line.strip()) and not line.strip().startswith("//") for line in text.splitlines())
 
 
-def table() -> list[tuple[str, int, int, int]]:
-    """Each kernel of `examples/python`: its name, lines of Triton, of Python here, and of text; at last, two sums."""
-    rows: list[tuple[str, int, int, int]] = []
-    in_gallery: list[tuple[str, int, int, int]] = []
+Row = tuple[str, int, int, int]
+"""A kernel: its name, lines of Triton, of Python here, and of text."""
+
+
+def gallery(rooms: tuple[str, ...] = ("gallery",)) -> list[Row]:
+    """The kernels of `examples/python` whose text is in these folders of `examples`."""
+    rows: list[Row] = []
     of_triton = {name: path for path in TRITON for name in functions_of(path)}
     for path in sorted((EXAMPLES / "python").glob("*.py")):
-        texts = [each for each in (EXAMPLES, EXAMPLES / "gallery") if (each / f"{path.stem}.mlir").exists()]
+        texts = [text for room in rooms if (text := EXAMPLES / room / f"{path.stem}.mlir").exists()]
         for name, function in functions_of(path).items():
             if any("jit" in ast.unparse(each) for each in function.decorator_list) and texts:
                 same = triton_examples.SAME.get(path.stem) or triton_examples.SAME.get(name, name)
-                if same not in of_triton:  # layouts and schedules that are written by hand
-                    continue
-                lines = function_lines(of_triton[same], same), function_lines(path, name)
-                rows.append((name, *lines, text_lines(texts[0] / f"{path.stem}.mlir", name)))
-                if texts[0].name == "gallery":
-                    in_gallery.append(rows[-1])
+                if same in of_triton:  # others are layouts and schedules that are written by hand
+                    lines = function_lines(of_triton[same], same), function_lines(path, name)
+                    rows.append((name, *lines, text_lines(texts[0], name)))
+    return rows
+
+
+def table() -> list[Row]:
+    """Each kernel of `examples/python`, and at last two sums."""
+    rows, in_gallery = gallery((".", "gallery")), gallery()
     return [*rows, _sum("sum", rows), _sum(f"sum of {len(in_gallery)} in examples/gallery", in_gallery)]
 
 
-def _sum(name: str, rows: list[tuple[str, int, int, int]]) -> tuple[str, int, int, int]:
+def _sum(name: str, rows: list[Row]) -> Row:
     _, triton, python, text = zip(*rows, strict=True)
     return name, sum(triton), sum(python), sum(text)
 

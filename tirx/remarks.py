@@ -164,6 +164,11 @@ class RingMade(Remark):
         return f"a ring of {slots} for {self.names}, filled{ahead} by {self.engine}{queue}"
 
 
+class LoadedAhead(Remark):
+    TEXT = "{names}, which copies of the loop need, is loaded a round before"
+    names: str
+
+
 class SlotHeld(Remark):
     TEXT = "a slot of {bytes} bytes for {name}, filled before the loop by {engine}"
     bytes: int

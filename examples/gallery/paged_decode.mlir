@@ -1,10 +1,12 @@
 // Attention of one query to keys and values that lie in pages of 16, whose numbers a table of blocks has, four at a time.
+// Pages are copied rounds ahead, and their numbers loaded a round before that.
 //
 // Four blocks share out the keys of a query. The last one of them that is done puts their parts together, each a largest
 // score, a sum of weights and weighted values.
 !cache = memref<?x16x64xf32>
 !ids = !tirx.tile<4xi32, register>
 !pages = !tirx.tile<4x16x64xf32, register>
+!staged = !tirx.tile<4x16x64xf32, shared>
 !scores = !tirx.tile<4x16x1xf32, register>
 !one = !tirx.tile<1x1x1xf32, register>
 !row = !tirx.tile<1x1x64xf32, register>
@@ -39,8 +41,10 @@ tirx.kernel @paged_decode(%q: memref<?x64xf32>, %keys: !cache, %values: !cache, 
   %o0 = tirx.zero : !row
   %m, %l, %sum = scf.for %j = %from to %to step %c4 iter_args(%m1 = %m0, %l1 = %l0, %o1 = %o0) -> (!one, !one, !row) {
     %page = tirx.load %table[%b, %j] clipped to [*, %count - %j] pad(%none) : memref<?x?xi32> -> !ids
-    %k = tirx.load %keys[[%page], 0, 0] clipped : !cache -> !pages
-    %v = tirx.load %values[[%page], 0, 0] clipped : !cache -> !pages
+    %sk = tirx.alloc copy(%keys[[%page], 0, 0] clipped) : !cache, !staged
+    %sv = tirx.alloc copy(%values[[%page], 0, 0] clipped) : !cache, !staged
+    %k = tirx.load %sk : !staged -> !pages
+    %v = tirx.load %sv : !staged -> !pages
     %kq = tirx.map ins(%k, %query : !pages, !row) (%x, %y) { %x * %y } -> !pages
     %s = tirx.reduce %kq dim(2) add : !pages -> !scores
     %seen = tirx.map ins(%s : !scores) (%x) { select((index(0) + %j) * 16 + index(1) < %n, %x, -1.0e30) } -> !scores

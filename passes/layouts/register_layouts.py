@@ -245,22 +245,56 @@ def fit_index_tiles(op: Operation, view: tirx.ViewOp, required: Mapping[SSAValue
     if view.result.first_use is None:
         erase(view)
     for index in indices:
-        if isinstance(load := index.owner, tirx.LoadOp) and index.first_use is None:
-            erase(load)
+        _erase_unused(index)
 
 
-def _indices_in(view: tirx.ViewOp, index: SSAValue, layout: TileLayout) -> SSAValue:
-    """The index tile in a layout: loaded once more in that, where it is loaded from global memory, else converted."""
+def _erase_unused(index: SSAValue) -> None:
+    """Erases what has computed an index tile that nothing uses any more."""
+    op = index.owner
+    repeatable = isinstance(op, tirx.LoadOp | tirx.MapOp | tirx.SplatOp | tirx.ZeroOp)
+    if not repeatable or any(result.uses for result in op.results):
+        return
+    tiles = [value for value in op.operands if is_register_tile(value)]
+    erase(op)
+    for tile in tiles:
+        _erase_unused(tile)
+
+
+def _indices_in(user: Operation, index: SSAValue, layout: TileLayout) -> SSAValue:
+    """The index tile in a layout: done once more in that, where maps compute it of loads from global memory and of
+    scalars, else converted in front of `user`.
+    """
     found = _tile_layout(index)
     if found is not None and same_layout(found, layout):
         return index
-    load = index.owner
-    if isinstance(load, tirx.LoadOp) and tirx.TileType.of(load.source).memory is tirx.MemorySpace.GLOBAL:
-        if tirx.indexed_view(load.source) is None:
-            again = Emitter.after(load)(tirx.LoadOp(load.source, load.result.type.with_layout(layout), pad=load.pad))
-            again.result.name_hint = index.name_hint
-            return again.result
-    return _converted(Emitter.before(view), index, layout)
+    match index.owner:
+        case tirx.LoadOp() as op if tirx.TileType.of(op.source).memory is tirx.MemorySpace.GLOBAL:
+            if tirx.indexed_view(op.source) is None:
+                return _again(op, index, layout, {})
+        case tirx.SplatOp() | tirx.ZeroOp() as op:
+            return _again(op, index, layout, {})
+        case tirx.MapOp() as op if not op.outs:
+            with legal(op):
+                parts = {each.part: each.layout(layout) for each in op.reductions()}
+            ins = {tile: _indices_in(op, tile, parts.get(tile, layout)) for tile in op.ins}
+            return _again(op, index, layout, ins)
+        case _:
+            pass
+    return _converted(Emitter.before(user), index, layout)
+
+
+def _again(op: Operation, index: SSAValue, layout: TileLayout, known: dict[SSAValue, SSAValue]) -> SSAValue:
+    """The result of an operation that is done once more, directly behind it, with results in this layout."""
+    again = op.clone(known)
+    again.location = op.location
+    for old, new in zip(op.results, again.results, strict=True):
+        Rewriter.replace_value_with_new_type(new, tirx.TileType.of(old).with_layout(layout)).name_hint = old.name_hint
+    made = op.next_op
+    while made is not None and type(made) is type(op) and not made.is_structurally_equivalent(again):
+        made = made.next_op
+    if made is None or type(made) is not type(op):
+        made = Emitter.after(op)(again)
+    return made.results[op.results.index(index)]
 
 
 def _converted(emit: Emitter, tile: SSAValue, layout: TileLayout) -> SSAValue:

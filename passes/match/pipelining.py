@@ -6,17 +6,18 @@ reads it carries nothing from one iteration to the next, whatever other tiles do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import walk
+from tirx.dialects.nesting import enclosing, walk
 from tirx.layout.arrays import np
 from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.scheduled import SCHEDULED
+from tirx.passes.ir.views import argument_number
 from tirx.values import dataclass
 
 
@@ -124,14 +125,17 @@ def hardware_operation(kernel: Operation) -> Operation | None:
     """The first operation of a kernel that was written in the hardware's terms, whose threads and waits are not known,
     or that stores a number, which one thread does.
     """
-    for op in kernel.walk():
-        if isinstance(op, memref.StoreOp) and not isinstance(
-            op.memref.owner, memref.AllocaOp
-        ):  # a variable of a thread
-            return op
-        if op.name.startswith(_HARDWARE) and op.name not in _VALUES:
-            return op
-    return None
+    return next((op for op in kernel.walk() if in_hardware_terms(op) or stores_number(op)), None)
+
+
+def in_hardware_terms(op: Operation) -> bool:
+    """Returns True for an operation that says itself which threads do what, and when."""
+    return op.name.startswith(_HARDWARE) and op.name not in _VALUES
+
+
+def stores_number(op: Operation) -> bool:
+    """Returns True for an operation by which one thread of the block stores a number to an argument."""
+    return isinstance(op, memref.StoreOp) and not isinstance(op.memref.owner, memref.AllocaOp)  # a thread's variable
 
 
 def is_ordering(op: Operation) -> bool:
@@ -149,6 +153,8 @@ def require_no_ordering(kernel: Operation) -> None:
 def check_loop(loop: scf.ForOp) -> None:
     """Raises NotApplicable if an iteration cannot begin before the one in front of it has ended, whatever the tile."""
     for op in walk(loop):
+        if stores_number(op):
+            raise NotApplicable(op, f"the loop stays sequential: one thread does '{op.name}' in it")
         if isinstance(op, SCHEDULED):
             raise NotApplicable(op, f"the loop stays sequential: '{op.name}' in it has a schedule already")
         if is_ordering(op):
@@ -259,9 +265,10 @@ def _elements(start: int, extent: int, step: int) -> slice:
 
 
 def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
-    """The pure operations inside of `loop` that compute a value, operands first.
+    """The operations inside of `loop` that compute a value and may be done again, operands first.
 
-    Raises NotApplicable if the value depends on anything but the counter of the loop and values from outside of it.
+    They are pure, maps, or loads of arguments that the kernel does not write. Raises NotApplicable if the value depends
+    on anything but these, the counter of the loop and values from outside of it.
     """
     found: dict[Operation, None] = {}
 
@@ -272,17 +279,51 @@ def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
             return  # no other one of the loop: what has regions is refused below
         if not isinstance(value, OpResult) or top_of(op := value.op, loop) is None or op in found:
             return
-        if not is_pure(op) or op.regions:
+        if isinstance(op, tirx.LoadOp | memref.LoadOp):
+            _require_constant(op, loop, user)
+        elif not is_computed(op):
             raise NotApplicable(
                 op, f"'{user.name}' needs the result of '{op.name}', which is no function of the iteration"
             )
-        for operand in op.operands:
+        for operand in needed_values(op):
             visit(operand, op)
         found[op] = None
 
     if isinstance(value, OpResult):
         visit(value, value.op)
     return list(found)
+
+
+def is_computed(op: Operation) -> bool:
+    """Returns True for an operation whose results depend on `needed_values` alone: a pure one, or a map to values."""
+    return (is_pure(op) and not op.regions) or (isinstance(op, tirx.MapOp) and not op.outs)
+
+
+def needed_values(op: Operation) -> Sequence[SSAValue]:
+    """Returns the operands of an operation, and the values from outside that its regions use."""
+    if not op.regions:
+        return op.operands
+    inside = set(op.walk())
+    used = dict.fromkeys(operand for inner in inside for operand in inner.operands)
+    return [value for value in used if not _is_from(value, inside)]
+
+
+def _is_from(value: SSAValue, inside: Collection[Operation]) -> bool:
+    around = value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
+    return around in inside
+
+
+def _require_constant(load: tirx.LoadOp | memref.LoadOp, loop: Operation, user: Operation) -> None:
+    """Raises NotApplicable unless a load gives the same in every round: it is of an argument that nothing writes."""
+    source = tirx.base_allocation(load.operands[0])
+    kernel = enclosing(loop, tirx.KernelOp)
+    assert kernel is not None
+    what = f"'{user.name}' needs the result of '{load.name}'"
+    if argument_number(source) is None:
+        raise NotApplicable(load, f"{what}, which reads no argument of the kernel")
+    for op in walk(kernel):
+        if (name := written_memref(op, source)) is not None:
+            raise NotApplicable(load, f"{what} from {name}, which '{op.name}' may write")
 
 
 def check_source(loop: scf.ForOp, fill: tirx.CopyOp) -> None:

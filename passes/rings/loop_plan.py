@@ -27,10 +27,11 @@ from tirx.passes.match.pipelining import (
     accesses,
     check_loop,
     copies_to_shared,
-    hardware_operation,
+    in_hardware_terms,
     is_fill,
     is_ordering,
     staged_tile,
+    stores_number,
     top_of,
     writes_to,
 )
@@ -174,8 +175,8 @@ def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> lis
     and why. Raises LocatedError for a loop with slots written by hand that cannot have them.
     """
     plans: list[LoopPlan] = []
-    written = hardware_operation(kernel)
-    has_order = is_scheduling(kernel) or any(map(is_ordering, kernel.walk()))
+    written = next(filter(in_hardware_terms, kernel.walk()), None)
+    has_order = is_scheduling(kernel) or any(is_ordering(op) or stores_number(op) for op in kernel.walk())
     for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp) and not never_runs(op)]:
         asked = _asked(loop)
         wanted = stages if asked is None else asked

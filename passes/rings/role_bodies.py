@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.definition import i32_attr
 from tirx.dialects.nesting import operations
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
-from tirx.passes.ir.emitter import erase
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.purity import is_pure, is_terminator
-from tirx.passes.match.pipelining import NotApplicable
+from tirx.passes.match.pipelining import NotApplicable, needed_values
 
 _Known = dict[SSAValue, SSAValue]
 _Keep = Callable[[Operation], bool]
@@ -53,7 +55,7 @@ class _Copier:
         block.add_op(clone)
 
     def _operands(self, op: Operation, block: Block, known: _Known) -> None:
-        for operand in op.operands:
+        for operand in needed_values(op):
             self._value(operand, op, block, known)
 
     def _value(self, value: SSAValue, user: Operation, block: Block, known: _Known) -> None:
@@ -124,15 +126,38 @@ class _Copier:
         if len(stages) <= 1:
             for source in [part.body.block for part in parts] or [op.body.block]:
                 self.copy(list(source.ops), body, scope)
-        for part in parts if len(stages) > 1 else ():
-            inner = Block()
-            self.copy(list(part.body.block.ops), inner, dict(scope))
-            body.add_op(AtOp(part.offset - min(stages), Region(inner)))
+        if len(stages) > 1:
+            copies = {part: self._part(part, min(stages), parts, scope) for part in sorted(parts, key=_offset)}
+            body.add_ops(copies[part] for part in parts)
         skew = max(stages) - min(stages) if stages else 0
         loop = ForOp(op.loop.data, trips, Region(body), (), skew)
         loop.attributes.update(op.attributes)
         loop.location = op.location
         block.add_op(loop)
+
+    def _part(self, part: AtOp, first: int, parts: Sequence[AtOp], scope: _Known) -> AtOp:
+        """A copy of a part, which gives the values that other parts of the role use; `scope` knows them then."""
+        inner, known = Block(), dict(scope)
+        self.copy(list(part.body.block.ops), inner, known)
+        last = part.body.block.last_op
+        assert last is not None
+        others = [other for other in parts if other is not part]
+        given = [
+            (result, known[value])
+            for result, value in zip(part.values, last.operands, strict=True)
+            if value in known and any(other.is_ancestor(use.operation) for use in result.uses for other in others)
+        ]
+        inner.add_op(YieldOp(*(value for _, value in given)))
+        copy = AtOp(part.offset - first, Region(inner))
+        copy.location = part.location
+        for (result, _), value in zip(given, copy.values, strict=True):
+            value.name_hint = result.name_hint
+            scope[result] = value
+        return copy
+
+
+def _offset(part: AtOp) -> int:
+    return part.offset
 
 
 def _name(op: Operation | None) -> str:
@@ -152,6 +177,8 @@ def remove_part(block: Block, gone: _Keep) -> None:
             for inner in region.blocks:
                 remove_part(inner, gone)
         if isinstance(op, ForOp):
+            while _drop_unused_values(op):
+                remove_part(op.body.block, gone)
             _merge_parts(op)
         if is_terminator(op) or any(result.uses for result in op.results):
             continue
@@ -164,8 +191,26 @@ def _is_empty(op: Operation) -> bool:
     return all(is_terminator(inner) for region in op.regions for block in region.blocks for inner in block.ops)
 
 
+def _drop_unused_values(loop: ForOp) -> bool:
+    """Lets parts give only the values that something uses. Returns True if one has given others."""
+    found = [part for part in loop.parts if any(value.first_use is None for value in part.values)]
+    for part in found:
+        used = [value for value in part.values if value.first_use is not None]
+        last = part.body.block.last_op
+        assert last is not None
+        kept = [last.operands[value.index] for value in used]
+        erase(last)
+        Emitter(InsertPoint.at_end(part.body.block), part.location)(YieldOp(*kept))
+        new = Emitter.before(part)(AtOp(part.offset, part.detach_region(part.body)))
+        for old, value in zip(used, new.values, strict=True):
+            value.name_hint = old.name_hint
+            old.replace_all_uses_with(value)
+        erase(part)
+    return bool(found)
+
+
 def _merge_parts(loop: ForOp) -> None:
-    """Drops parts without operations, and the skew if the others all run in the same round."""
+    """Drops parts without operations, and the skew if the others all run in the same round, the first one."""
     for part in loop.parts:
         if _is_empty(part) and not part.values:
             erase(part)
@@ -173,6 +218,10 @@ def _merge_parts(loop: ForOp) -> None:
     if not parts:
         loop.skew = None
         return
+    if (unused := min(part.offset for part in parts)) > 0:
+        for part in parts:
+            part.stage = i32_attr(part.offset - unused)
+        loop.skew = i32_attr(loop.rounds_ahead - unused)
     if len({part.offset for part in parts}) > 1:
         return
     for part in parts:

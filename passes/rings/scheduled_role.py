@@ -18,6 +18,7 @@ from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure
+from tirx.passes.match.pipelining import stores_number
 from tirx.passes.rings.asynchronous_copies import CopyCode
 from tirx.passes.rings.barrier_rounds import is_covered
 from tirx.passes.rings.proof.bound_releases import Passes
@@ -149,7 +150,8 @@ class Schedule(RoleCode):
 
     def _other(self, op: Operation, emit: Emitter) -> None:
         """Everything else stays; what is inside of it may be scheduled."""
-        if not (is_pure(op) or isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp)):
+        by_each = isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp) and not stores_number(op)
+        if not (is_pure(op) or by_each):
             self.close(emit)
         if _wants_whole_warps(op):
             self._bring_together(emit)

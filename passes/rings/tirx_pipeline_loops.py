@@ -8,7 +8,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
-from xdsl.dialects import scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -19,7 +19,7 @@ from tirx.dialects import tirx
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead, keep_attributes
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.ir.views import copied_view
-from tirx.passes.match.pipelining import accesses, slice_of, tile_name
+from tirx.passes.match.pipelining import accesses, needed_values, slice_of, tile_name
 from tirx.passes.match.slots import MOST_STAGES, STAGES
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.delayed_parts import await_where_needed, delayed_parts, early_parts
@@ -27,6 +27,7 @@ from tirx.passes.rings.start_values import FILL, USE
 from tirx.passes.rings.store_rings import ring_stores, staged_stores
 from tirx.remarks import (
     ExchangeMade,
+    LoadedAhead,
     ProductsEarly,
     ProductsLate,
     ProductsPending,
@@ -102,6 +103,8 @@ class _Pipeline:
         self.rings: dict[RingPlan, tirx.RingOp] = {}
         self.held: list[tirx.RingOp] = []
         self.started: dict[tirx.MmaOp, tirx.AsyncMmaOp] = {}
+        self.repeated: list[Operation] = []
+        """The operations of the loop that copies need, which the part that fills does again."""
 
     def rewrite(self) -> None:
         plan, loop = self.plan, self.loop
@@ -120,23 +123,24 @@ class _Pipeline:
         body = Block(arg_types=[IndexType(), *types])
         for new, old in zip(body.args, loop.body.block.args, strict=True):
             new.name_hint = old.name_hint
-        fill = self._fill_part(body)
+        ahead, fill = self._fill_parts(body)
+        skew = plan.skew + (ahead is not None)
         for old, new in zip(loop.body.block.args[1:], body.args[1:], strict=True):
             old.replace_all_uses_with(new)
         waits, use = self._use_parts(body)
         end = None
-        parts = [(plan.skew, use)]
+        parts = [(skew, use)]
         if plan.delayed:
-            parts, end = delayed_parts(use, body.args[1:], plan.skew)
+            parts, end = delayed_parts(use, body.args[1:], skew)
         elif plan.early:
-            parts, end = early_parts(use, [self.started[op] for op in plan.early], plan.skew)
-        for stage, block in ((plan.skew, waits), (0, fill), *parts):
+            parts, end = early_parts(use, [self.started[op] for op in plan.early], skew)
+        for stage, block in ((skew, waits), (skew - plan.skew, fill), (0, ahead), *parts):
             if block is not None:
                 self._part(body, stage, block)
         if end is None:
             end = tirx.YieldOp(*(() if body.last_op is None else body.last_op.results))
         Emitter(InsertPoint.at_end(body), self.location)(end)
-        pipelined = tirx.ForOp(self._symbol(), trips, Region(body), loop.iter_args, plan.skew + plan.rounds_apart)
+        pipelined = tirx.ForOp(self._symbol(), trips, Region(body), loop.iter_args, skew + plan.rounds_apart)
         pipelined.attributes.update(
             {name: value for name, value in loop.attributes.items() if name not in (STAGES, MOST_STAGES)}
         )
@@ -234,18 +238,32 @@ class _Pipeline:
         pending = any(op.accumulator is argument for op in self.plan.products) and not self.plan.delayed
         return tirx.PendingType(argument.type) if pending else argument.type
 
-    def _fill_part(self, body: Block) -> Block:
-        """The part that copies the tiles of an iteration, with copies of the scalars that it needs."""
+    def _fill_parts(self, body: Block) -> tuple[Block | None, Block]:
+        """The part that copies the tiles of an iteration, with copies of what computes their places.
+
+        Loads that places depend on, such as those of indices of rows, are a part of their own, which runs a round
+        before: nothing waits for memory in front of the copies.
+        """
         part = Block()
         emit = Emitter(InsertPoint.at_end(part), self.location)
         fills = [fill for ring in self.plan.rings for tile in ring.tiles for fill in tile.fills]
         known: dict[SSAValue, SSAValue] = {self.loop.body.block.args[0]: self._index(emit, body.args[0])}
         needed = {op for fill in fills for op in slice_of(fill.source, self.loop)}
-        for op in self.loop.body.block.ops:
-            if op in needed:
-                copy = op.clone(known)
-                copy.location = op.location
-                part.add_op(copy)
+        self.repeated = [op for op in self.loop.body.block.ops if op in needed]
+        loads = [op for op in self.repeated if isinstance(op, tirx.LoadOp | memref.LoadOp)]
+        ahead = self._ahead_part(body, loads) if loads else None
+        if ahead is not None:
+            yielded = ahead.last_op
+            assert yielded is not None
+            known.update(zip((load.results[0] for load in loads), yielded.operands, strict=True))
+        wanted: set[SSAValue] = {fill.source for fill in fills}
+        places: list[Operation] = []
+        for op in reversed(self.repeated):
+            if op not in loads and not wanted.isdisjoint(op.results):
+                places.append(op)
+                wanted.update(needed_values(op))
+        for op in reversed(places):
+            _copy_into(part, op, known)
         for plan, ring in self.rings.items():
             tiles = emit(tirx.AcquireOp(ring.result, FILL)).tiles
             _name(tiles, plan)
@@ -258,6 +276,19 @@ class _Pipeline:
                 keep_attributes(fill, copy)
             emit(tirx.ReleaseOp(ring.result, FILL, plan.fill_queue))
         emit(tirx.YieldOp())
+        return ahead, part
+
+    def _ahead_part(self, body: Block, loads: Sequence[tirx.LoadOp | memref.LoadOp]) -> Block:
+        """The part that loads what places of copies depend on."""
+        part = Block()
+        emit = Emitter(InsertPoint.at_end(part), self.location)
+        known: dict[SSAValue, SSAValue] = {self.loop.body.block.args[0]: self._index(emit, body.args[0])}
+        needed = {op for load in loads for op in slice_of(load.results[0], self.loop)}
+        for op in self.repeated:
+            if op in needed:
+                _copy_into(part, op, known)
+        emit(tirx.YieldOp(*(known[load.results[0]] for load in loads)))
+        remark(loads[0], LoadedAhead(", ".join(map(_value_name, loads))))
         return part
 
     def _use_parts(self, body: Block) -> tuple[Block | None, Block]:
@@ -282,7 +313,7 @@ class _Pipeline:
                 case _:
                     op.detach()
                     part.add_op(op)
-        erase_dead(part)
+        self._erase_repeated(part)
         early = Block()
         slots: list[SSAValue] = []
         if self.awaits and any(plan.engine is tirx.Engine.CP_ASYNC for plan in self.rings):
@@ -306,6 +337,13 @@ class _Pipeline:
             return None, part
         Emitter(InsertPoint.at_end(early), self.location)(tirx.YieldOp(*slots))
         return early, part
+
+    def _erase_repeated(self, part: Block) -> None:
+        """Erases what only copies have needed: the part that fills does it."""
+        for op in reversed(self.repeated):
+            if not any(result.uses for result in op.results):
+                erase(op)
+        erase_dead(part)
 
     def _asynchronous_products(self, part: Block) -> None:
         plan = self.plan
@@ -403,6 +441,18 @@ class _Pipeline:
             remark(self.loop, ProductsPending(until))
         if plan.note is not None:
             remark(self.loop, Reason(plan.note))
+
+
+def _copy_into(part: Block, op: Operation, known: dict[SSAValue, SSAValue]) -> None:
+    """Adds a copy of an operation, and notes its results in `known`."""
+    copy = op.clone(known)
+    copy.location = op.location
+    part.add_op(copy)
+
+
+def _value_name(op: Operation) -> str:
+    hint = op.results[0].name_hint
+    return f"%{hint}" if hint else f"what '{op.name}' gives"
 
 
 def _name(slots: Sequence[SSAValue], plan: RingPlan) -> None:

@@ -27,7 +27,14 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.ir.views import argument_number
 from tirx.passes.match.memory_by_lifetime import allocated_columns, slot_columns
-from tirx.passes.match.pipelining import NotApplicable, hardware_operation, require_no_ordering, written_memref
+from tirx.passes.match.pipelining import (
+    NotApplicable,
+    hardware_operation,
+    is_computed,
+    needed_values,
+    require_no_ordering,
+    written_memref,
+)
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.proof.errors import RingError
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
@@ -284,6 +291,7 @@ def _reads(kernel: tirx.KernelOp, parts: Iterable[Operation], work: Callable[[Op
     while pending:
         op = pending.pop()
         for value in () if op in seen else _needed(op):
+            value = _computed(value)
             if not isinstance(value, OpResult) or (source := value.op) not in inside:
                 continue
             if is_register_tile(value):
@@ -292,10 +300,20 @@ def _reads(kernel: tirx.KernelOp, parts: Iterable[Operation], work: Callable[[Op
                     raise NotApplicable(source, f"'{op.name}' in another role needs registers of several warps")
             if isinstance(source, tirx.LoadOp | memref.LoadOp) and _is_constant(kernel, source):
                 found.add(source)
-            if source in found or (is_pure(source) and not source.regions):
+            if isinstance(source, tirx.MapOp) and is_computed(source):
+                found.add(source)
+            if source in found or is_computed(source):
                 pending.append(source)
         seen.add(op)
     return found
+
+
+def _computed(value: SSAValue) -> SSAValue:
+    """Returns the value inside of a part of a loop that a result of the part is."""
+    while isinstance(value, OpResult) and isinstance(part := value.op, tirx.AtOp):
+        assert part.body.block.last_op is not None
+        value = part.body.block.last_op.operands[value.index]
+    return value
 
 
 def _needed(op: Operation) -> Sequence[SSAValue]:
@@ -308,8 +326,10 @@ def _needed(op: Operation) -> Sequence[SSAValue]:
             return op.lb, op.ub, op.step
         case tirx.ForOp():
             return ()
-        case _:
+        case _ if op.regions and not is_computed(op):
             return op.operands
+        case _:
+            return needed_values(op)
 
 
 def _is_constant(kernel: tirx.KernelOp, load: tirx.LoadOp | memref.LoadOp) -> bool:

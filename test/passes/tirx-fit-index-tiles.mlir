@@ -43,13 +43,18 @@ tirx.kernel @by_tma(%x: memref<?x64xf16>, %ids: memref<32xi32>) target("sm_100a"
   tirx.return
 }
 
-// Computed indices are converted.
+// Indices are computed again where threads need them; those that threads compute together are converted.
 
 // CHECK-LABEL: tirx.kernel @through_registers
-// CHECK: [[I:%.*]] = tirx.convert %v : {{.*}} -> !tirx.tile<32xi32, register, #tirx.tile_layout<S[(4, 8) : (1, 8@tx)] + R[8 : 1@tx]>>
+// CHECK: [[Z:%.*]] = tirx.zero : !tirx.tile<32xi32, register, #tirx.tile_layout<S[(4, 8) : (1, 8@tx)] + R[8 : 1@tx]>>
+// CHECK: [[I:%.*]] = tirx.map ins([[Z]] : {{.*}}) {
+// CHECK: } -> !tirx.tile<32xi32, register, #tirx.tile_layout<S[(4, 8) : (1, 8@tx)] + R[8 : 1@tx]>>
 // CHECK: [[R:%.*]] = tirx.load %s engine ld_st
 // CHECK: [[G:%.*]] = tirx.view %x[{{\[}}[[I]]], %c0] clipped
 // CHECK: tirx.store [[R]], [[G]] reduce(add) :
+// CHECK: [[S:%.*]] = tirx.convert %{{.*}} -> !tirx.tile<32xi32, register, #tirx.tile_layout<S[(4, 8) : (1, 8@tx)] + R[8 : 1@tx]>>
+// CHECK: [[H:%.*]] = tirx.view %x[{{\[}}[[S]]], %c0] clipped
+// CHECK: tirx.store %{{.*}}, [[H]] reduce(add) :
 tirx.kernel @through_registers(%x: memref<?x64xf16>) target("sm_75") grid(1) threads(64) {
   %c0 = arith.constant 0 : index
   %n = tirx.zero : !ids
@@ -62,5 +67,8 @@ tirx.kernel @through_registers(%x: memref<?x64xf16>) target("sm_75") grid(1) thr
   %gx = tirx.view %x[[%v], %c0] clipped : memref<?x64xf16>, !ids -> !global
   %s = tirx.alloc : !shared
   tirx.copy %s, %gx reduce(add) : !shared, !global
+  %w = tirx.scan %v dim(0) add : !ids -> !ids
+  %gw = tirx.view %x[[%w], %c0] clipped : memref<?x64xf16>, !ids -> !global
+  tirx.copy %s, %gw reduce(add) : !shared, !global
   tirx.return
 }

@@ -128,24 +128,41 @@ tirx.kernel @elsewhere(%a: memref<64x4096xf16>, %p: i1) target("sm_90") threads(
 
 // -----
 
-// Sources that are not known ahead: from memory, carried, or written meanwhile.
+// Sources that are not known ahead: from memory that the kernel writes, or that is none of its arguments, carried, or
+// written meanwhile.
 
 !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
 !g = !tirx.tile<64x64xf16, global>
 !f = !tirx.tile<64x64xf16, register>
-tirx.kernel @sources(%a: memref<64x4096xf16>, %t: memref<8xindex>) target("sm_90") threads(128) {
+!rows = !tirx.tile<64xi32, register>
+!list = !tirx.tile<64xi32, shared, #tirx.tile_layout<S[64]>>
+tirx.kernel @sources(%a: memref<64x4096xf16>, %t: memref<64xi32>, %u: memref<8xindex>) target("sm_90") threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %sa = tirx.alloc : !s
   %sb = tirx.alloc : !s
   %sc = tirx.alloc : !s
+  %sd = tirx.alloc : !s
+  %order = tirx.alloc : !list
+  %gt = tirx.view %t[%c0] : memref<64xi32> -> !tirx.tile<64xi32, global>
+  %kept = tirx.load %gt : !tirx.tile<64xi32, global> -> !rows
+  tirx.store %kept, %order : !rows, !list
   scf.for %k = %c0 to %c8 step %c1 {
-    // expected-remark@+1 {{'tirx.copy' cannot run ahead: 'tirx.view' needs the result of 'memref.load', which is no function of the iteration}}
-    %where = memref.load %t[%k] : memref<8xindex>
-    %ga = tirx.view %a[%c0, %where] : memref<64x4096xf16> -> !g
-    tirx.copy %ga, %sa : !g, !s
+    // expected-remark@+1 {{'tirx.copy' cannot run ahead: 'tirx.view' needs the result of 'tirx.load' from %t, which 'tirx.store' may write}}
+    %where = tirx.load %gt : !tirx.tile<64xi32, global> -> !rows
+    %ga = tirx.view %a[[%where], %c0] : memref<64x4096xf16>, !rows -> !g
+    tirx.copy %ga, %sa engine cp_async : !g, !s
     %fa = tirx.load %sa : !s -> !f
+    "test.op"(%fa) : (!f) -> ()
+  }
+  scf.for %k = %c0 to %c8 step %c1 {
+    // expected-remark@+1 {{'tirx.copy' cannot run ahead: 'tirx.view' needs the result of 'tirx.load', which reads no argument of the kernel}}
+    %where = tirx.load %order : !list -> !rows
+    %ga = tirx.view %a[[%where], %c0] : memref<64x4096xf16>, !rows -> !g
+    tirx.copy %ga, %sd engine cp_async : !g, !s
+    %fa = tirx.load %sd : !s -> !f
+    tirx.store %where, %gt : !rows, !tirx.tile<64xi32, global>
     "test.op"(%fa) : (!f) -> ()
   }
   %end = scf.for %k = %c0 to %c8 step %c1 iter_args(%at = %c0) -> (index) {

@@ -228,3 +228,53 @@ tirx.kernel @scales_of_two_products(%a: memref<128x4096xf4E2M1FN>, %f: memref<1x
   "test.op"(%r, %q) : (!tirx.tile<128x128xf32, register>, !tirx.tile<128x128xf32, register>) -> ()
   tirx.return
 }
+
+// What places of copies depend on is loaded a round before the copies, and again where something else needs it.
+
+// CHECK-LABEL: tirx.kernel @loaded_places(
+// CHECK:         tirx.for @k %k = 0 to 8 skew(4) {
+// CHECK-NEXT:      %sa_1 = tirx.at(4) {
+// CHECK:           tirx.at(1) {
+// CHECK-NEXT:        %i = tirx.map ins(%rows : {{.*}}) {
+// CHECK:               arith.addi {{.*}}, %column
+// CHECK:             tirx.view %a[{{\[}}%i], %column] clipped
+// CHECK-NEXT:        tirx.acquire %sa at(fill)
+// CHECK-NEXT:        tirx.async_copy
+// CHECK-NEXT:        tirx.release %sa at(fill) after(cp_async)
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %rows, %column = tirx.at(0) {
+// CHECK-NEXT:        tirx.view %ids[%k, %c0]
+// CHECK-NEXT:        %rows_1 = tirx.load
+// CHECK-NEXT:        %column_1 = memref.load %at[%k]
+// CHECK-NEXT:        tirx.yield %rows_1, %column_1
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tirx.at(4) {
+// CHECK-NEXT:        %column_2 = memref.load %at[%k]
+// CHECK-NEXT:        tirx.load %sa_1
+!indices = !tirx.tile<64xi32, register, #tirx.tile_layout<S[(4, 16) : (1, 8@tx)] + R[8 : 1@tx]>>
+!plain = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+tirx.kernel @loaded_places(%a: memref<?x4096xf16>, %ids: memref<8x64xi32>, %at: memref<8xindex>) target("sm_80")
+    threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %sa = tirx.alloc : !plain
+  scf.for %k = %c0 to %c8 step %c1 {
+    %gi = tirx.view %ids[%k, %c0] : memref<8x64xi32> -> !tirx.tile<64xi32, global>
+    %rows = tirx.load %gi : !tirx.tile<64xi32, global> -> !indices
+    %column = memref.load %at[%k] : memref<8xindex>
+    %i = tirx.map ins(%rows : !indices) {
+    ^bb0(%e: i32):
+      %p = tirx.index 0
+      %n = arith.addi %p, %column : index
+      %n32 = arith.index_cast %n : index to i32
+      %m = arith.addi %e, %n32 : i32
+      tirx.yield %m : i32
+    } -> !indices
+    %ga = tirx.view %a[[%i], %column] clipped : memref<?x4096xf16>, !indices -> !tirx.tile<64x64xf16, global>
+    tirx.copy %ga, %sa engine cp_async : !tirx.tile<64x64xf16, global>, !plain
+    %fa = tirx.load %sa : !plain -> !tirx.tile<64x64xf16, register>
+    "test.op"(%fa, %column) : (!tirx.tile<64x64xf16, register>, index) -> ()
+  }
+  tirx.return
+}

@@ -268,3 +268,53 @@ tirx.kernel @indices(%a: memref<64x4096xf16>, %ids: memref<64xi32>, %at: memref<
   }
   tirx.return
 }
+
+// What a part of a loop gives to others stays where they are; what is left begins in the first round.
+
+// CHECK-LABEL: tirx.kernel @loaded_ahead(
+// CHECK:         tirx.role @math warps(4) {
+// CHECK-NEXT:      tirx.for @k %{{.*}} = 0 to 8 {
+// CHECK-NEXT:        tirx.acquire %sa at(use)
+// CHECK:         tirx.role @load warps(1) {
+// CHECK-NEXT:      tirx.for @k [[K:%.*]] = 0 to 8 skew(1) {
+// CHECK-NEXT:        tirx.at(1) {
+// CHECK-NEXT:          tirx.map ins(%i :
+// CHECK:               tirx.acquire %sa at(fill)
+// CHECK-NEXT:          tirx.view %a[{{.*}}, %c0]
+// CHECK-NEXT:          tirx.async_copy
+// CHECK-NEXT:          tirx.release %sa at(fill) after(tma)
+// CHECK-NEXT:        }
+// CHECK-NEXT:        %i = tirx.at(0) {
+// CHECK-NEXT:          tirx.view %ids{{\[}}[[K]], %c0]
+// CHECK-NEXT:          [[I:%.*]] = tirx.load
+// CHECK-NEXT:          tirx.yield [[I]]
+tirx.kernel @loaded_ahead(%a: memref<64x4096xf16>, %ids: memref<8x64xi32>) target("sm_100a") threads(128)
+    attributes {tirx.roles = "load"} {
+  %c0 = arith.constant 0 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s4>
+  tirx.for @k %k = 0 to 8 skew(4) {
+    tirx.at(1) {
+      %j = tirx.map ins(%i : !ids) {
+      ^bb0(%e: i32):
+        %twice = arith.addi %e, %e : i32
+        tirx.yield %twice : i32
+      } -> !ids
+      %ga = tirx.view %a[[%j], %c0] clipped : memref<64x4096xf16>, !ids -> !g
+      %sa_1 = tirx.acquire %sa at(fill)
+      tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s4
+      tirx.release %sa at(fill) after(tma)
+    }
+    %i = tirx.at(0) {
+      %gi = tirx.view %ids[%k, %c0] : memref<8x64xi32> -> !tirx.tile<64xi32, global>
+      %loaded = tirx.load %gi : !tirx.tile<64xi32, global> -> !ids
+      tirx.yield %loaded
+    }
+    tirx.at(4) {
+      %sa_2 = tirx.acquire %sa at(use)
+      %fa = tirx.load %sa_2 : !s4 -> !f
+      tirx.release %sa at(use)
+      "test.op"(%fa) : (!f) -> ()
+    }
+  }
+  tirx.return
+}

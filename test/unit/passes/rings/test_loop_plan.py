@@ -227,7 +227,7 @@ ZERO = "%z = arith.constant 0.0 : f32\n  tirx.fill %c, %z : f32, !c"
     ("inside", "before", "behind", "target", "said"),
     [
         (f"{COPY}\n{LOAD}\nmemref.store %v, %m[%i] : memref<4096xi32>", "", "", "sm_90a",
-         "'memref.store' is in the terms of the hardware"),
+         "the loop stays sequential: one thread does 'memref.store' in it"),
         (f"{COPY}\n{LOAD}\ntirx.signal %m[%i], %v : memref<4096xi32>", "", "", "sm_90a",
          "the loop stays sequential: 'tirx.signal' in it orders what blocks do"),
         (COPY, "", LOAD, "sm_90a", "%s keeps one buffer: 'tirx.load' uses it outside of the loop"),
