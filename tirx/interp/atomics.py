@@ -14,7 +14,7 @@ from tirx.interp.errors import RunError
 from tirx.interp.formats import Array
 from tirx.interp.memory import Numbers, Scattered, Tile
 from tirx.interp.state import Functions, block_of
-from tirx.interp.tiles import combining, full, rule
+from tirx.interp.tiles import combining, full, rule, value_of
 
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "eq": np.equal,
@@ -30,7 +30,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 class AtomicFunctions(Functions):
     """Atomic operations, and flags by which blocks wait for each other."""
 
-    @rule(AtomicOp)
+    @rule(AtomicOp, carries=True)
     def atomic(self, interpreter: Interpreter, op: AtomicOp, args: PythonValues) -> PythonValues:
         block, place, kind = block_of(interpreter), cast(Tile, args[1]), op.kind.data
         data = [
@@ -74,7 +74,9 @@ class AtomicFunctions(Functions):
             block.launch.exact = False  # who comes first is not said
         for address in addresses if op.releases else ():
             block.post(address)
-        return (Tile(place.shape, old) if isinstance(op.result.type, TileType) else old.data.reshape(-1)[0],)
+        if isinstance(op.result.type, TileType):
+            return (Tile(place.shape, old),)
+        return (value_of(old.each(lambda each: each.reshape(-1)[0])),)
 
     @rule(SignalOp)
     def signal(self, interpreter: Interpreter, op: SignalOp, args: PythonValues) -> PythonValues:

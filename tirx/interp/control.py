@@ -6,11 +6,13 @@ from xdsl.dialects import scf
 from xdsl.interpreter import Interpreter, PythonValues
 
 from tirx.interp.errors import RunError
+from tirx.interp.state import definite
 from tirx.interp.tiles import rules
 
 
 def _for(interpreter: Interpreter, op: scf.ForOp, args: PythonValues) -> PythonValues:
-    low, high, step, *carried = args
+    low, high, step = (definite(op, each) for each in args[:3])
+    carried = args[3:]
     if step <= 0:
         raise RunError(op, "undefined", f"expected a step of 1 or more, found {step}")
     for i in range(low, high, step):
@@ -25,13 +27,14 @@ def _if(interpreter: Interpreter, op: scf.IfOp, args: PythonValues) -> PythonVal
 def _while(interpreter: Interpreter, op: scf.WhileOp, args: PythonValues) -> PythonValues:
     while True:
         condition, *values = interpreter.run_ssacfg_region(op.before_region, args)
-        if not condition:
+        if not definite(op, condition):
             return tuple(values)
         args = interpreter.run_ssacfg_region(op.after_region, tuple(values))
 
 
 CONTROL = rules(
-    {scf.ForOp: _for, scf.IfOp: _if, scf.WhileOp: _while},
+    {scf.IfOp: _if},
+    carrying={scf.ForOp: _for, scf.WhileOp: _while},
     terminators=(scf.YieldOp, scf.ConditionOp),
 )
 """Implementations for an interpreter."""

@@ -56,3 +56,21 @@ class RunError(Exception):
     def __str__(self) -> str:
         where = self.position
         return self.message if where is None else f"{where[0]}:{where[1]}:{where[2]}: {self.message}"
+
+
+class UndefinedUse(RunError):
+    """An operation uses numbers that are not defined: it stores them to `where`, or decides by them."""
+
+    def __init__(self, op: Operation, where: str):
+        super().__init__(op, "undefined", f"expected numbers that are defined in {where}, found some that are not")
+        self.where = where
+
+    def of(self, cause: Operation, expected: str | None) -> RunError:
+        """Returns the error with the operation that has no result, or (None) that reads what nobody has written."""
+        if expected is None:
+            found = f"expected elements that have been written, found some that nobody has, in {self.where}"
+            return RunError(cause, "never-written", found)
+        place = position(nearest_location(cause))
+        at = "" if place is None else f" at {place[0]}:{place[1]}:{place[2]}"
+        found = f"found some of '{cause.name}'{at}, which has no result: {expected}"
+        return RunError(self.op, "undefined", f"expected numbers that are defined in {self.where}, {found}")

@@ -12,10 +12,10 @@ from xdsl.ir import SSAValue
 from tirx.dialects.tirx import ClusterSumOp, Combination, FoldOp, ReduceOp, ScanOp, TileType
 from tirx.interp.formats import Array, dtype_of, is_float, last_place
 from tirx.interp.memory import Numbers, Tile, joined
-from tirx.interp.numbers import Near, Value
+from tirx.interp.numbers import Near, Value, defined
 from tirx.interp.products import reduce, scan
 from tirx.interp.state import Functions, block_of
-from tirx.interp.tiles import known_of, of_all, rule, tile_dtype, value_of
+from tirx.interp.tiles import full, of_all, rule, tile_dtype, value_of
 
 _EXACT = (arith.SelectOp, arith.CmpfOp, arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
 """Operations of floats that do not round, among `arith` and `math`."""
@@ -126,13 +126,11 @@ class _Region:
             if unordered.any() and not _same(found, other):
                 self._launch.exact = False
                 found = [_unknown(each, unordered) for each in found]
-        known = known_of(lines, lines[0].data.shape)
-        known = None if known is None else np.logical_and.accumulate(known, 0)
-        return [_numbers(each, known) for each in found]
+        return [full(lines[0].data.shape, each, _data(each).dtype) for each in found]
 
     def _sequential(self, values: list[Value]) -> list[Value]:
         steps, largest = [_at(values, slice(0, 1))], [np.zeros(())] * len(values)
-        for i in range(1, len(values[0].value if isinstance(values[0], Near) else values[0])):
+        for i in range(1, len(_data(values[0]))):
             element = _at(values, slice(i, i + 1))
             made = self._combined(steps[-1], element)
             largest = [_largest(*each) for each in zip(largest, made, element, strict=True)]
@@ -147,14 +145,15 @@ class _Region:
             return values
         made: list[Value] = []
         for value, most in zip(values, largest, strict=True):
-            data, error = value if isinstance(value, Near) else Near(np.asarray(value), np.zeros(()))
-            own = 4 * self._roundings * last_place(most, data.dtype) if is_float(data.dtype) else np.zeros(())
-            made.append(Near(data, np.broadcast_to(error + own, data.shape)))
+            near = value if isinstance(value, Near) else Near(np.asarray(value), np.zeros(()))
+            dtype = near.value.dtype
+            own = 4 * self._roundings * last_place(most, dtype) if is_float(dtype) else np.zeros(())
+            made.append(near._replace(error=np.broadcast_to(near.error + own, near.value.shape)))
         return made
 
     def _doubled(self, values: list[Value]) -> list[Value]:
         """The accumulators by another bracketing: of 2, 4, 8 ... neighbours."""
-        distance, count = 1, len(values[0].value if isinstance(values[0], Near) else values[0])
+        distance, count = 1, len(_data(values[0]))
         while distance < count:
             later = self._combined(_at(values, slice(0, -distance)), _at(values, slice(distance, None)))
             values = [_stacked(pair) for pair in zip(_at(values, slice(0, distance)), later, strict=True)]
@@ -165,7 +164,7 @@ class _Region:
 def _largest(before: Array, *values: Value) -> Array:
     """Returns the largest finite magnitudes of floats up to now."""
     for value in values:
-        data = value.value if isinstance(value, Near) else np.asarray(value)
+        data = np.asarray(_data(value))
         if is_float(data.dtype):
             magnitudes = np.abs(data.astype(np.float64))
             before = np.maximum(before, np.where(np.isfinite(magnitudes), magnitudes, 0))
@@ -183,11 +182,14 @@ def _differ(x: Value, y: Value) -> Array:
 
 def _unknown(value: Value, where: Array) -> Value:
     near = value if isinstance(value, Near) else Near(value, np.zeros(value.shape))
-    return Near(near.value, np.where(where, np.inf, near.error))
+    return near._replace(error=np.where(where, np.inf, near.error))
 
 
 def _at(values: Sequence[Value], where: slice) -> list[Value]:
-    return [Near(x.value[where], x.error[where]) if isinstance(x, Near) else x[where] for x in values]
+    return [
+        Near(*(None if part is None else part[where] for part in x)) if isinstance(x, Near) else x[where]  # pyright: ignore[reportArgumentType]
+        for x in values
+    ]
 
 
 def _stacked(values: Sequence[Value]) -> Value:
@@ -195,12 +197,10 @@ def _stacked(values: Sequence[Value]) -> Value:
     if not any(isinstance(x, Near) for x in values):
         return np.concatenate(values)
     near = [x if isinstance(x, Near) else Near(x, np.zeros(x.shape)) for x in values]
-    return Near(np.concatenate([x.value for x in near]), np.concatenate([x.error for x in near]))
+    known = [np.ones(x.value.shape, np.bool_) if x.known is None else x.known for x in near]
+    value, error = np.concatenate([x.value for x in near]), np.concatenate([x.error for x in near])
+    return defined(Near(value, error), np.concatenate(known))
 
 
 def _same(a: Sequence[Value], b: Sequence[Value]) -> bool:
     return not any(_differ(*pair).any() for pair in zip(a, b, strict=True))
-
-
-def _numbers(value: Value, known: Array | None) -> Numbers:
-    return Numbers(value.value, known, value.error) if isinstance(value, Near) else Numbers(value, known)

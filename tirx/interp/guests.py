@@ -45,7 +45,7 @@ def _functions(kind: type[Operation]) -> Functions:
     def run(self: Functions, interpreter: Interpreter, op: Any, args: PythonValues) -> PythonValues:
         return _evaluate(interpreter, op, args)
 
-    return register_impls(type("Guest", (Functions,), {"run": impl(kind)(located(run))}))()
+    return register_impls(type("Guest", (Functions,), {"run": impl(kind)(located(run, carries=True))}))()
 
 
 def _evaluate(interpreter: Interpreter, op: Any, args: PythonValues) -> PythonValues:
@@ -64,7 +64,7 @@ def _evaluate(interpreter: Interpreter, op: Any, args: PythonValues) -> PythonVa
             case Tile():
                 used.append(block.read(op, arg))
             case Near():
-                used.append(Numbers(np.asarray(arg.value), None, arg.error))
+                used.append(Numbers(np.asarray(arg.value), arg.known, arg.error))
             case _:
                 used.append(Numbers(np.asarray(arg)))
         given.append(used[-1].data.copy() if isinstance(arg, Tile) else used[-1].data[()])

@@ -219,11 +219,13 @@ class Scattered(Tile):
     A tile whose elements are anywhere in an argument: `numbers` and `marks` are those of all of it.
 
     `at` has the coordinates of every element, along each dimension of the argument, and `exists` marks those that are
-    inside; zeros are read elsewhere, and nothing is written.
+    inside; zeros are read elsewhere, and nothing is written. Those that are `anywhere` have these coordinates in some
+    orders of the blocks only: of what is read there nothing is known, and of the argument nothing behind a write.
     """
 
     at: tuple[Array, ...] = ()
     exists: Array = field(default_factory=lambda: np.ones((), np.bool_))
+    anywhere: Array | None = None
 
     @property
     def _inside(self) -> tuple[Array, ...]:
@@ -238,6 +240,9 @@ class Scattered(Tile):
         for target, source in zip(outside, self.numbers, strict=True):
             if target is not None and source is not None:
                 target[self.exists] = source[self._inside]
+        if self.anywhere is not None:
+            error = np.zeros(self.shape) if outside.error is None else outside.error
+            outside = outside._replace(error=np.where(self.anywhere, np.inf, error))
         return outside
 
     def write(self, numbers: Numbers, mark: Mark) -> None:
@@ -278,7 +283,9 @@ class Scattered(Tile):
         return found
 
     def viewed(self, change: Callable[[Array], Array], shape: Sequence[int]) -> Tile:
-        return replace(self, shape=tuple(shape), at=tuple(map(change, self.at)), exists=change(self.exists))
+        anywhere = None if self.anywhere is None else change(self.anywhere)
+        at = tuple(map(change, self.at))
+        return replace(self, shape=tuple(shape), at=at, exists=change(self.exists), anywhere=anywhere)
 
     def _note(self, name: str, mark: Mark, *others: str) -> None:
         marks = {key: value[self._inside] for key, value in vars(self.marks).items()}
@@ -290,3 +297,5 @@ class Scattered(Tile):
         for target, source, default in zip(self.numbers, numbers, (0, True, 0.0), strict=True):
             if target is not None:
                 target[where] = default if source is None else source
+        if self.anywhere is not None and self.anywhere.any() and self.numbers.error is not None:
+            self.numbers.error[...] = np.inf

@@ -23,10 +23,15 @@ class UndefinedValue(Exception):
 
 
 class Near(NamedTuple):
-    """Numbers that are known up to an absolute error (f64). A truth value with an error may be either."""
+    """
+    Numbers that are known up to an absolute error (f64), and which of them are defined (None: all).
+
+    A truth value with an error may be either. An undefined number may be anything: nobody may use it.
+    """
 
     value: Array
     error: Array
+    known: Array | None = None
 
 
 Value = Any
@@ -87,8 +92,7 @@ def _compare_floats(op: arith.CmpfOp, a: Array, b: Array) -> Array:
 
 def _divide(op: Operation, a: Array, b: Array, *, signed: bool, round_to: int = 0, remainder: bool = False) -> Array:
     """Returns quotients rounded down (-1), toward zero (0) or up (1), or what is left of the one toward zero."""
-    if not np.all(b):
-        raise UndefinedValue("expected a divisor other than 0, found 0")
+    b = np.where(b == 0, b.dtype.type(1), b)
     if not signed:
         a, b = _unsigned(a), _unsigned(b)
     down = np.floor_divide(a, b)
@@ -101,22 +105,94 @@ def _divide(op: Operation, a: Array, b: Array, *, signed: bool, round_to: int = 
 
 
 def _shift(op: Operation, a: Array, b: Array, *, left: bool = False, signed: bool = True) -> Array:
-    bits = 8 * a.dtype.itemsize
-    if not ((b >= 0) & (b < bits)).all():
-        raise UndefinedValue(f"expected shifts by 0 to {bits - 1} bits, found {np.min(b)} to {np.max(b)}")
+    b = np.where(_is_beyond_width(op, a, b), b.dtype.type(0), b)
     if left:
         return np.left_shift(a, b)
     return np.right_shift(a, b) if signed else np.right_shift(_unsigned(a), _unsigned(b))
 
 
-def _to_integer(op: Operation, x: Array, *, unsigned: bool = False) -> Array:
+def _to_integer(op: Operation, x: Array) -> Array:
+    wide = np.where(_is_beyond_integers(op, x), 0.0, np.trunc(x.astype(np.float64)))
+    return wide.astype(np.uint64 if isinstance(op, arith.FPToUIOp) else np.int64)
+
+
+def _width(op: Operation) -> int:
+    """Returns the bits of the integers that an operation gives."""
     dtype = dtype_of(op.results[0].type)
-    bits = packed_bits(dtype) or 8 * dtype.itemsize
-    low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    return 1 if dtype.kind == "b" else packed_bits(dtype) or 8 * dtype.itemsize
+
+
+def _limits(op: Operation) -> tuple[int, int]:
+    """Returns the least and the largest of these integers."""
+    bits = _width(op)
+    return (0, (1 << bits) - 1) if isinstance(op, arith.FPToUIOp) else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+def _is_zero(op: Operation, a: Array, b: Array) -> Array:
+    return b == 0
+
+
+def _is_beyond_width(op: Operation, a: Array, b: Array) -> Array:
+    return (b < 0) | (b >= _width(op))
+
+
+def _is_beyond_integers(op: Operation, x: Array) -> Array:
+    low, high = _limits(op)
     wide = np.trunc(x.astype(np.float64))
-    if not ((wide >= low) & (wide <= high)).all():
-        raise UndefinedValue(f"expected floats from {low} to {high}, found others")
-    return wide.astype(np.uint64 if unsigned else np.int64)
+    return ~((wide >= low) & (wide <= high))
+
+
+_DIVISIONS = (
+    *(arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp),
+    *(arith.RemSIOp, arith.RemUIOp),
+)
+
+_UNDEFINED: dict[type[Operation], tuple[_Rule, Callable[[Operation], str]]] = {
+    **dict.fromkeys(_DIVISIONS, (_is_zero, lambda op: "expected a divisor other than 0, found 0")),
+    **dict.fromkeys(
+        (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp),
+        (_is_beyond_width, lambda op: f"expected shifts by 0 to {_width(op) - 1} bits, found others"),
+    ),
+    **dict.fromkeys(
+        (arith.FPToSIOp, arith.FPToUIOp),
+        (_is_beyond_integers, lambda op: "expected floats from {} to {}, found others".format(*_limits(op))),
+    ),
+}  # fmt: skip
+"""Operation -> where it has no result for its operands, and what it expects of them."""
+
+
+def undefined_by(op: Operation, operands: Sequence[Value], *, modular: bool = False) -> str | None:
+    """Returns what an operation expects, if it has no result for some operands that are defined; None elsewhere."""
+    if (own := _own_undefined(op, operands, modular)) is None:
+        return None
+    known = known_of(operands)
+    return _UNDEFINED[type(op)][1](op) if (own if known is None else own & known).any() else None
+
+
+def _own_undefined(op: Operation, operands: Sequence[Value], modular: bool) -> Array | None:
+    """Returns where an operation has no result for its operands; None for one that has them for all."""
+    if (found := _UNDEFINED.get(type(op))) is None:
+        return None
+    values = [_as_bytes(op, np.asarray(each.value if isinstance(each, Near) else each)) for each in operands]
+    if modular and is_float(values[0].dtype):
+        values = [residue.ordered(each) for each in values]
+    return np.asarray(found[0](op, *values))
+
+
+def known_of(values: Sequence[Value]) -> Array | None:
+    """Returns where all of some numbers are defined; None if they are everywhere."""
+    parts = [each.known for each in values if isinstance(each, Near) and each.known is not None]
+    return None if all(each.all() for each in parts) else np.logical_and.reduce(np.broadcast_arrays(*parts))
+
+
+def defined(value: Value, known: Array | None) -> Value:
+    """Returns numbers of which only some are `known`."""
+    if known is None or known.all():
+        return value._replace(known=None) if isinstance(value, Near) else value
+    if isinstance(value, Near):
+        return value._replace(known=np.broadcast_to(known, value.value.shape))
+    data = np.broadcast_to(np.asarray(value), np.broadcast_shapes(np.shape(value), known.shape))
+    return Near(data, np.zeros(data.shape), known)
 
 
 def _fma(op: Operation, a: Array, b: Array, c: Array) -> Array:
@@ -230,7 +306,7 @@ _EXACT: dict[type[Operation], _Rule] = {
     **dict.fromkeys((arith.ExtSIOp, arith.IndexCastOp), _unary(np.asarray)),
     **dict.fromkeys((arith.ExtUIOp, arith.UIToFPOp), _unary(_unsigned)),
     arith.FPToSIOp: _to_integer,
-    arith.FPToUIOp: partial(_to_integer, unsigned=True),
+    arith.FPToUIOp: _to_integer,
     math.AbsFOp: _unary(np.abs),
     math.FloorOp: _wide(np.floor), math.CeilOp: _wide(np.ceil), math.TruncOp: _wide(np.trunc),
     math.RoundEvenOp: _wide(np.rint), math.SqrtOp: _wide(np.sqrt), math.RoundOp: _wide(_round_away),
@@ -330,17 +406,27 @@ def evaluate(op: Operation, operands: Sequence[Value], *, bounds: bool, modular:
     """
     Returns the result of an operation of `RULES`, and whether it is exactly what every lowering computes.
 
-    With `bounds` a result that is not is a `Near`. With `modular` floats stand for residues
-    (`tirx.sim.numerics.modular`). Raises UndefinedValue for operands without a result.
+    With `bounds` a result that is not is a `Near`, and so is one of which only a part is defined. With `modular` floats
+    stand for residues (`tirx.sim.numerics.modular`). Raises UndefinedValue for floats that residues do not cover.
     """
+    known, own = known_of(operands), _own_undefined(op, operands, modular)
+    if own is not None and own.any():
+        known = ~own if known is None else known & ~own
+    value, exact = _computed(op, operands, bounds, modular)
+    return defined(value, known), exact
+
+
+def _computed(op: Operation, operands: Sequence[Value], bounds: bool, modular: bool) -> tuple[Value, bool]:
+    """Returns what `evaluate` does, with any numbers where the result is not defined."""
     rule, dtype = RULES[type(op)], dtype_of(op.results[0].type)
-    if modular and any(is_float(each) for each in (dtype, *(np.asarray(operand).dtype for operand in operands))):
-        return cast(np.asarray(_modular(op, [np.asarray(each) for each in operands], dtype)), dtype)[()], True
-    values = [_as_bytes(op, np.asarray(each.value if isinstance(each, Near) else each)) for each in operands]
+    plain = [np.asarray(each.value if isinstance(each, Near) else each) for each in operands]
+    if modular and any(is_float(each) for each in (dtype, *(operand.dtype for operand in plain))):
+        return cast(np.asarray(_modular(op, plain, dtype)), dtype)[()], True
+    values = [_as_bytes(op, each) for each in plain]
     with np.errstate(all="ignore"):
         centre = cast(np.asarray(rule(op, *values)), dtype)
         allowed = _bound(op, dtype)
-        if not any(isinstance(each, Near) for each in operands):
+        if not any(isinstance(each, Near) and each.error.any() for each in operands):
             if allowed is None or not bounds:
                 return centre[()], allowed is None
             return Near(centre, _own_error(centre, allowed, dtype)), False
@@ -400,17 +486,16 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
         (low, high), (least, most) = ((np.minimum(each[0], each[-1]), np.maximum(each[0], each[-1])) for each in ends)
         meet = (low <= most) & (least <= high) & ((low < high) | (least < most))
         return np.where(unknown, np.inf, np.where(meet, 1.0, 0.0))
-    if isinstance(op, arith.DivfOp):  # quotients have no bound where the divisor may be zero
+    if isinstance(op, (arith.DivfOp, *_DIVISIONS)):  # quotients have no bound where the divisor may be zero
         low, high = ends[1][0], ends[1][-1]
         unknown = unknown | ((low <= 0) & (high >= 0) & (low < high))
     widest = np.zeros(centre.shape)
     middle = centre.astype(np.float64)
     for corner in product(*ends):
-        try:
-            found = np.asarray(rule(op, *(_as_bytes(op, each) for each in corner)))
-            found = (cast(found, dtype) if narrows else found).astype(np.float64)
-        except UndefinedValue:
-            return np.full(centre.shape, np.inf)
+        if (beyond := _own_undefined(op, corner, False)) is not None:
+            unknown = unknown | beyond
+        found = np.asarray(rule(op, *(_as_bytes(op, each) for each in corner)))
+        found = (cast(found, dtype) if narrows else found).astype(np.float64)
         same = (found == middle) | (np.isnan(found) & np.isnan(middle))
         widest = np.maximum(widest, np.where(same, 0.0, np.abs(found - middle)))
     if not narrows and is_float(dtype):
@@ -419,25 +504,32 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
     return np.where(unknown, np.inf, widest)
 
 
-def extended_product(a: Value, b: Value, *, signed: bool) -> tuple[Array, Array]:
+def extended_product(a: Value, b: Value, *, signed: bool) -> tuple[Value, Value]:
     """Returns the low and the high half of products of integers of 32 bits or less, which are known."""
-    if isinstance(a, Near) or isinstance(b, Near) or np.asarray(a).dtype.itemsize > 4:
+    x, y = (np.asarray(each.value if isinstance(each, Near) else each) for each in (a, b))
+    inexact = any(isinstance(each, Near) and each.error.any() for each in (a, b))
+    if inexact or x.dtype.itemsize > 4:
         raise UndefinedValue("expected known integers of 32 bits or less for both halves of a product")
-    x, y = (np.asarray(each) if signed else _unsigned(np.asarray(each)) for each in (a, b))
-    dtype, bits = np.asarray(a).dtype, 8 * np.asarray(a).dtype.itemsize
+    dtype, bits, known = x.dtype, 8 * x.dtype.itemsize, known_of((a, b))
+    x, y = (x, y) if signed else (_unsigned(x), _unsigned(y))
     wide = x.astype(np.int64 if signed else np.uint64) * y.astype(np.int64 if signed else np.uint64)
-    return wide.astype(dtype)[()], (wide >> wide.dtype.type(bits)).astype(dtype)[()]
+    low, high = wide.astype(dtype)[()], (wide >> wide.dtype.type(bits)).astype(dtype)[()]
+    return defined(low, known), defined(high, known)
 
 
 def select(condition: Value, a: Value, b: Value) -> Value:
     """Returns `a` where the condition holds, `b` elsewhere; either, where the condition is not known for sure."""
     if not any(isinstance(each, Near) for each in (condition, a, b)):
         return np.asarray(np.where(np.asarray(condition), np.asarray(a), np.asarray(b)))[()]
-    choice = condition if isinstance(condition, Near) else Near(np.asarray(condition), np.zeros(()))
-    x, y = (each if isinstance(each, Near) else Near(np.asarray(each), np.zeros(())) for each in (a, b))
+    choice, x, y = (
+        each if isinstance(each, Near) else Near(np.asarray(each), np.zeros(())) for each in (condition, a, b)
+    )
     with np.errstate(all="ignore"):
         apart = np.abs(x.value.astype(np.float64) - y.value.astype(np.float64))
         either = np.maximum(x.error, y.error) + np.where(x.value == y.value, 0.0, apart)
         error = np.where(choice.error != 0, either, np.where(choice.value, x.error, y.error))
     value: Array = np.where(choice.value, x.value, y.value)
-    return Near(value, np.where(np.isnan(error), np.inf, error))
+    known = [np.asarray(True if each.known is None else each.known) for each in (choice, x, y)]
+    one = np.where(choice.value, known[1], known[2])
+    known_here = known[0] & np.where(choice.error != 0, known[1] & known[2], one)
+    return defined(Near(value, np.where(np.isnan(error), np.inf, error)), np.broadcast_to(known_here, value.shape))

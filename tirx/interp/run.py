@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, cast
@@ -22,6 +23,7 @@ from tirx.dialects.tirx import (
     AtomicOp,
     FillOp,
     KernelOp,
+    TileType,
     WaitUntilOp,
     base_allocation,
     is_foreign,
@@ -29,7 +31,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.interp.atomics import AtomicFunctions
 from tirx.interp.control import CONTROL
-from tirx.interp.errors import RunError
+from tirx.interp.errors import RunError, UndefinedUse
 from tirx.interp.folds import FoldFunctions
 from tirx.interp.formats import Array, dtype_of, packed, packed_bits, unpacked
 from tirx.interp.guests import can_evaluate, guest_functions, written
@@ -121,7 +123,7 @@ def run_kernel(
     try:
         _run_blocks(launch, order, memory)
     except RunError as error:
-        raise RunError(error.op, error.kind, error.message) from None  # without the IR that xDSL has noted on it
+        raise _explained(launch, error) from None  # without the IR that xDSL has noted on it
     return _ended(launch, arguments, elements, memory)
 
 
@@ -157,7 +159,7 @@ def run_function(
     try:
         interpreter.run_ssacfg_region(function.body, tuple(memory))
     except RunError as error:
-        raise RunError(error.op, error.kind, error.message) from None
+        raise _explained(launch, error) from None
     return _ended(launch, arguments, elements, memory)
 
 
@@ -166,6 +168,35 @@ def _ended(launch: Launch, arguments: Sequence[Any], elements: Sequence[Array | 
         if new is not None and array.dtype != new.dtype and packed_bits(new.dtype) is not None:
             array[...] = packed(new).view(array.dtype)
     return Ran(launch.exact, tuple(tile.numbers.error if isinstance(tile, Tile) else None for tile in memory))
+
+
+def _explained(launch: Launch, error: RunError) -> RunError:
+    """Returns an error of a run; one that uses what is not defined names the nearest operation without a result."""
+    if not isinstance(error, UndefinedUse):
+        return RunError(error.op, error.kind, error.message)
+    nearest = [*_computed_from(launch.kernel, error.op)]
+    without_result = [op for op in nearest if launch.causes.get(op) is not None]
+    readers = [op for op in launch.causes if op in nearest]  # the first of them has read what was not written
+    cause = next(iter(without_result or readers or launch.causes))
+    return error.of(cause, launch.causes[cause])
+
+
+def _computed_from(kernel: KernelOp | func.FuncOp, use: Operation) -> Iterator[Operation]:
+    """Yields the operations that an operation is computed from, the nearest first, also those behind memory."""
+    writers = defaultdict[SSAValue, list[Operation]](list)
+    for op, target in operations_that_write(kernel):
+        writers[target].append(op)
+    seen, queue = {use}, deque([use])
+    while queue:
+        op = queue.popleft()
+        yield op
+        ends = [block.last_op for region in op.regions for block in region.blocks if block.last_op is not None]
+        for value in op.operands:
+            owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+            ends += [owner] if owner is not None and owner is not kernel else []
+            ends += writers[base_allocation(value)] if isinstance(value.type, TileType | MemRefType) else []
+        queue.extend(each for each in dict.fromkeys(ends) if each not in seen)
+        seen.update(ends)
 
 
 def can_run(kernel: KernelOp | func.FuncOp) -> bool:

@@ -31,17 +31,17 @@ from tirx.dialects.tirx import (
     YieldOp,
 )
 from tirx.interp.memory import Tile
-from tirx.interp.state import Block, Functions, Ring, block_of, interpreter_for
+from tirx.interp.state import Block, Functions, Ring, block_of, definite, interpreter_for
 from tirx.interp.tiles import product, rule, rules, tile_dtype, transfer
 
 WITHOUT_WORK = rules(
     {
         **dict.fromkeys((AtOp, RoleOp, WarpgroupOp), lambda run, op, args: run.run_ssacfg_region(op.body, ())),
         **dict.fromkeys((AsyncNextOp, BarrierOp), lambda run, op, args: ()),  # there may always be no more tiles
-        AwaitOp: lambda run, op, args: args,
         LeaderOp: lambda run, op, args: (True,),
         AsyncMmaOp: lambda run, op, args: product(run, op, args),
-    }
+    },
+    carrying={AwaitOp: lambda run, op, args: args},
 )
 """Rules of operations that say who does something, and when, and of products, which are done where they start."""
 
@@ -75,7 +75,7 @@ class ScheduledFunctions(Functions):
         ring.acquired[party] += 1
         return () if not op.tiles else (False, 0, 0) if type_.is_tile_id else ring.slot(rank, use)
 
-    @rule(ReleaseOp)
+    @rule(ReleaseOp, carries=True)
     def release(self, interpreter: Interpreter, op: ReleaseOp, args: PythonValues) -> PythonValues:
         ring, *values = args
         if not ring.op.result.type.is_baton:
@@ -108,9 +108,9 @@ class ScheduledFunctions(Functions):
             interpreter.run_ssacfg_region(op.body, coordinates)
         return ()
 
-    @rule(ForOp)
+    @rule(ForOp, carries=True)
     def for_(self, interpreter: Interpreter, op: ForOp, args: PythonValues) -> PythonValues:
-        trips = int(args[0]) if op.constant_trips is None else op.constant_trips.value.data
+        trips = int(definite(op, args[0])) if op.constant_trips is None else op.constant_trips.value.data
         carried = args[len(args) - len(op.inits) :]
         if op.rounds_ahead == 0 and not op.parts:
             for j in range(trips):

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues
 from xdsl.ir import Operation
 
+from tirx.diagnostics import operation_name
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.tirx import KernelOp, RingOp
-from tirx.interp.errors import RunError
+from tirx.interp.errors import RunError, UndefinedUse
 from tirx.interp.memory import Conflict, Mark, Numbers, Tile
-from tirx.interp.numbers import UndefinedValue
+from tirx.interp.numbers import Near, UndefinedValue
 from tirx.interp.parties import Parties
 from tirx.interp.products import Sum
 from tirx.values import dataclass, field
@@ -30,7 +32,8 @@ class Launch:
     `modular`: floats stand for residues. `prints`: `tirx.print` writes to standard output. `guests`: implementations of
     operations of other dialects.
 
-    `unwritten` is the first operation that has read elements which nobody had written.
+    `causes` are operations without a result for some elements, and what they expect of their operands; None of those
+    that have read elements which nobody had written.
     """
 
     kernel: KernelOp | func.FuncOp
@@ -44,7 +47,7 @@ class Launch:
     prints: bool = True
     guests: tuple[InterpreterFunctions, ...] = ()
     exact: bool = True
-    unwritten: Operation | None = None
+    causes: dict[Operation, str | None] = field(default_factory=dict[Operation, str | None])
     marks: int = 0
     posted: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
     """The address of a flag -> marks of all accesses before somebody has set it."""
@@ -157,8 +160,8 @@ class Block:
     def read(self, op: Operation, tile: Tile) -> Numbers:
         """Returns the elements of a tile that `op` reads."""
         numbers = tile.read(self.mark)
-        if self.launch.unwritten is None and numbers.known is not None and not numbers.known.all():
-            self.launch.unwritten = op
+        if numbers.known is not None and not numbers.known.all():
+            self.launch.causes.setdefault(op, None)
         return numbers
 
     def new(self, tile: Numbers, shape: tuple[int, ...]) -> Tile:
@@ -168,12 +171,11 @@ class Block:
     def write(
         self, op: Operation, tile: Tile, numbers: Numbers, how: Callable[[Numbers, Mark], None] | None = None
     ) -> None:
-        """Writes a tile, by `how` where that is not `Tile.write`. Raises RunError for unknown elements in arguments."""
+        """Writes a tile, by `how` where that is not `Tile.write`. Raises UndefinedUse for unknown ones in arguments."""
         if tile.numbers.known is None and numbers.known is not None:
             inside = numbers.known if tile.inside is None else numbers.known[tile.inside]
             if not inside.all():
-                found = "expected elements that have been written, found some that nobody has, in what an argument gets"
-                raise RunError(self.launch.unwritten or op, "never-written", found)
+                raise UndefinedUse(op, "what an argument gets")
         tile.write(numbers, self.mark) if how is None else how(numbers, self.mark)
 
 
@@ -201,12 +203,31 @@ def block_of(interpreter: Interpreter) -> Block:
     return interpreter.get_data(Functions, "block", lambda: None)
 
 
-def located(function: Callable[[Any, Interpreter, OpT, Any], Any]) -> Callable[[Any, Interpreter, OpT, Any], Any]:
-    """Returns an implementation whose errors name the operation."""
+def definite(op: Operation, value: Any) -> Any:
+    """Returns a number by which `op` decides something. Raises RunError for one that is undefined or may be another."""
+    if not isinstance(value, Near):
+        return value
+    if value.known is not None:
+        raise UndefinedUse(op, f"an operand of '{operation_name(op)}'")
+    if (off := np.max(value.error)) > 0:
+        wanted = f"expected operands of '{operation_name(op)}' that every order of additions gives"
+        raise RunError(op, "undefined", f"{wanted}, found one that may be off by {off:.2g}")
+    return np.asarray(value.value)[()]
+
+
+def located(
+    function: Callable[[Any, Interpreter, OpT, Any], Any], *, carries: bool = False
+) -> Callable[[Any, Interpreter, OpT, Any], Any]:
+    """
+    Returns an implementation whose errors name the operation.
+
+    One that `carries` numbers on takes those that are undefined or may be others, too.
+    """
 
     def run(self: Any, interpreter: Interpreter, op: OpT, args: Any) -> Any:
+        given = args if carries else tuple(definite(op, each) for each in args)
         try:
-            return function(self, interpreter, op, args)
+            return function(self, interpreter, op, given)
         except Conflict as error:
             raise RunError(op, "conflict", str(error)) from error
         except UndefinedValue as error:

@@ -23,7 +23,7 @@ from tirx.interp.numbers import Value
 from tirx.interp.products import Sum, multiply, reduce
 from tirx.interp.state import Block as Run
 from tirx.interp.state import block_of
-from tirx.interp.tiles import full, known_of, rules, value_of
+from tirx.interp.tiles import full, rules, value_of
 
 KINDS = (
     *(kind for kind in Linalg.operations if issubclass(kind, LinalgStructuredOperation)),
@@ -85,13 +85,10 @@ def _placed(numbers: Numbers, dims: Sequence[int], order: Sequence[int]) -> Numb
 def _elementwise(interpreter: Interpreter, step: Structured, operands: Sequence[Any], shape: tuple[int, ...]) -> Any:
     if step.body is None or step.is_fill:
         values: Sequence[Value] = [_value(operands[0])]
-        known = known_of(operands[:1], shape)
     else:
-        used = [bool(argument.uses.get_length()) for argument in step.body.args]
         values = _body(interpreter, step, operands, step.yielded)
-        known = known_of([each for each, is_used in zip(operands, used, strict=True) if is_used], shape)
     types = [dtype_of(memref_type(output).element_type) for output in step.outputs]
-    return [full(shape, value, dtype)._replace(known=known) for value, dtype in zip(values, types, strict=True)]
+    return [full(shape, value, dtype) for value, dtype in zip(values, types, strict=True)]
 
 
 def _body(
@@ -147,10 +144,9 @@ def _reduced(interpreter: Interpreter, step: Structured, operands: Sequence[Any]
         raise RunError(step.op, "unsupported", message)
     how, value = found
     rank, launch = len(step.parallel), block_of(interpreter).launch
-    known = known_of(operands[:-1], shape)
     (values,) = _body(interpreter, step, operands, [value])
     out: Numbers = operands[-1]
-    terms = full(shape, values, out.data.dtype)._replace(known=known)
+    terms = full(shape, values, out.data.dtype)
     lines = [each.each(lambda x: x.reshape(*x.shape[:rank], -1)) for each in (out, terms)]
     total = reduce(joined(lines, rank), (rank,), how, **launch.arithmetic)
     return Sum(total.numbers.each(lambda x: x[..., 0]), total.exact)
@@ -163,7 +159,8 @@ def _allocated(interpreter: Interpreter, op: memref.AllocOp, args: PythonValues)
 
 
 STRUCTURED = rules(
-    {**dict.fromkeys(KINDS, _run), memref.AllocOp: _allocated, memref.DeallocOp: lambda run, op, args: ()},
+    {memref.AllocOp: _allocated, memref.DeallocOp: lambda run, op, args: ()},
+    carrying=dict.fromkeys(KINDS, _run),
     terminators=(YieldOp,),
 )
 """Implementations for an interpreter."""

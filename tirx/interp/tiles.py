@@ -59,12 +59,23 @@ from tirx.dialects.tirx.debugging import shown_format
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
-from tirx.interp.errors import RunError
+from tirx.interp.errors import RunError, UndefinedUse
 from tirx.interp.formats import Array, cast, dtype_of, is_float
 from tirx.interp.memory import Mark, Numbers, Scattered, Tile, joined, reinterpreted, sliced
-from tirx.interp.numbers import RULES, Near, UndefinedValue, Value, constant, evaluate, extended_product, select
+from tirx.interp.numbers import (
+    RULES,
+    Near,
+    UndefinedValue,
+    Value,
+    constant,
+    defined,
+    evaluate,
+    extended_product,
+    select,
+    undefined_by,
+)
 from tirx.interp.products import combined, combines_exactly, multiply
-from tirx.interp.state import Block, Functions, Launch, block_of, located
+from tirx.interp.state import Block, Functions, Launch, block_of, definite, located
 from tirx.layout.arrangement import Arrangement, row_major_strides
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -77,14 +88,22 @@ RULED: set[type[Operation]] = {KernelOp}
 """The operations that have a rule."""
 
 
-def rule(kind: type[OpT]) -> Callable[[_Function[OpT]], Any]:
-    """Makes a method what `kind` does; its errors name the operation."""
+def rule(kind: type[OpT], *, carries: bool = False) -> Callable[[_Function[OpT]], Any]:
+    """Makes a method what `kind` does; its errors name the operation. `carries` is that of `located`."""
     RULED.add(kind)
-    return lambda function: impl(kind)(located(function))
+    return lambda function: impl(kind)(located(function, carries=carries))
 
 
-def rules(table: Mapping[type[Operation], Rule], terminators: Sequence[type[Operation]] = ()) -> Functions:
-    """Returns implementations by functions, and of terminators, which give their operands to what is around them."""
+def rules(
+    table: Mapping[type[Operation], Rule],
+    carrying: Mapping[type[Operation], Rule],
+    terminators: Sequence[type[Operation]] = (),
+) -> Functions:
+    """
+    Returns implementations by functions, and of terminators, which give their operands to what is around them.
+
+    Operations of `carrying` hand numbers on, also those that are undefined or may be others.
+    """
 
     def method(function: Rule) -> Any:
         def call(self: Functions, interpreter: Interpreter, op: Any, args: PythonValues) -> PythonValues:
@@ -101,7 +120,10 @@ def rules(table: Mapping[type[Operation], Rule], terminators: Sequence[type[Oper
         return end
 
     RULED.update(terminators)
-    methods = {kind.name: rule(kind)(method(function)) for kind, function in table.items()}
+    methods = {
+        kind.name: rule(kind, carries=kind in carrying)(method(function))
+        for kind, function in (*table.items(), *carrying.items())
+    }
     methods |= {kind.name: impl_terminator(kind)(ending()) for kind in terminators}
     return register_impls(type("Rules", (Functions,), methods))()
 
@@ -115,6 +137,8 @@ def _scalar(interpreter: Interpreter, op: Operation, args: PythonValues) -> Pyth
     launch = block_of(interpreter).launch
     value, exact = evaluate(op, args, bounds=launch.bounds, modular=launch.modular)
     launch.exact = launch.exact and exact
+    if isinstance(value, Near) and (expected := undefined_by(op, args, modular=launch.modular)) is not None:
+        launch.causes[op] = expected
     return (value,)
 
 
@@ -186,12 +210,14 @@ class TileFunctions(Functions):
                 raise RunError(op, "unsupported", "expected a reshape of a whole tile, found one of a part of a tile")
         return (source.viewed(lambda each: each.reshape(dims), dims),)
 
-    @rule(LoadOp)
+    @rule(LoadOp, carries=True)
     def load(self, interpreter: Interpreter, op: LoadOp, args: PythonValues) -> PythonValues:
         source: Tile = args[0]
         (loaded,) = _loaded(interpreter, op, source, op.result.type)
         if op.pad is not None:
-            loaded.numbers.data[source.outside] = cast(np.asarray(args[1]), loaded.dtype)
+            padded = full(loaded.shape, args[1], loaded.dtype)
+            chosen = select(source.outside, value_of(padded), value_of(loaded.numbers))
+            return (Tile(loaded.shape, full(loaded.shape, chosen, loaded.dtype)),)
         return (loaded,)
 
     @rule(ConvertOp)
@@ -224,7 +250,7 @@ class TileFunctions(Functions):
     def element(self, interpreter: Interpreter, op: ElementOp, args: PythonValues) -> PythonValues:
         return (_number(interpreter, op, args[0]),)
 
-    @rule(PrintOp)
+    @rule(PrintOp, carries=True)
     def print(self, interpreter: Interpreter, op: PrintOp, args: PythonValues) -> PythonValues:
         first, rows = [op.text.data], list[str]()
         for value, arg in zip(op.values, args, strict=True):
@@ -238,15 +264,20 @@ class TileFunctions(Functions):
             sys.stdout.write("\n".join([" ".join(first), *rows, ""]))
         return ()
 
-    @rule(AssertOp)
+    @rule(AssertOp, carries=True)
     def holds(self, interpreter: Interpreter, op: AssertOp, args: PythonValues) -> PythonValues:
         (condition,) = args
         if isinstance(condition, Tile):
-            data, _, error = block_of(interpreter).read(op, condition)
+            data, known, error = block_of(interpreter).read(op, condition)
+            if known is not None and not known.all():
+                raise UndefinedUse(op, "a condition")
             wrong = np.flatnonzero((data == 0) & (error == 0 if error is not None else True))
             where = f": element {wrong[0]} in row-major order" if wrong.size else ""
         else:
-            where = "" if isinstance(condition, Near) or condition else ": a condition that is false"
+            if isinstance(condition, Near) and condition.known is not None:
+                raise UndefinedUse(op, "a condition")
+            is_sure = not isinstance(condition, Near) or not condition.error.any()
+            where = ": a condition that is false" if is_sure and not definite(op, condition) else ""
         if where:
             raise RunError(op, "assertion", f"{op.message.data}{where}")
         return ()
@@ -262,7 +293,7 @@ class TileFunctions(Functions):
         block.dims = around
         results: list[Tile] = []
         for type_, value, out in zip(types, yielded, (*(None for _ in op.res), *args[len(op.ins) :]), strict=True):
-            numbers = full(dims, value, tile_dtype(type_))._replace(known=known_of(read, dims))
+            numbers = full(dims, value, tile_dtype(type_))
             if out is None:
                 results.append(Tile(dims, numbers))
             else:
@@ -289,7 +320,7 @@ class TileFunctions(Functions):
         region = sliced(starts, sizes, steps)
         return (source.viewed(lambda each: each[region], sizes),)
 
-    @rule(func.CallOp)
+    @rule(func.CallOp, carries=True)
     def call(self, interpreter: Interpreter, op: func.CallOp, args: PythonValues) -> PythonValues:
         callee = SymbolTable.lookup_symbol(block_of(interpreter).launch.kernel, op.callee)
         if not isinstance(callee, func.FuncOp) or not callee.body.blocks:
@@ -338,45 +369,49 @@ def _scattered(interpreter: Interpreter, op: ViewOp, args: PythonValues, sizes: 
     """Returns the tile of a view with index tiles."""
     source, dims = args[0], op.result.type.dims
     position = np.indices(dims)
-    exists, at = np.ones(dims, np.bool_), list[Array]()
+    exists, undefined, uncertain = np.ones(dims, np.bool_), np.zeros(dims, np.bool_), np.zeros(dims, np.bool_)
+    at = list[Array]()
     for d, (place, index, size) in enumerate(zip(op.places, args[1:], source.shape, strict=False)):
         t = place.of_tile
         if place.is_plain:
             found = np.full(dims, int(index)) + (0 if t is None else place.step * position[t])
         else:
-            data = block_of(interpreter).read(op, index).data.astype(np.int64)
-            found = data[position[t]] if data.ndim < len(dims) else np.broadcast_to(data, dims)
-        inside = (found >= 0) & (found < size)
+            numbers = (
+                block_of(interpreter)
+                .read(op, index)
+                .each(lambda each, t=t: each[position[t]] if each.ndim < len(dims) else np.broadcast_to(each, dims))
+            )
+            found = numbers.data.astype(np.int64)
+            undefined |= False if numbers.known is None else ~numbers.known
+            uncertain |= False if numbers.error is None else numbers.error > 0
+        inside = undefined | (found >= 0) & (found < size)
         if t is not None and d in sizes:
             inside &= position[t] < sizes[d]
         if op.clipped is None and not inside.all():
             raise RunError(op, "bounds", _outside("tile", size, d, int(found[~inside][0]), 1))
         exists &= inside
         at.append(found)
+    if (undefined & exists).any():
+        raise UndefinedUse(op, "an index tile")
     at = [np.where(exists, found, 0) for found in at]
-    return Scattered(dims, source.numbers, source.marks, at=tuple(at), exists=exists)
+    anywhere = uncertain & exists if uncertain.any() else None
+    return Scattered(dims, source.numbers, source.marks, at=tuple(at), exists=exists, anywhere=anywhere)
 
 
 def value_of(numbers: Numbers, type_: Attribute | None = None) -> Value:
     """Returns the elements of a tile, of a type of scalars, as operations on numbers take them."""
     dtype = numbers.data.dtype if type_ is None else dtype_of(type_)
     data = numbers.data if dtype == numbers.data.dtype else cast(numbers.data, dtype)
-    return data if numbers.error is None or not numbers.error.any() else Near(data, numbers.error)
-
-
-def known_of(operands: Sequence[Any], dims: Sequence[int]) -> Array | None:
-    """Returns where all tiles among operands are known; None if they are everywhere."""
-    parts = [each.known for each in operands if isinstance(each, Numbers) and each.known is not None]
-    if all(each.all() for each in parts):
-        return None
-    return np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*parts)), dims).copy()
+    near = data if numbers.error is None or not numbers.error.any() else Near(data, numbers.error)
+    return defined(near, numbers.known)
 
 
 def full(dims: Sequence[int], value: Value, dtype: np.dtype[Any]) -> Numbers:
     """Returns the numbers of a tile from those of a map, or from one number for all elements."""
     if isinstance(value, Near):
         error = np.broadcast_to(value.error, dims)
-        return Numbers(cast(np.broadcast_to(value.value, dims), dtype), None, error)
+        known = None if value.known is None else np.broadcast_to(value.known, dims)
+        return Numbers(cast(np.broadcast_to(value.value, dims), dtype), known, error)
     return Numbers(cast(np.broadcast_to(np.asarray(value), dims), dtype))
 
 
@@ -466,29 +501,33 @@ def of_all(block: Block, op: Operation, own: Numbers) -> list[Numbers]:
 
 TABLE = rules(
     {
-        **dict.fromkeys(RULES, _scalar),
         AllocOp: lambda run, op, args: (_new(run, op.result.type),),
         UninitializedOp: lambda run, op, args: (_new(run, TileType.of(op.results[0])),),
         ZeroOp: lambda run, op, args: (_new(run, op.result.type, known=True),),
-        SplatOp: lambda run, op, args: _splat(op.result.type, args[0]),
-        FillOp: lambda run, op, args: _set(run, op, *args),
         CopyOp: lambda run, op, args: transfer(run, op, args, op.reduce),
         StoreOp: lambda run, op, args: transfer(run, op, args, op.reduce),
         BroadcastOp: lambda run, op, args: _loaded(run, op, args[0], op.result.type),
         MmaOp: lambda run, op, args: product(run, op, args),
-        arith.SelectOp: lambda run, op, args: (
-            args[1 if args[0] else 2] if isinstance(args[1], Tile) else select(*args),
-        ),
         arith.ConstantOp: lambda run, op, args: (constant(op),),
-        arith.MulUIExtendedOp: lambda run, op, args: extended_product(*args, signed=False),
-        arith.MulSIExtendedOp: lambda run, op, args: extended_product(*args, signed=True),
         memref.DimOp: lambda run, op, args: (args[0].shape[int(args[1])],),
         memref.LoadOp: lambda run, op, args: (_number(run, op, _element(op, *args)),),
-        memref.StoreOp: lambda run, op, args: _set(run, op, _element(op, *args[1:]), args[0]),
         BlockIdOp: lambda run, op, args: (block_of(run).at["xyz".index(op.axis.data)],),
         GridDimOp: lambda run, op, args: (block_of(run).launch.grid["xyz".index(op.axis.data)],),
         CtaRankOp: lambda run, op, args: (block_of(run).rank,),
         LaunchValueOp: lambda run, op, args: (block_of(run).launch.sizes.evaluate(op.formula.data),),
+    },
+    carrying={
+        **dict.fromkeys(RULES, _scalar),
+        SplatOp: lambda run, op, args: _splat(op.result.type, args[0]),
+        FillOp: lambda run, op, args: _set(run, op, *args),
+        arith.SelectOp: lambda run, op, args: (
+            args[1 if definite(op, args[0]) else 2] if isinstance(args[1], Tile) else select(*args),
+        ),
+        arith.MulUIExtendedOp: lambda run, op, args: extended_product(*args, signed=False),
+        arith.MulSIExtendedOp: lambda run, op, args: extended_product(*args, signed=True),
+        memref.StoreOp: lambda run, op, args: _set(
+            run, op, _element(op, args[1], *(definite(op, each) for each in args[2:])), args[0]
+        ),
     },
     terminators=(YieldOp, ReturnOp, func.ReturnOp),
 )

@@ -30,8 +30,11 @@ _MOST_SPAN = 1 << 26
 _POWERS = (0.5, 1.0, 2.0, 4.0)
 
 
-def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int) -> list[Any]:
-    """Returns arrays and numbers for a launch, with the strides of the kernel. Raises ValueError for strides of 0."""
+def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int, *, positive: bool = False) -> list[Any]:
+    """Returns arrays and numbers for a launch, with the strides of the kernel. Raises ValueError for strides of 0.
+
+    With `positive` no integer is 0 or 4 and more, and no float is negative: divisors and shifts.
+    """
     rng = np.random.default_rng(seed)
     chosen = _values(kernel)
     integers, floats = iter(sizes.numbers), cycle((0.5, 2.0, 0.25, 4.0))
@@ -43,7 +46,7 @@ def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int) ->
         memref = cast("MemRefType[Attribute]", type_)
         dtype = dtype_of(memref.element_type)
         values = chosen.get(str(memref.element_type))
-        elements = _random(rng, shape, dtype, numbers, values).astype(dtype)
+        elements = _random(rng, shape, dtype, numbers, values, positive).astype(dtype)
         if packed_bits(dtype) is not None:
             found.append(packed(elements))
             continue
@@ -54,10 +57,19 @@ def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int) ->
 
 
 def _random(
-    rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], numbers: Numbers, values: Any
+    rng: np.random.Generator,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    numbers: Numbers,
+    values: Any,
+    positive: bool,
 ) -> Array:
     if values is not None:
         return rng.choice(np.array(values), shape).astype(dtype)
+    if positive and numbers != "modular":
+        if numbers == "integers" or not is_float(dtype):
+            return rng.integers(1, 4, shape).astype(dtype)
+        return rounded(np.abs(rng.standard_normal(shape)), dtype)
     if not is_float(dtype):
         if dtype.itemsize > 1 or dtype.kind == "b":  # words may be places in a table
             return rng.integers(0, 3, shape).astype(dtype)

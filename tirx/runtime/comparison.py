@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -148,6 +148,19 @@ class Case:
                 writer = next((op for op, target in operations_that_write(kernel) if target is value), kernel)
                 return Problem(message, nearest_location(writer))
         return None
+
+
+def with_result(launch: Callable[[bool], Case]) -> Case:
+    """Returns a launch, with positive numbers (`launch(True)`) if the program divides or shifts by others.
+
+    Raises RunError if it has no result for these, either.
+    """
+    try:
+        return launch(False)
+    except RunError as error:
+        if error.kind != "undefined":
+            raise
+        return launch(True)
 
 
 def _numbers(array: Array, dtype: np.dtype[Any]) -> Array:

@@ -19,7 +19,7 @@ from tirx.rules import ForeignOperationError
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check_arguments import Numbers, arguments_of
 from tirx.runtime.check_sizes import MOST_ELEMENTS, MOST_OPERATIONS, Pace, Sizes, sizes_of
-from tirx.runtime.comparison import Case
+from tirx.runtime.comparison import Case, with_result
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
 from tirx.text.verification import CheckError
@@ -153,9 +153,13 @@ def _cases(kernel: KernelOp, origin: Origin | None) -> Iterator[Case]:
             refused = f"expected arrays of at most {MOST_ELEMENTS} elements, found {size.elements}"
         elif size.elements and pace.allows(size):
             try:
-                arguments = arguments_of(kernel, size, numbers, 0)
-                most = MOST_OPERATIONS
-                case = Case.of(kernel, f"arguments of {size}", arguments, origin=origin, max_operations=most)
+
+                def of(positive: bool, size: Sizes = size, numbers: Numbers = numbers) -> Case:
+                    arguments = arguments_of(kernel, size, numbers, 0, positive=positive)
+                    words, most = f"arguments of {size}", MOST_OPERATIONS
+                    return Case.of(kernel, words, arguments, origin=origin, max_operations=most)
+
+                case = with_result(of)
                 yield case
                 if case.does_something:
                     sizes.add(size)

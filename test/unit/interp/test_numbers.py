@@ -19,7 +19,7 @@ from xdsl.utils.test_value import create_ssa_value
 from tirx.hw.approximations import FUNCTIONS
 from tirx.interp.formats import DTYPES, dtype_of, fused, packed, quantum, rounded, unpacked
 from tirx.interp.memory import Numbers
-from tirx.interp.numbers import Near, UndefinedValue, evaluate, extended_product, select
+from tirx.interp.numbers import Near, UndefinedValue, evaluate, extended_product, select, undefined_by
 from tirx.interp.products import scan
 
 _RNG = np.random.default_rng(0)
@@ -69,7 +69,7 @@ def _value(op: Operation, *operands: Any) -> Any:
 
 @pytest.mark.parametrize("kind", _INTEGERS, ids=lambda kind: kind.name)
 def test_integers(kind: type[Operation]) -> None:
-    """Bytes wrap around; divisions by 0 and shifts by more than the width have no result."""
+    """Bytes wrap around; quotients by 0 and shifts by more than the width are not defined."""
     divides, shifts = "div" in kind.name or "rem" in kind.name, "sh" in kind.name
     pairs = [(a, b % 8 if shifts else b) for a, b in _PAIRS if b or not divides]
     a, b = (np.array(column, np.int8) for column in zip(*pairs, strict=True))
@@ -77,10 +77,16 @@ def test_integers(kind: type[Operation]) -> None:
     assert found.dtype == np.int8
     assert found.tolist() == [_signed(_INTEGERS[kind](x, y)) for x, y in pairs]
     if divides or shifts:
-        with pytest.raises(
-            UndefinedValue, match="^expected shifts by 0 to 7 bits, found 8 to 8$" if shifts else "found 0"
-        ):
-            _value(_binary(kind, i8), a, np.array([8 if shifts else 0] * len(a), np.int8))
+        bad = np.arange(len(a)) % 2 == 0
+        b[bad] = 8 if shifts else 0
+        near = _value(_binary(kind, i8), a, b)
+        assert near.known.tolist() == (~bad).tolist() and not near.error.any()
+        assert near.value[~bad].tolist() == found[~bad].tolist()
+        expected = (
+            "expected shifts by 0 to 7 bits, found others" if shifts else "expected a divisor other than 0, found 0"
+        )
+        assert undefined_by(_binary(kind, i8), [a, b]) == expected
+        assert undefined_by(_binary(kind, i8), [a, Near(b, np.zeros(len(b)), ~bad)]) is None
 
 
 def test_truths() -> None:
@@ -189,8 +195,15 @@ def test_types_without_numbers() -> None:
 
 
 def test_floats_beyond_the_integers() -> None:
-    with pytest.raises(UndefinedValue, match="expected floats from -128 to 127, found others"):
-        _value(arith.FPToSIOp(create_ssa_value(f32), i8), np.array([1.0, 128.0], np.float32))
+    numbers = np.array([-1.0, -128.9, 127.9, 128.0, -129.0, np.inf, np.nan, 255.9, 256.0], np.float32)
+    for kind, whole, expected in (
+        (arith.FPToSIOp, [-1, -128, 127], "expected floats from -128 to 127, found others"),
+        (arith.FPToUIOp, [127, 128, 255], "expected floats from 0 to 255, found others"),
+    ):
+        op = kind(create_ssa_value(f32), i8)
+        near = _value(op, numbers)
+        assert near.value[near.known].view("u1" if kind is arith.FPToUIOp else "i1").tolist() == whole
+        assert undefined_by(op, [numbers]) == expected and undefined_by(op, [numbers[near.known]]) is None
 
 
 @pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN", "f8E8M0FNU"])

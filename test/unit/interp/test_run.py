@@ -231,11 +231,6 @@ def test_integers_stand_for_formats_that_numpy_lacks() -> None:
     assert (words.view(ml_dtypes.bfloat16) == 1).all()
 
 
-def test_an_operation_without_a_result() -> None:
-    divide = "%q = arith.divsi %c1, %c0 : index\n"
-    assert error_of(_kernel(divide)) == ("undefined", "k.mlir:5:8: expected a divisor other than 0, found 0")
-
-
 def test_a_loop_without_an_end() -> None:
     forever = """
         %t = arith.constant true

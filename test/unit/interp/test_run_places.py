@@ -90,3 +90,39 @@ def test_scattered_tiles_that_agree() -> None:
             expected[place] = row
             sums[place] += row
     assert np.array_equal(stored, expected) and np.array_equal(added, sums)
+
+
+_RANKED = """
+!m = memref<8xi32>
+!g = !tirx.tile<8xi32, global>
+!t = !tirx.tile<8xi32, register>
+tirx.kernel @k(%a: !m, %count: !m, %d: !m) target("sm_80") grid(1) threads(32) {
+  %x = tirx.load %a[0] : !m -> !t
+  %one = arith.constant 1 : i32
+  %ones = tirx.splat %one : i32 -> !t
+  %places = tirx.view %count[[%x]] : !m, !t -> !g
+  %rank = tirx.atomic add %ones, %places : !t, !g -> !t
+USE
+  tirx.return
+}"""
+
+
+_PUT = """  %p = tirx.view %d[[%rank]] : !m, !t -> !g
+  tirx.store %ones, %p : !t, !g"""
+_GET = """  %p = tirx.view %a[[%rank]] : !m, !t -> !g
+  %y = tirx.load %p : !g -> !t
+  tirx.store %y, %d[0] : !t, !m"""
+
+
+@pytest.mark.parametrize(
+    ("use", "open_"), [(_PUT, [True] * 8), (_GET, [True, True, False, True, False, True, True, True])]
+)
+def test_places_by_old_values_of_atomics(use: str, open_: list[bool]) -> None:
+    """Who comes first is not said where elements are counted together: what is read or written there is open."""
+    a = np.array([0, 0, 1, 0, 2, 0, 0, 0], np.int32)
+    (kernel,) = kernels(embed.parse(_RANKED.replace("USE", use), "k.mlir"))
+    ran = run_on(kernel, *[a, np.zeros(8, np.int32), np.zeros(8, np.int32)], bounds=True)
+    error = ran.errors[2]
+    assert not ran.exact and error is not None
+    assert np.isinf(error).tolist() == open_
+    assert ran.errors[1] is not None and not ran.errors[1].any()
