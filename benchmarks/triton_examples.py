@@ -22,6 +22,7 @@ SAME = {
     "pair_gemm": "product",
     "pair_nvfp4_gemm": "nvfp4_gemm",
     "staged_dgemm": "product",
+    "swiglu_down": "gemm",
     "tcgen05_gemm": "product",
     "tensor_attention": "flash_attention",
     "tf32_mn_major": "product",

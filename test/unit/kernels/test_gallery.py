@@ -20,7 +20,7 @@ from tirx.passes.kernels.tirx_specialize import specialize
 Array = NDArray[Any]
 _GALLERY = Path(__file__).parents[3] / "examples" / "gallery"
 _TARGETS = ("sm_80", "sm_90a", "sm_100a")
-FILES = {"embedding_backward": "embedding", "rotary_gemm_neighbours": "rotary_gemm"}
+FILES = {"embedding_backward": "embedding", "rotary_gemm_neighbours": "rotary_gemm", "swiglu_down": "swiglu"}
 
 
 def integers(*shape: int, low: int = -2, high: int = 3, dtype: Any = np.float32, seed: int = 0) -> Array:
@@ -122,6 +122,11 @@ def _swiglu(size: tuple[int, int, int]) -> list[Any]:
     ]
 
 
+def _swiglu_down(size: tuple[int, int, int]) -> list[Any]:
+    m, n, k = size
+    return [integers(m, n, dtype=np.float16), integers(k, n, seed=1, dtype=np.float16), _zeros(m, k, dtype=np.float16)]
+
+
 def _triangular_solve(columns: int) -> list[Any]:
     lower = np.tril(integers(64, 64) / 8, -1) + np.diag(2.0 ** integers(64, low=-1, high=2)).astype(np.float32)
     return [lower, integers(64, columns), _zeros(64, columns)]
@@ -190,6 +195,7 @@ KERNELS: dict[str, tuple[Callable[[Any], list[Any]], list[Any]]] = {
         [(1, 32, 64), (2, 64, 32), (2, 45, 71)],
     ),
     "swiglu": (_swiglu, [(64, 64, 64), (16, 128, 128), (77, 72, 72)]),
+    "swiglu_down": (_swiglu_down, [(64, 64, 64), (16, 128, 128), (77, 72, 72)]),
     "tf32x3_gemm": (
         lambda s: [_normal(s[0], s[2]), _normal(s[1], s[2], seed=1), _zeros(s[0], s[1])],
         [(64, 64, 32), (16, 128, 64), (77, 68, 36)],
@@ -268,6 +274,17 @@ def test_weights_of_four_bits_are_shared_out(options: str) -> None:
     program.kernels["w4a16"].check(*_w4a16((17, 132, 544)))
 
 
+def test_an_mlp_of_two_kernels() -> None:
+    """The second kernel reads what the first one writes: the sum over the hidden columns, for each row."""
+    x, gate, up, hidden = _swiglu((77, 72, 64))
+    weights, y = integers(40, 72, seed=3, dtype=np.float16), _zeros(77, 40, dtype=np.float16)
+    program = tirx.build(text_of("swiglu"), target="sm_90a").kernels
+    program["swiglu"].simulate(x / 8, gate / 8, up / 8, hidden)
+    program["swiglu_down"].simulate(hidden, weights, y)
+    a, b = (x.astype(np.float64) @ each.T.astype(np.float64) / 64 for each in (gate, up))
+    np.testing.assert_allclose(y, a / (1 + np.exp(-a)) * b @ weights.T.astype(np.float64), rtol=4e-3, atol=4e-2)
+
+
 def _backward(given: Sequence[Any]) -> Array:
     q, k, v, do = (each.astype(np.float64) for each in given[:4])
     p = np.exp(q @ k.swapaxes(1, 2) / 8 - given[4][..., None])
@@ -324,6 +341,7 @@ _NAMES: dict[str, Callable[[Sequence[Any]], Array]] = {
     "embedding_backward": lambda a: a[2] + (a[1] == np.arange(20)[:, None]) @ a[0],
     "histogram": lambda a: np.bincount(a[0][(a[0] >= 0) & (a[0] < 64)], minlength=64),
     "stream_k": lambda a: a[0].astype(np.float32) @ a[1].astype(np.float32).T,
+    "swiglu_down": lambda a: a[0].astype(np.float32) @ a[1].astype(np.float32).T,
     "int8_gemm": lambda a: (a[0].astype(np.float32) @ a[1].T.astype(np.float32)) * a[2][:, None] * a[3],
     "tf32x3_gemm": lambda a: a[0].astype(np.float64) @ a[1].astype(np.float64).T,
     "argmax": lambda a: np.argmax(a[0], 1, keepdims=True),
