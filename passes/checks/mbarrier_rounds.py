@@ -17,55 +17,24 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.dialects.ptx.arith import Comparison, MinOp, SetpOp
-from tirx.dialects.ptx.base import width
-from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, RetOp, SharedAllocOp
-from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
+from tirx.dialects.ptx.arith import Comparison, SetpOp
+from tirx.dialects.ptx.core import CondBraOp, ConstantOp
 from tirx.dialects.ptx.effects import (
     BlockBarrier,
-    CopyArrive,
     MbarrierArrive,
-    MbarrierInvalidate,
     MbarrierTransaction,
     MbarrierWait,
-    TensorCommit,
 )
-from tirx.dialects.ptx.mbarrier import MbarrierArriveOp, MbarrierInitOp, MbarrierWaitParityOp
 from tirx.dialects.ptx.memory import LdParamOp
-from tirx.dialects.ptx.sync import BarSyncOp
 from tirx.layout.arrays import np
-from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import evaluated
+from tirx.passes.checks.mbarrier_walks import Event, Walks
 from tirx.passes.checks.synchronization import OrderingAnalysis
-from tirx.passes.checks.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
 from tirx.passes.ir.control_flow import successors
 from tirx.values import dataclass
-
-_MOST_EVENTS = 2_000
-"""Waits, arrivals and barriers of a warp that are played."""
-
-_APART = 1 << 20
-"""Bytes between two allocations, more than shared memory has."""
-
-_Registers: TypeAlias = list["int | Numbers | None"]
-"""The number of all lanes of a warp, or of each; None if it is not known."""
-
-
-@dataclass(frozen=True, eq=False)
-class Event:
-    """
-    A wait for the phase with the parity `number` of the mbarrier at `place`, `number` arrivals there, or a barrier
-    number `place` of `number` warps.
-    """
-
-    op: Operation
-    does: type[MbarrierWait | MbarrierArrive | BlockBarrier]
-    place: int
-    number: int
 
 
 @dataclass(frozen=True)
@@ -88,11 +57,11 @@ def find_overrun(analysis: OrderingAnalysis, loops: Sequence[frozenset[Block]], 
     if analysis.entry.cluster_size > 1 or not analysis.flow.values.count or not _announce_their_own(analysis):
         return None
     given = dict[str, int](), *({name: number} for name, number in _single_turns(loops).items())
-    walks = (_Walks(analysis, loops, 2 * slots + 2, each) for each in given)
+    walks = (Walks(analysis, loops, 2 * slots + 2, each) for each in given)
     return next((found for found in map(_find_overrun, walks) if found is not None), None)
 
 
-def _find_overrun(walks: _Walks) -> Overrun | None:
+def _find_overrun(walks: Walks) -> Overrun | None:
     events = [walks.of_warp(warp) for warp in range(walks.warps)]
     if not walks.counts:
         return None
@@ -180,7 +149,7 @@ def _announce_their_own(analysis: OrderingAnalysis) -> bool:
     return True
 
 
-def _stuck(walks: _Walks, events: Sequence[Sequence[Event]], at: Sequence[int]) -> Operation | None:
+def _stuck(walks: Walks, events: Sequence[Sequence[Event]], at: Sequence[int]) -> Operation | None:
     """Returns a wait that never ends, None unless no warp that uses mbarriers comes to the end of what is known."""
     waits = [own[place] for own, place in zip(events, at, strict=True) if place < len(own)]
     waits = [event for event in waits if event.does is MbarrierWait]
@@ -253,354 +222,3 @@ class _Play:
             self._turns[warp, at] = self._arrived[~event.place] // event.number + 1
             self._arrived[~event.place] += 1
         return self._arrived[~event.place] >= self._turns[warp, at] * event.number
-
-
-class _End(Exception):
-    """Nothing more is known of the way of a warp."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """
-    An operation from which an address, a parity or a condition is computed: the registers of its result, of `bits`
-    bits, and of those of its `count` operands that have one.
-    """
-
-    op: Operation
-    result: int
-    operands: tuple[int, ...]
-    count: int
-    bits: int
-
-    def compute(self, env: _Registers) -> bool:
-        """Sets the result to the number of all lanes, or of each; None and False if an operand is not known."""
-        known = [each for operand in self.operands if (each := env[operand]) is not None]
-        found = None
-        if is_known := len(known) == self.count:
-            if (found := arithmetic(self.op, known)) is not None:
-                found = wrapped(found, self.bits)
-                if not isinstance(found, int) and found.min() == found.max():
-                    found = int(found.max())
-        env[self.result] = found
-        return is_known
-
-
-class _Walks:
-    """
-    Walks of warps through an entry.
-
-    What addresses, parities and conditions are computed from has registers. Those that no argument of a block changes
-    are computed once for a warp.
-    """
-
-    def __init__(
-        self,
-        analysis: OrderingAnalysis,
-        loops: Sequence[frozenset[Block]],
-        turns: int,
-        given: Mapping[str, int],
-    ):
-        self._flow, self._turns, self._given = analysis.flow, turns, given
-        """`given` are numbers of parameters."""
-        self.warps = -(-self._flow.values.count // WARP_SIZE)
-        """Of the block."""
-        self._found: dict[Block, list[tuple[Operation, type, SSAValue | None]]] = defaultdict(list)
-        """The operations of a block that are events, and the addresses of their mbarriers."""
-        for op, found in analysis.synchronizations.items():
-            block = op.parent
-            assert block is not None
-            match found:
-                case MbarrierWait(address):
-                    self._found[block].append((op, MbarrierWait, address))
-                case CopyArrive() if isinstance(op, CpAsyncMbarrierArriveOp) and op.noinc is None:
-                    pass  # counts up what it counts down
-                case MbarrierArrive(address) | TensorCommit(address) | CopyArrive(address):
-                    self._found[block].append((op, MbarrierArrive, address))
-                case BlockBarrier():
-                    self._found[block].append((op, BlockBarrier, None))
-                case MbarrierInvalidate(address):
-                    self._found[block].append((op, MbarrierInvalidate, address))
-                case _:
-                    pass
-        self._loops: dict[Block, list[frozenset[Block]]] = defaultdict(list)
-        """The loops around a block, inner ones first."""
-        for loop in loops:
-            for block in loop:
-                self._loops[block].append(loop)
-        self._main = self._find_main(loops)
-        self._inits = analysis.flow.control.of_type(MbarrierInitOp)
-        self._registers: dict[SSAValue, int] = {}
-        self._fixed: list[tuple[int, int | Numbers]] = []
-        """Registers with a number for all threads, or one for each."""
-        self._all: dict[Block, list[_Step]] = {}
-        self._conditions: list[SSAValue] = []
-        """Those of branches that are not known for each thread."""
-        self._find_registers()
-        self._moves: dict[tuple[Block, int], tuple[Block, list[tuple[int, int | None]]]] = {}
-        """A block and one of its ways -> where that leads, registers of arguments there, and of what they become."""
-        self._walked: dict[object, tuple[int, list[Event]]] = {}
-        """All that a walk depends on -> the warp that walks, and its events."""
-        self._env: _Registers = []
-        self._steps: dict[Block, list[_Step]] = {}
-        """What depends on arguments of blocks."""
-        self._warp, self._lanes = 0, np.arange(0)
-        self._events: list[Event] = []
-        self.returned = set[int]()
-        """Warps that are known to their ends."""
-        self.runs_on = False
-        """True if a loop whose end is not known has run on."""
-        self._left = Counter[frozenset[Block]]()
-        """Loops whose ends are not known -> turns."""
-        self.counts: dict[int, int] = {}
-        """Arrivals that complete a phase of the mbarrier at each place."""
-        self._begin(0)
-        self._fold()
-        for op in self._inits:
-            place = self._value(op.barrier)
-            if not isinstance(place, int) or place in self.counts:
-                self.counts.clear()
-                return
-            self.counts[place] = op.count.value.data
-
-    def of_warp(self, warp: int) -> list[Event]:
-        """Returns the waits, arrivals and barriers of a warp, as far as they are known."""
-        self._warp, self._events = warp, []
-        self._lanes = np.arange(min(WARP_SIZE, self._flow.values.count - WARP_SIZE * warp))
-        numbers = self._begin(warp)
-        never = frozenset(condition for condition in self._conditions if self._never_holds(condition))
-        main = frozenset(loop for loop, warps in self._main.items() if warp in warps)
-        like, events = self._walked.setdefault((numbers, never, main, len(self._lanes)), (warp, self._events))
-        if like != warp:
-            self.returned |= {warp} if like in self.returned else set()
-            return events
-        self._fold()
-        self._left.clear()
-        try:
-            self._walk(self._flow.blocks[0], None)
-        except _End:
-            pass
-        return self._events
-
-    def _begin(self, warp: int) -> tuple[int | bytes, ...]:
-        """Sets the registers that are known for each thread to those of a warp. Returns them."""
-        self._env, self._steps = [None] * len(self._registers), {}
-        found: list[int | bytes] = []
-        for register, given in self._fixed:
-            if not isinstance(given, int):
-                given = given[WARP_SIZE * warp : WARP_SIZE * (warp + 1)]
-                given = int(given[0]) if (given == given[0]).all() else given
-            self._env[register] = given
-            found.append(given if isinstance(given, int) else given.tobytes())
-        return tuple(found)
-
-    def _fold(self) -> None:
-        """Computes what depends on no argument of a block."""
-        for block in self._flow.blocks:
-            if steps := [step for step in self._all.get(block, ()) if not step.compute(self._env)]:
-                self._steps[block] = steps
-
-    def _find_main(self, loops: Sequence[frozenset[Block]]) -> dict[frozenset[Block], set[int]]:
-        """
-        Returns loops that wait for mbarriers, and the warps for which they have the most events of those in the same
-        loop: others are the first and last turns of loops that run through several stages at a time.
-        """
-        found: dict[frozenset[Block], set[int]] = defaultdict(set)
-        inside = [
-            (
-                loop,
-                next((other for other in loops if loop < other), None),
-                [(self._flow.active[block].warps, own) for block, own in self._found.items() if block in loop],
-            )
-            for loop in loops
-        ]
-        for warp in range(self.warps):
-            best: dict[frozenset[Block] | None, tuple[int, frozenset[Block]]] = {}
-            for loop, around, events in inside:
-                own = [does for warps, each in events if warp in warps for _, does, _ in each]
-                if MbarrierWait in own and (around not in best or best[around][0] < len(own)):
-                    best[around] = len(own), loop
-            for _, loop in best.values():
-                found[loop].add(warp)
-        return found
-
-    def _find_registers(self) -> None:
-        """Gives registers to all that addresses, parities and conditions are computed from."""
-        pending: list[SSAValue] = [op.barrier for op in self._inits]
-        for block in self._flow.blocks:
-            for op, _, address in self._found.get(block, ()):
-                pending += [] if address is None else [address]
-                pending += [op.parity] if isinstance(op, MbarrierWaitParityOp) else []
-            if isinstance(last := block.last_op, CondBraOp):
-                pending.append(last.condition)
-                known = self._flow.values.get(last.condition)
-                self._conditions += [last.condition] if known is None or not known.is_known else []
-        allocations: dict[object, int] = {}
-        needed = set[Operation]()
-        while pending:
-            if (value := pending.pop()) in self._registers or not is_integer(value.type):
-                continue
-            self._registers[value] = register = len(self._registers)
-            known, owner = self._flow.values.get(value), value.owner
-            if isinstance(owner, SharedAllocOp):
-                key = owner if owner.dynamic is None else SharedAllocOp
-                self._fixed.append((register, allocations.setdefault(key, _APART * (len(allocations) + 1))))
-            elif isinstance(owner, LdParamOp) and (number := self._given.get(owner.param.data)) is not None:
-                self._fixed.append((register, number))
-            elif known is not None and known.is_known:
-                self._fixed.append((register, known.given))
-            elif isinstance(value, BlockArgument):
-                pending += incoming(value.block, value)
-            elif isinstance(owner, Operation) and owner.operands and len(owner.results) == 1:
-                needed.add(owner)
-                pending += owner.operands
-        for op in needed:
-            assert op.parent is not None
-            self._all.setdefault(op.parent, [])
-        for block in self._all:
-            for op in self._flow.control.ops[block]:
-                if op in needed:
-                    given, (result,) = op.operands, op.results
-                    operands = tuple(self._registers[each] for each in given if each in self._registers)
-                    step = _Step(op, self._registers[result], operands, len(given), width(result.type))
-                    self._all[block].append(step)
-
-    def _number(self, value: SSAValue | None) -> int:
-        """Returns the number that all lanes of the warp have."""
-        if value is None or not isinstance(found := self._value(value), int):
-            raise _End
-        return found
-
-    def _value(self, value: SSAValue) -> int | Numbers | None:
-        """Returns the number of all lanes of the warp, or of each; None if it is not known."""
-        register = self._registers.get(value)
-        return None if register is None else self._env[register]
-
-    def _walk(self, block: Block, stop: Block | None) -> None:
-        while block is not stop:
-            for step in self._steps.get(block, ()):
-                if not step.compute(self._env) and isinstance(step.op, MinOp):
-                    # The number of turns of a loop is large.
-                    known = [each for operand in step.operands if (each := self._env[operand]) is not None]
-                    self._env[step.result] = known[0] if known else None
-            for op, does, address in self._found.get(block, ()):
-                self._note(op, does, address)
-            match block.last_op:
-                case BraOp():
-                    block = self._enter(block, 0)
-                case CondBraOp() as last:
-                    taken = self._taken(block, last)
-                    block = self._both(block, last) if taken is None else self._enter(block, 0 if taken else 1)
-                case RetOp():
-                    self.returned.add(self._warp)
-                    raise _End
-                case _:
-                    raise _End
-
-    def _note(self, op: Operation, does: type, address: SSAValue | None) -> None:
-        if does is BlockBarrier:
-            if not isinstance(op, BarSyncOp):
-                raise _End
-            warps = self.warps if op.threads is None else op.threads.value.data // WARP_SIZE
-            event = Event(op, BlockBarrier, op.barrier.value.data, warps)
-        else:
-            if (place := self._number(address)) not in self.counts:
-                raise _End
-            if isinstance(op, MbarrierWaitParityOp):
-                number = self._number(op.parity) & 1
-            elif does is MbarrierArrive:
-                each = op.count.value.data if isinstance(op, MbarrierArriveOp) and op.count is not None else 1
-                number = each * len(self._lanes)
-            else:
-                raise _End
-            event = Event(op, does, place, number)
-        if len(self._events) >= _MOST_EVENTS:
-            raise _End
-        self._events.append(event)
-
-    def _enter(self, block: Block, way: int) -> Block:
-        """Returns the block that the first or second way of a branch leads to, whose arguments it sets."""
-        if (block, way) not in self._moves:
-            match block.last_op:
-                case BraOp() as last:
-                    successor, arguments = last.successors[0], last.arguments
-                case CondBraOp() as last:
-                    successor = (last.then_dest, last.else_dest)[way]
-                    arguments = (last.then_arguments, last.else_arguments)[way]
-                case _:
-                    raise _End
-            pairs = zip(successor.args, arguments, strict=True)
-            registers = self._registers
-            moves = [(registers[to], registers.get(value)) for to, value in pairs if to in registers]
-            self._moves[block, way] = successor, moves
-        successor, moves = self._moves[block, way]
-        for loop in self._loops[successor]:
-            if block not in loop:
-                self._left.pop(loop, None)
-        env = self._env
-        for to, number in [(to, None if source is None else env[source]) for to, source in moves]:
-            env[to] = number
-        return successor
-
-    def _taken(self, block: Block, branch: CondBraOp) -> bool | None:
-        """Returns True if the lanes take the first way of a branch, None if they take both, or it is not known."""
-        condition = self._value(branch.condition)
-        if isinstance(condition, np.ndarray):
-            taking = condition[self._lanes] != 0
-            return bool(taking[0]) if (taking == taking[0]).all() else None
-        if condition is None and self._never_holds(branch.condition):
-            return False
-        exits = next((loop for loop in self._loops[block] if not loop.issuperset(successors(block))), None)
-        if exits is not None:
-            return self._goes_on(branch, exits, condition)
-        if condition is None:
-            return None
-        return bool(condition)
-
-    def _never_holds(self, condition: SSAValue) -> bool:
-        """Returns True for a predicate that is known not to hold in any lane of the warp."""
-        held = self._flow.values.holds(condition)
-        return held is not None and not held[0] >> WARP_SIZE * self._warp & (1 << WARP_SIZE) - 1
-
-    def _goes_on(self, branch: CondBraOp, loop: frozenset[Block], condition: int | None) -> bool:
-        """Returns the value of a condition that leaves a loop, or that with which it runs on."""
-        stays = branch.then_dest in loop
-        runs_on = self._warp in self._main.get(loop, ())
-        if condition is not None:
-            return bool(condition)
-        if not runs_on or self._left[loop] == self._turns or (branch.else_dest in loop) is stays:
-            raise _End
-        self._left[loop] += 1
-        self.runs_on = True
-        return stays
-
-    def _both(self, block: Block, branch: CondBraOp) -> Block:
-        """Some lanes take one way, the others the other one, up to where the ways meet."""
-        join = self._flow.control.post_dominators.immediate(block)
-        if join is None:
-            raise _End
-        if not isinstance(condition := self._value(branch.condition), np.ndarray):
-            if any(self._found.get(each) for way in successors(block) for each in self._between(way, join)):
-                raise _End
-            for argument in join.args:
-                if (register := self._registers.get(argument)) is not None:
-                    self._env[register] = None
-            return join
-        before, lanes, ends = list(self._env), self._lanes, list[_Registers]()
-        for way, takes in enumerate((condition[lanes] != 0, condition[lanes] == 0)):
-            self._env, self._lanes = list(before), lanes[takes]
-            self._walk(self._enter(block, way), join)
-            ends.append(self._env)
-        self._lanes = lanes
-        self._env = [
-            a if a is b or (isinstance(a, int) and isinstance(b, int) and a == b) else None
-            for a, b in zip(*ends, strict=True)
-        ]
-        return join
-
-    def _between(self, first: Block, join: Block) -> set[Block]:
-        found, pending = set[Block](), [first]
-        while pending:
-            if (block := pending.pop()) is not join and block not in found:
-                found.add(block)
-                pending += successors(block)
-        return found

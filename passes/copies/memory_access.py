@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
-from tirx.copy.cp_async import CpAsyncPlan
 from tirx.copy.matrix import MatrixPlan
 from tirx.dialects.ptx.conversion import PackOp, UnpackOp
-from tirx.dialects.ptx.cp_async import CP_ASYNC_BYTES, CpAsyncOp
 from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
 from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import BarWarpSyncOp
-from tirx.dialects.tirx import CpAsyncTileOp, MemorySpace, TileType
+from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.hw.targets import Target
 from tirx.layout import TileLayout
 from tirx.layout.arrays import np
@@ -31,7 +29,6 @@ from tirx.passes.copies.word_loads import Word, WordLoads
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.register_values import REGISTER_BITS, RegisterFormat, register_format, zero_register
-from tirx.passes.match.bulk_copies import plan_thread_copies
 from tirx.passes.match.product import legal
 from tirx.passes.match.run_time_strides import STAND_IN_BITS, STRIDE_BYTES
 from tirx.rules import PackedElementsError, RegisterLayoutError, StageError
@@ -63,7 +60,7 @@ class MemoryTile:
         return "global" if self.type.memory is MemorySpace.GLOBAL else "shared"
 
 
-class _Addresses:
+class Addresses:
     """The addresses of accesses to one tile; equal expressions are computed once, where `emit` is."""
 
     def __init__(self, emit: Emitter, memory: MemoryTile, tid: SSAValue):
@@ -154,7 +151,7 @@ _Make = Callable[[Emitter], Sequence[SSAValue]]
 """Emits at a place, and returns what a branch yields."""
 
 
-def _on_owners(emit: Emitter, tid: SSAValue, owners: Owners, held: _Make, other: _Make | None) -> Sequence[SSAValue]:
+def on_owners(emit: Emitter, tid: SSAValue, owners: Owners, held: _Make, other: _Make | None) -> Sequence[SSAValue]:
     """Runs `held` on the threads that hold a part of the tile and `other` on the others."""
     warp, lane = emit.div(tid, WARP_SIZE), emit.mod(tid, WARP_SIZE)
     warps, lanes = (
@@ -202,7 +199,7 @@ class TileAccess:
         self.indices = indices
         self.pad = pad
         self.plan = self._plan(register, threads, once)
-        self.addresses = _Addresses(emit, memory, tid)
+        self.addresses = Addresses(emit, memory, tid)
         self.bounds = None if clip is None else clip.emission(emit, tid)
 
     def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
@@ -330,7 +327,7 @@ class TileAccess:
         def zeros(inside: Emitter) -> Sequence[SSAValue]:
             return [zero_register(inside, type_) for type_ in types]
 
-        return _on_owners(self.emit, self.tid, self.plan.owners, held, zeros if types else None)
+        return on_owners(self.emit, self.tid, self.plan.owners, held, zeros if types else None)
 
     def _emit_at(self, emit: Emitter) -> None:
         self.emit = self.addresses.emit = emit
@@ -520,7 +517,7 @@ class MatrixAccess:
     def __init__(self, emit: Emitter, memory: MemoryTile, plan: MatrixPlan, tid: SSAValue):
         self.emit = emit
         self.plan = plan
-        self.addresses = _Addresses(emit, memory, tid)
+        self.addresses = Addresses(emit, memory, tid)
 
     def load(self, register: Attribute) -> Sequence[SSAValue]:
         """Emits the loads; returns the registers of the tile, which are of this type."""
@@ -544,80 +541,3 @@ class MatrixAccess:
         """The address of the row that a lane gives, as one value."""
         address, distance = self.addresses.place(row)
         return self.emit.add(address, distance)
-
-
-def emit_cp_async(
-    emit: Emitter,
-    op: CpAsyncTileOp,
-    source: MemoryTile,
-    destination: MemoryTile,
-    threads: int,
-    tid: SSAValue,
-    clip: Clip | None = None,
-    indices: Callable[[TileLayout], IndexTiles | None] = lambda _: None,
-) -> None:
-    """Starts the copies of each of `threads` threads, of linear index `tid` (i32), by `cp.async`.
-
-    With `clip` the bytes that do not exist are zeros: fewer are read than are written (PTX ISA, "cp.async": src-size).
-    """
-    with legal(op):
-        plan = plan_thread_copies(op.source, destination.type, threads)
-    tiles = indices(plan.share)
-
-    def start(emit: Emitter, bounds: Clip | None) -> Sequence[SSAValue]:
-        def held(inside: Emitter) -> Sequence[SSAValue]:
-            return _start_copies(inside, source, destination, plan, tid, bounds, tiles)
-
-        return held(emit) if plan.owners is None else _on_owners(emit, tid, plan.owners, held, None)
-
-    if clip is None or clip.plan.never_whole or not clip.bounds:
-        start(emit, clip)
-        return
-    others = clip.of_index_tiles()
-    emit.either(clip.contains_tile(emit), lambda inside: start(inside, others), lambda inside: start(inside, clip))
-
-
-def _start_copies(
-    emit: Emitter,
-    source: MemoryTile,
-    destination: MemoryTile,
-    plan: CpAsyncPlan,
-    tid: SSAValue,
-    clip: Clip | None,
-    indices: IndexTiles | None = None,
-) -> tuple[()]:
-    ends = _Addresses(emit, source, tid), _Addresses(emit, destination, tid)
-    bounds = None if clip is None else clip.emission(emit, tid)
-    for read, written in plan.pairs:
-        (src, source_offset), (dst, offset) = ends[0].place(read), ends[1].place(written)
-        size = plan.bytes(read)
-        cache = "cg" if size in CP_ASYNC_BYTES["cg"] else "ca"
-        count = None
-        if clip is not None:
-            assert bounds is not None
-            coordinates = NO_COORDINATES if indices is None else indices.coordinates(emit, read)
-            count = _bytes_within(clip, bounds, plan, read, coordinates)
-        if indices is not None:
-            src = indices.displaced(emit, src, read)
-        emit(CpAsyncOp(dst, src, size, cache=cache, source_bytes=count, offset=offset, source_offset=source_offset))
-    return ()
-
-
-def _bytes_within(
-    clip: Clip, bounds: IndexEmission, plan: CpAsyncPlan, read: Access, coordinates: Mapping[int, SSAValue]
-) -> SSAValue:
-    """The bytes (i32) of a copy that exist: those up to the innermost bound, if the other bounds hold."""
-    emit, flat, size = bounds.emit, plan.source.flat(read), plan.bytes(read)
-    zero = emit.constant(0, i32)
-    count = emit.constant(size, i32)
-    if (bound := clip.innermost) is not None:
-        at, none = clip.position(bounds, bound, flat), emit.constant(0, bound.type)
-        left = emit(arith.SubiOp(bound.size, at)).result
-        # As many elements as are left; a copy that begins below 0 ends there too.
-        some = emit(arith.MinSIOp(emit(arith.MaxSIOp(left, none)).result, emit.constant(read.count, bound.type))).result
-        begins = emit.compare(at, none, "sge")
-        some = emit.select(begins, some, none)
-        if bound.type == i64:
-            some = emit(arith.TruncIOp(some, i32)).result
-        count = emit.div(emit.mul(some, plan.source.element_bits), 8)
-    return emit.select(clip.contains(bounds, flat, inner=False, coordinates=coordinates), count, zero)

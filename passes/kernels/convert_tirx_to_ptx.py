@@ -23,7 +23,7 @@ from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.copies.atomic_emission import AtomicEmission
-from tirx.passes.copies.memory_access import emit_cp_async
+from tirx.passes.copies.cp_async_emission import emit_cp_async
 from tirx.passes.copies.tensor_map_parameters import NamedRows
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.index_analysis import index_range

@@ -38,7 +38,7 @@ from tirx.passes.match.pipelining import (
 from tirx.passes.match.slots import BARRIER_BYTES, MOST_STAGES, STAGES, operand_limit
 from tirx.passes.rings.delayed_products import can_delay, computes
 from tirx.passes.rings.exchanges import exchange_bytes
-from tirx.passes.rings.proof.extraction import reads_as_a
+from tirx.passes.rings.proof.tile_accesses import reads_as_a
 from tirx.passes.rings.start_values import FEWEST_SLOTS, Schedule, fewest_slots, start_values
 from tirx.passes.rings.tensor_exchanges import (
     ExchangedTile,

@@ -9,8 +9,8 @@ from xdsl.passes import ModulePass
 from tirx.dialects import tirx
 from tirx.hw.features import supports
 from tirx.passes.rings.proof.errors import located
-from tirx.passes.rings.proof.extraction import tile_accesses
 from tirx.passes.rings.proof.slots import Place, place_of
+from tirx.passes.rings.proof.tile_accesses import tile_accesses
 
 
 class TirxReleaseEarlyPass(ModulePass):

@@ -8,17 +8,17 @@ from math import tan as math_tan
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f16, f32, f64, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects import ptx
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.functions import Function
 from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
-from tirx.passes.scalars.bf16_numbers import fused, has, magnitude, rounded, widened
+from tirx.passes.scalars.bf16_numbers import has, rounded, widened
+from tirx.passes.scalars.exact_functions import COUNTS, DIRECT, HALF, ON_BF16
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.rules import NoFormError
-from tirx.values import dataclass
 
 LOG2_E = 1.4426950408889634
 LOG_2 = 0.6931471805599453
@@ -82,14 +82,14 @@ _WIDE_COS = tuple((-1) ** n / factorial(2 * n) for n in range(1, 11))
 def lower_math(op: Operation) -> None:
     """Replaces a `math` operation inside a `ptx.entry` by instructions. Raises NoFormError if there are none."""
     type_ = op.results[0].type
-    if (count := _COUNTS.get(type(op))) is not None:
+    if (count := COUNTS.get(type(op))) is not None:
         if type_ != i32:
             raise NoFormError(op, f"expected '{op.name}' on i32, found {type_}")
         replace_uses(op.results[0], count(Emitter.before(op), op.operands[0]))
         erase(op)
         return
-    if type(op) not in _DIRECT and type(op) not in _FUNCTIONS:
-        supported = {rule.name for rule in (*_DIRECT, *_FUNCTIONS, *_COUNTS)}
+    if type(op) not in DIRECT and type(op) not in _FUNCTIONS:
+        supported = {rule.name for rule in (*DIRECT, *_FUNCTIONS, *COUNTS)}
         raise NoFormError(op, f"no PTX form for '{op.name}'; convert-math-to-ptx lowers {', '.join(sorted(supported))}")
     if type_ not in (f16, bf16, f32, f64):
         raise NoFormError(op, f"expected '{op.name}' on f16, bf16, f32 or f64, found {type_}")
@@ -111,21 +111,21 @@ class _Compute:
 
     def run(self) -> SSAValue:
         op, type_ = self.op, self.op.results[0].type
-        if type_ == bf16 and type(op) in _ON_BF16 and not has(op, "bf16.fma"):
-            return _ON_BF16[type(op)](op, self.emit)
-        if (direct := _DIRECT.get(type(op))) is not None and type_ in direct.types:
+        if type_ == bf16 and type(op) in ON_BF16 and not has(op, "bf16.fma"):
+            return ON_BF16[type(op)](op, self.emit)
+        if (direct := DIRECT.get(type(op))) is not None and type_ in direct.types:
             return self.emit.value(direct.make(op.operands))
-        if self.approximate and (half := _HALF.get((type(op), type_))) is not None and has(op, half.feature):
+        if self.approximate and (half := HALF.get((type(op), type_))) is not None and has(op, half.feature):
             return self.emit.value(half.make(op.operands[0]))
         if type_ == f64 and type(op) not in _WIDE_FUNCTIONS:
-            exact = (rule.name for rule, direct in _DIRECT.items() if f64 in direct.types)
+            exact = (rule.name for rule, direct in DIRECT.items() if f64 in direct.types)
             wide = ", ".join(sorted((*exact, *(rule.name for rule in _WIDE_FUNCTIONS))))
             raise NoFormError(op, f"no PTX form for '{op.name}' on f64; expected {wide}, or f32 and less")
         operands = [v if type_ in (f32, f64) else widened(op, self.emit, v) for v in op.operands]
         if (compute := (_WIDE_FUNCTIONS if type_ == f64 else _FUNCTIONS).get(type(op))) is not None:
             result = compute(self, *operands)
         else:
-            result = self.emit.value(_DIRECT[type(op)].make(operands))
+            result = self.emit.value(DIRECT[type(op)].make(operands))
         return result if type_ in (f32, f64) else rounded(op, self.emit, result, type_)
 
     def constant(self, value: float) -> SSAValue:
@@ -569,58 +569,3 @@ _WIDE_FUNCTIONS: Mapping[type[Operation], Callable[..., SSAValue]] = {
     math.CosOp: _WideCompute.cos,
 }
 """Function -> how it is computed in f64."""
-
-
-@dataclass(frozen=True)
-class _Direct:
-    """An operation that is one instruction on some types; on f16 and bf16 without it, on f32 in between."""
-
-    make: Callable[[Sequence[SSAValue]], Operation]
-    types: tuple[Attribute, ...]
-
-
-def _function(function: Function) -> _Direct:
-    return _Direct(lambda operands: ptx.FunctionOp(function, operands[0]), ptx.FunctionOp.types_of(function))
-
-
-_DIRECT: Mapping[type[Operation], _Direct] = {
-    math.FmaOp: _Direct(lambda operands: ptx.FmaOp(*operands), (f16, bf16, f32, f64)),
-    math.AbsFOp: _function(Function.ABS),
-    math.FloorOp: _function(Function.FLOOR),
-    math.CeilOp: _function(Function.CEIL),
-    math.TruncOp: _function(Function.TRUNC),
-    math.RoundEvenOp: _function(Function.RINT),
-    math.SqrtOp: _Direct(lambda operands: ptx.FunctionOp(Function.SQRT, operands[0]), (f64,)),
-    math.CopySignOp: _Direct(lambda operands: ptx.CopysignOp(operands[1], operands[0]), (f32, f64)),
-}
-"""Exact operations."""
-
-
-@dataclass(frozen=True)
-class _Half:
-    """An approximation of a 16-bit type on targets with a row of `FEATURES`."""
-
-    feature: str
-    make: Callable[[SSAValue], Operation]
-
-
-_HALF: Mapping[tuple[type[Operation], Attribute], _Half] = {
-    (math.Exp2Op, f16): _Half("f16.ex2", ptx.Ex2ApproxOp),
-    (math.Exp2Op, bf16): _Half("bf16.ex2", lambda x: ptx.Ex2ApproxOp(x, ftz=True)),
-    (math.TanhOp, f16): _Half("f16.tanh", lambda x: ptx.FunctionOp(Function.TANH, x)),
-    (math.TanhOp, bf16): _Half("bf16.tanh", lambda x: ptx.FunctionOp(Function.TANH, x)),
-}
-"""Approximations that 16-bit types have themselves."""
-
-_ON_BF16: Mapping[type[Operation], Callable[[Operation, Emitter], SSAValue]] = {
-    math.FmaOp: lambda op, emit: fused(op, emit, *op.operands),
-    math.AbsFOp: lambda op, emit: magnitude(emit, op.operands[0]),
-}
-"""Exact operations on bf16 where the target has no instruction."""
-
-_COUNTS: Mapping[type[Operation], Callable[[Emitter, SSAValue], SSAValue]] = {
-    math.CtPopOp: lambda emit, x: emit(ptx.PopcOp(x)).result,
-    math.CountLeadingZerosOp: lambda emit, x: emit(ptx.ClzOp(x)).result,
-    math.CountTrailingZerosOp: lambda emit, x: emit(ptx.ClzOp(emit(ptx.BrevOp(x)).result)).result,
-}
-"""Functions of the bits of an i32."""

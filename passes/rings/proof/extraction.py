@@ -6,15 +6,11 @@ from collections.abc import Hashable, Iterator
 from itertools import chain, count
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, OpResult, SSAValue
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.ir import Block, Operation, OpResult
 
 from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing, operations
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
-from tirx.dialects.xdsl_private import operands_of
-from tirx.passes.ir.emitter import constant_value
-from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.ir.scheduled import is_cp_async, is_scheduling
 from tirx.passes.rings.proof.errors import PartyError, SlotUseError, UndecidedError
 from tirx.passes.rings.proof.launch_control import check_launch_control
@@ -63,7 +59,8 @@ from tirx.passes.rings.proof.slots import (
     place_of,
     slot_tile,
 )
-from tirx.values import dataclass, field, replace
+from tirx.passes.rings.proof.tile_accesses import TileAccess, accesses_in, tile_accesses
+from tirx.values import dataclass, field
 
 _QUEUES = {
     tirx.Queue.TMA: WorkQueue("tma", Completion.BYTES),
@@ -71,62 +68,6 @@ _QUEUES = {
     tirx.Queue.TCGEN05: WorkQueue("tcgen05", Completion.HARDWARE),
     tirx.Queue.WGMMA: WorkQueue("wgmma", Completion.THREAD),
 }
-
-
-@dataclass(frozen=True)
-class TileAccess:
-    """An access to a tile of a slot, by an operation of a role."""
-
-    slot: SlotTile
-    mode: Mode
-    op: Operation
-    is_conditional: bool = False
-    as_a: bool = False
-
-    @property
-    def station(self) -> str:
-        return self.slot.place[1]
-
-
-_NO_ACCESSES = (tirx.AcquireOp, tirx.ReleaseOp, tirx.AtOp)
-
-
-def tile_accesses(op: Operation) -> Iterator[TileAccess]:
-    """Yields the accesses of an operation itself to tiles of slots, reads first."""
-    operands = operands_of(op)
-    if not operands or type(op) in _NO_ACCESSES or is_pure(op) or is_terminator(op):
-        return
-    slots = [(value, slot) for value in operands if (slot := slot_tile(value)) is not None]
-    for mode in (Mode.READ, Mode.WRITE):
-        for value, slot in slots:
-            if mode in _modes(op, value):
-                yield TileAccess(slot, mode, op, as_a=reads_as_a(op, value))
-
-
-def reads_as_a(op: Operation, value: SSAValue) -> bool:
-    """True for a tile in shared memory that a product of tcgen05 reads as A, and as nothing else."""
-    if not isinstance(op, tirx.MmaOp | tirx.AsyncMmaOp) or not op.on_tensor_memory or op.a is not value:
-        return False
-    if op.weight_stationary is not None or op.zero_columns is not None:  # no source says that of tcgen05.mma.ws
-        return False
-    return op.a_type.memory is tirx.MemorySpace.SHARED and sum(operand is value for operand in op.operands) == 1
-
-
-def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
-    """Returns True if an operation reads or writes an operand. Unknown operations do both."""
-    match op:
-        case tirx.CopyOp() | tirx.AsyncCopyOp():
-            return tuple(m for m, v in ((Mode.READ, op.source), (Mode.WRITE, op.destination)) if v is value)
-        case tirx.AsyncMmaOp() | tirx.MmaOp():
-            return (Mode.WRITE,) if value is op.accumulator else (Mode.READ,)
-        case tirx.FillOp() | tirx.StoreOp():
-            return (Mode.WRITE,)
-        case tirx.LoadOp():
-            return (Mode.READ,)
-        case _:
-            if op.has_trait(MemoryReadEffect, value_if_unregistered=False) and not op.has_trait(MemoryWriteEffect):
-                return (Mode.READ,)
-            return (Mode.READ, Mode.WRITE)
 
 
 @dataclass
@@ -192,7 +133,7 @@ class Extraction:
                     pass
         roles = owners(self.source)
         check_launch_control(self.source, self.names, roles)
-        self.accesses = {role: list(_accesses_in(role)) for role in roles}
+        self.accesses = {role: list(accesses_in(role)) for role in roles}
         for ring in self.names:
             self._require_contents(ring)
         blocks = cluster_blocks(self.source)
@@ -307,32 +248,6 @@ class Extraction:
             )
 
 
-def _accesses_in(op: Operation, is_conditional: bool = False) -> Iterator[TileAccess]:
-    """The accesses of an operation and of those inside of it, in order."""
-    for access in tile_accesses(op):
-        yield replace(access, is_conditional=is_conditional)
-    skipped = is_conditional or _may_be_skipped(op)
-    later: list[TileAccess] = []
-    for region in op.regions:
-        inside = [inner for block in region.blocks for inner in operations(block)]
-        found = [access for inner in inside for access in _accesses_in(inner, skipped)]
-        # Of two branches one runs: what the other one writes is not yet there when this one reads.
-        reads = next((i for i, access in enumerate(found) if access.mode is Mode.WRITE), len(found))
-        yield from found[:reads]
-        later += found[reads:]
-    yield from later
-
-
-def _may_be_skipped(op: Operation) -> bool:
-    """True for an operation that is no part of the schedule and whose body may run not at all."""
-    if not op.regions or is_scheduling(op) or isinstance(op, tirx.AtOp | tirx.KernelOp):
-        return False
-    if isinstance(op, scf.ForOp):
-        lower, upper = constant_value(op.lb), constant_value(op.ub)
-        return lower is None or upper is None or lower >= upper
-    return True
-
-
 @dataclass
 class _Program:
     """The program of one party."""
@@ -379,7 +294,7 @@ class _Program:
             case _ if is_scheduling(op) and op.regions:
                 raise UndecidedError(f"cannot decide: operations of a ring inside of '{op.name}'", op)
             case _:
-                return [Use(self._access(access), access.op) for access in _accesses_in(op)]
+                return [Use(self._access(access), access.op) for access in accesses_in(op)]
 
     # Rings
 

@@ -15,8 +15,8 @@ from tirx.copy.access import Access
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.passes.copies.memory_access import (
     THREAD_VARIABLE,
+    Addresses,
     MemoryTile,
-    _Addresses,  # pyright: ignore[reportPrivateUsage]
 )
 from tirx.passes.ir.emitter import Emitter
 from tirx.symbolic.index_expr import IndexExpr, var
@@ -54,7 +54,7 @@ def test_addresses(element: Attribute, expression: IndexExpr, types: list[str]) 
     """32 bits where all offsets are below 2^31 and none is negative."""
     block = Block(arg_types=[i64, i32])
     memory = MemoryTile(_type(element), block.args[0], 16)
-    addresses = _Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
+    addresses = Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
     found = addresses._address(expression)  # pyright: ignore[reportPrivateUsage]
     values: dict[SSAValue, Lanes] = {block.args[0]: _wide(BASE), block.args[1]: TID.astype(np.uint32)}
     evaluated(block.ops, values)
@@ -67,7 +67,7 @@ def test_addresses(element: Attribute, expression: IndexExpr, types: list[str]) 
 def test_addresses_of_shared_memory_have_32_bits() -> None:
     block = Block(arg_types=[i32, i32])
     memory = MemoryTile(TileType.get((4, 4), f16, MemorySpace.SHARED), block.args[0], 16)
-    addresses = _Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
+    addresses = Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
     found = addresses._address(X * 6 + 2)  # pyright: ignore[reportPrivateUsage]
     values: dict[SSAValue, Lanes] = {block.args[0]: np.full(32, 512, np.uint32), block.args[1]: TID.astype(np.uint32)}
     evaluated(block.ops, values)
@@ -94,7 +94,7 @@ def test_run_time_strides(
     block = Block(arg_types=[i64, i32, i64, i64])
     strides = tuple(zip(numbers, block.args[2:], strict=False))
     memory = MemoryTile(_type(element), block.args[0], 16, strides)
-    addresses = _Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
+    addresses = Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
     found, behind = addresses._strided(base, const)  # pyright: ignore[reportPrivateUsage]
     size = memory.type.dtype.storage_bits // 8
     assert behind == distance * size
@@ -138,7 +138,7 @@ def test_places_of_accesses(
 ) -> None:
     block = Block(arg_types=[i64, i32, i64])
     memory = MemoryTile(_type(element), block.args[0], 16, ((1 << 20, block.args[2]),) if strided else ())
-    addresses = _Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
+    addresses = Addresses(Emitter(InsertPoint.at_end(block), UnknownLoc()), memory, block.args[1])
     address, behind = addresses.place(Access(0, 2, base, const))
     values: dict[SSAValue, Lanes] = {
         block.args[0]: _wide(BASE),

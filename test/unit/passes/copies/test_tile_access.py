@@ -20,11 +20,11 @@ from tirx.hw.targets import Target
 from tirx.layout import TileLayout
 from tirx.layout.ownership import held_elements
 from tirx.passes.copies.clipping import Clip
+from tirx.passes.copies.cp_async_emission import _start_copies  # pyright: ignore[reportPrivateUsage]
 from tirx.passes.copies.memory_access import (
     ClippedAccess,
     MemoryTile,
     TileAccess,
-    _start_copies,  # pyright: ignore[reportPrivateUsage]
     is_whole,
 )
 from tirx.passes.ir.emitter import Emitter

@@ -11,9 +11,10 @@ from unit.passes.rings.proof.test_progress import witness
 from xdsl.dialects import test
 
 from tirx.dialects.tirx import AcquireOp, KernelOp
-from tirx.passes.rings.proof.extraction import Extraction, tile_accesses
+from tirx.passes.rings.proof.extraction import Extraction
 from tirx.passes.rings.proof.model import Kernel
 from tirx.passes.rings.proof.progress import check
+from tirx.passes.rings.proof.tile_accesses import tile_accesses
 
 FILES = Path(__file__).parents[4] / "passes"
 """The FileCheck tests of passes."""
