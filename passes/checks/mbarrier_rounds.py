@@ -5,9 +5,10 @@ Rounds of mbarriers: one thread stands still at a wait, and all others go on as 
 and V in attention, one of them stops what another one lets through, and only counting tells how far. So each warp is
 walked through: its waits, its arrivals and its barriers, with the slots and parities that counters of loops give. A
 loop that waits for mbarriers and whose end is not known runs on for some turns; other loops run as often as constants
-say. Where one parameter says how often a loop inside of another runs, there are walks with one turn of it, too: then
-those of the outer loop follow each other. A walk ends where something is not known, and as all walks are beginnings of
-what warps do in a kernel whose loops run often enough, what they show is certain.
+say. Where one parameter says how often a loop inside of another runs, maybe as the least of it and of what each tile
+says, there are walks with one turn of it, too: then those of the outer loop follow each other. A walk ends where
+something is not known, and as all walks are beginnings of what warps do in a kernel whose loops run often enough,
+what they show is certain.
 
 Then a warp stops at each of its waits in turn. If the others complete the phase that it waits for, and the next one,
 it waits for ever or takes a later phase for its own (PTX ISA, "Phase of the mbarrier object").
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.dialects.ptx.arith import Comparison, SetpOp
+from tirx.dialects.ptx.arith import Comparison, MinOp, SetpOp
 from tirx.dialects.ptx.core import CondBraOp, ConstantOp
 from tirx.dialects.ptx.effects import (
     BlockBarrier,
@@ -35,6 +36,9 @@ from tirx.passes.checks.mbarrier_walks import Event, Walks
 from tirx.passes.checks.synchronization import OrderingAnalysis
 from tirx.passes.ir.control_flow import successors
 from tirx.values import dataclass
+
+_LARGE = 1 << 30
+"""A number of which only that it is large is known."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,10 @@ def _single_turns(loops: Sequence[frozenset[Block]]) -> dict[str, int]:
             condition = last.condition.owner if isinstance(last := block.last_op, CondBraOp) else None
             if loop.issuperset(successors(block)) or not isinstance(condition, SetpOp):
                 continue
-            if condition.comparison.data is not Comparison.LT or (param := _only_parameter(condition.rhs)) is None:
+            if condition.comparison.data is not Comparison.LT or (only := _only_parameter(condition.rhs)) is None:
                 continue
-            ends = evaluated(condition.rhs, param.result, 1 << np.arange(31), {})
+            param, large = only
+            ends = evaluated(condition.rhs, param.result, 1 << np.arange(31), dict.fromkeys(large, _LARGE))
             if ends is None or isinstance(ends, int) or ends[-1] == 1 or not (ends == 1).any():
                 continue
             name, number = param.param.data, 1 << int(np.flatnonzero(ends == 1)[-1])
@@ -109,19 +114,32 @@ def _single_turns(loops: Sequence[frozenset[Block]]) -> dict[str, int]:
     return found
 
 
-def _only_parameter(value: SSAValue) -> LdParamOp | None:
-    """Returns the parameter that a number is computed from besides constants, None if there are others or none."""
-    found, seen, pending = set[LdParamOp](), {value}, [value]
+def _only_parameter(value: SSAValue) -> tuple[LdParamOp, set[SSAValue]] | None:
+    """
+    Returns the parameter that a number is computed from besides constants, None if there are others or none; and what
+    stands beside it in minima, such as the row of a tile in how many keys it sees, which is taken to be large.
+    """
+    found: dict[SSAValue, frozenset[LdParamOp] | None] = {}
+    """Numbers -> the parameters that they are computed from, None where other numbers take part."""
+    large, pending = set[SSAValue](), [value]
     while pending:
-        op = pending.pop().owner
+        op = (one := pending[-1]).owner
         if isinstance(op, LdParamOp):
-            found.add(op)
+            found[one] = frozenset((op,))
         elif isinstance(op, Block) or not (op.operands or isinstance(op, ConstantOp)):
-            return None
+            found[one] = None
+        elif left := [operand for operand in op.operands if operand not in found]:
+            pending += left
+            continue
         else:
-            pending += (new := set(op.operands) - seen)
-            seen |= new
-    return found.pop() if len(found) == 1 else None
+            others = {operand for operand in op.operands if found[operand] is None}
+            known = [each for operand in op.operands if (each := found[operand]) is not None]
+            is_known = not others or (isinstance(op, MinOp) and known)
+            found[one] = frozenset[LdParamOp]().union(*known) if is_known else None
+            large |= others if is_known else set()
+        pending.pop()
+    parameters = found[value]
+    return (next(iter(parameters)), large) if parameters is not None and len(parameters) == 1 else None
 
 
 def _announce_their_own(analysis: OrderingAnalysis) -> bool:

@@ -1113,3 +1113,86 @@ ptx.entry @tiles_of_one_turn(m : u32, n : u32) target("sm_90a") reqntid(64) {
 ^end:
   ptx.ret
 }
+
+// -----
+
+// How many turns there are depends on the tile, too, as of causal attention: with few keys all tiles have one.
+
+ptx.entry @tiles_that_see_some(m : u32, n : u32) target("sm_90a") reqntid(64) {
+  %tid = ptx.read_special tid.x
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %8 = ptx.constant 8 : i32
+  %16 = ptx.constant 16 : i32
+  %24 = ptx.constant 24 : i32
+  %32 = ptx.constant 32 : i32
+  %m = ptx.ld.param @m : i32
+  %length = ptx.ld.param @n : i32
+  %4 = ptx.constant 4 : i32
+  %qfull = ptx.shared_alloc @bars bytes 32 align 8
+  %qempty = ptx.add %qfull, %8 : i32
+  %kfull = ptx.add %qfull, %16 : i32
+  %kempty = ptx.add %qfull, %24 : i32
+  %leader = ptx.setp eq %tid, %0 : i32
+  %producer = ptx.setp lt %tid, %32 : i32
+  ptx.cond_bra %leader, ^init, ^ready
+^init:
+  ptx.mbarrier.init %qfull, 32
+  ptx.mbarrier.init %qempty, 32
+  ptx.mbarrier.init %kfull, 32
+  ptx.mbarrier.init %kempty, 32
+  ptx.bra ^ready
+^ready:
+  ptx.bar.sync 0
+  ptx.cond_bra %producer, ^tile(%0, %0, %1 : i32, i32, i32), ^own(%0, %0, %0 : i32, i32, i32)
+^tile(%t: i32, %qp: i32, %kp: i32):
+  %as = ptx.shl %t, %4 : i32
+  %a = ptx.add %as, %32 : i32
+  %aseen = ptx.min %a, %length : i32
+  %apositive = ptx.max %aseen, %0 : i32
+  %amore = ptx.add %apositive, %32 : i32
+  %an = ptx.div unsigned %amore, %32 : i32
+  // expected-error@+1 {{expected that 'ptx.mbarrier.arrive' waits for the threads that wait for its mbarrier at 'ptx.mbarrier.wait_parity' in line 1179, found that it may arrive for the next phase but one while they still wait}}
+  ptx.mbarrier.arrive %qfull
+  ptx.bra ^put(%0, %kp : i32, i32)
+^put(%i: i32, %pp: i32):
+  %fills = ptx.setp lt %i, %an : i32
+  ptx.cond_bra %fills, ^fill, ^filled
+^fill:
+  ptx.mbarrier.wait_parity %kempty, %pp
+  ptx.mbarrier.arrive %kfull
+  %pp1 = ptx.xor %pp, %1 : i32
+  %i1 = ptx.add %i, %1 : i32
+  ptx.bra ^put(%i1, %pp1 : i32, i32)
+^filled:
+  %qp1 = ptx.xor %qp, %1 : i32
+  %t1 = ptx.add %t, %1 : i32
+  %next = ptx.setp lt %t1, %m : i32
+  ptx.cond_bra %next, ^tile(%t1, %qp1, %pp : i32, i32, i32), ^end
+^own(%u: i32, %up: i32, %cp: i32):
+  %bs = ptx.shl %u, %4 : i32
+  %b = ptx.add %bs, %32 : i32
+  %bseen = ptx.min %b, %length : i32
+  %bpositive = ptx.max %bseen, %0 : i32
+  %bmore = ptx.add %bpositive, %32 : i32
+  %bn = ptx.div unsigned %bmore, %32 : i32
+  ptx.mbarrier.wait_parity %qfull, %up
+  ptx.bra ^take(%0, %cp : i32, i32)
+^take(%j: i32, %tp: i32):
+  %takes = ptx.setp lt %j, %bn : i32
+  ptx.cond_bra %takes, ^use, ^used
+^use:
+  ptx.mbarrier.wait_parity %kfull, %tp
+  ptx.mbarrier.arrive %kempty
+  %tp1 = ptx.xor %tp, %1 : i32
+  %j1 = ptx.add %j, %1 : i32
+  ptx.bra ^take(%j1, %tp1 : i32, i32)
+^used:
+  ptx.mbarrier.arrive %qempty
+  %up1 = ptx.xor %up, %1 : i32
+  %u1 = ptx.add %u, %1 : i32
+  %again = ptx.setp lt %u1, %m : i32
+  ptx.cond_bra %again, ^own(%u1, %up1, %tp : i32, i32, i32), ^end
+^end:
+  ptx.ret
+}

@@ -82,7 +82,7 @@ EXAMPLES = (
     "tcgen05_ws_zero_columns",
     "wgmma_gemm",
 )
-_CAUSAL = partial(arithmetic.scaled_attention, heads=(2, 1), lengths=(200, 200), causal=True)
+_CAUSAL = partial(arithmetic.scaled_attention, heads=(3, 1), lengths=(200, 200), causal=True)
 # Rounds enough to come through all slots of the rings that these examples write, and again.
 _LONGER = {
     "tcgen05_2cta_ring_gemm": Example(tiles(2, 2, 4, (256, 128), 256)),
@@ -90,7 +90,7 @@ _LONGER = {
     "wgmma_roles_gemm": Example(tiles(3, 1, 4, (128, 256), 512)),
     "mxfp8": Example(partial(arithmetic.mxfp8, rows=(128, 384), k=512)),
     "nvfp4": Example(partial(arithmetic.nvfp4, rows=(128, 384))),
-    # Tiles with one block of keys follow on others in a CTA, and there are such with more.
+    # Tiles with one block of keys follow on each other in a CTA, behind such with more.
     "causal_flash_attention": Example(_CAUSAL, one=(1, 1), exact=False),
     "causal_tensor_attention": Example(_CAUSAL, one=(2, 1), exact=False),
 }
