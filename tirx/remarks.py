@@ -116,6 +116,12 @@ class StoredThroughShared(Remark):
 # Products
 
 
+class MultipliedWide(Remark):
+    TEXT = "multiplied in {type}: {why}"
+    type: str
+    why: str
+
+
 class MultipliedBySync(Remark):
     TEXT = "mma.sync, because wgmma does not do this product: {why}"
     why: str

@@ -80,6 +80,27 @@ def fastest_variants(product: Product) -> tuple[MmaVariant, ...]:
     return variants if target is None else tuple(sorted(variants, key=lambda v: not is_preferred(v, target)))
 
 
+def why_widened(product: Product) -> str | None:
+    """Why a product of floats of 8 bits is one of f16: which instruction the target lacks. None where it stays."""
+    written = product.instruction is not None or product.plan is not None
+    written |= any(tile.memory is MemorySpace.REGISTER and tile.layout is not None for tile in (product.a, product.b))
+    if product.target is None or product.a.dtype.name not in _WIDENED or written:
+        return None
+    if product.scale_a is not None or product.is_sparse or product.a.dtype != product.b.dtype:
+        return None
+    try:
+        required_version(product_variants(product, product.target)[0].feature, product.target)
+    except UnsupportedFeature as e:
+        return str(e)
+    except FragmentError:
+        pass  # `match` says which types there are
+    return None
+
+
+_WIDENED = ("e4m3", "e5m2")
+"""Elements that f16 has all numbers of."""
+
+
 def is_emulated(variant: MmaVariant, target: Target) -> bool:
     """Returns True if the target does the instruction without tensor cores."""
     return variant.emulation is not None and supports(target, variant.emulation)

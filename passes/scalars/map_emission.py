@@ -16,7 +16,6 @@ from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.packed import (
     HALVES,
     NARROW_FEATURES,
-    CvtFromPairOp,
     CvtPairOp,
     PairFormat,
     PairOp,
@@ -33,6 +32,7 @@ from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
 from tirx.passes.ir.register_values import REGISTER_BITS, layout_of, register_format, require_inlined, zero_register
 from tirx.passes.match.product import legal
+from tirx.passes.scalars.byte_floats import BY_INTEGERS, halves_of_bytes
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.passes.scalars.narrow_numbers import narrow_format
 from tirx.passes.scalars.nibbles import NIBBLE, has_pairs, nibble, packed_nibbles, pair_of_floats
@@ -272,7 +272,8 @@ class MapEmission:
         if target not in (f16, bf16, f32, f64):
             raise PackedElementsError(op, f"expected f16, bf16, f32 or f64 to convert {source} to, found {target}")
         emit = Emitter(self.emit.point, op.location)
-        halves = _Two(packed=emit(CvtFromPairOp(format_, self._packed(operand, source))).result)
+        by_integers = format_ in BY_INTEGERS and not supports(self.target, BY_INTEGERS[format_])
+        halves = _Two(packed=halves_of_bytes(emit, format_, self._packed(operand, source), by_integers))
         middle = bf16 if format_ is PairFormat.UE8M0X2 else f16
         if target == middle:
             return halves

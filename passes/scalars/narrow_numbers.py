@@ -28,9 +28,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tirx.dialects.ptx.conversion import UnpackOp
-from tirx.dialects.ptx.packed import CvtFromPairOp, CvtPairOp, PairFormat
+from tirx.dialects.ptx.packed import CvtPairOp, PairFormat
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import float_code
+from tirx.passes.scalars.bf16_numbers import has
+from tirx.passes.scalars.byte_floats import BY_INTEGERS, halves_of_bytes
 from tirx.rules import NoFormError
 from tirx.values import dataclass
 
@@ -140,7 +142,7 @@ def _widen_floats(op: Operation, type_: Attribute) -> None:
             wide = source if source.type == f32 else emit(arith.ExtFOp(source, f32)).result
             _replace(op, emit(CvtPairOp(format_, wide, wide)).result)
         case arith.ExtFOp(input=source) if op.result.type in (f16, bf16, f32, f64):
-            _replace(op, _extended_float(emit, format_, source, op.result.type))
+            _replace(op, _extended_float(op, emit, format_, source, op.result.type))
         case arith.BitcastOp():
             _replace(op, op.input)
         case arith.SelectOp():
@@ -153,10 +155,11 @@ def _widen_floats(op: Operation, type_: Attribute) -> None:
             )
 
 
-def _extended_float(emit: Emitter, format_: PairFormat, source: SSAValue, type_: Attribute) -> SSAValue:
+def _extended_float(op: Operation, emit: Emitter, format_: PairFormat, source: SSAValue, type_: Attribute) -> SSAValue:
     """The float in the low bits of an i16, by way of f16 or bf16, which has all numbers of the format."""
     middle = bf16 if format_ is PairFormat.UE8M0X2 else f16
-    half = emit(UnpackOp(emit(CvtFromPairOp(format_, source)).result, middle)).low
+    by_integers = format_ in BY_INTEGERS and not has(op, BY_INTEGERS[format_])
+    half = emit(UnpackOp(halves_of_bytes(emit, format_, source, by_integers), middle)).low
     if type_ == middle:
         return half
     wide = emit(arith.ExtFOp(half, f32)).result
