@@ -7,7 +7,6 @@ are first used, and of a definition only what the operation has is looked at. Th
 
 from __future__ import annotations
 
-from abc import ABCMeta
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
@@ -50,7 +49,8 @@ from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.constructor import UNIT, Constructor, Value, constraint_of_each, value_of
+from tirx.dialects.constructor import UNIT as UNIT
+from tirx.dialects.constructor import Constructor, Value, constraint_of_each, value_of
 from tirx.dialects.constructor import i32_attr as i32_attr
 from tirx.dialects.constructor import i64_attr as i64_attr
 from tirx.dialects.xdsl_private import fill as fill
@@ -196,21 +196,18 @@ class _Definition(OpDef):
 
 @lru_cache(maxsize=4096)
 def quicken(kind: type[Operation]) -> None:
-    """Lets operations of a class that is defined with xDSL verify as those of tirx do, in a part of the time."""
+    """Lets operations of a class that is defined with xDSL verify, and find their operands, results, regions and
+    successors, as those of tirx do, in a part of the time.
+    """
     definition = kind.get_irdl_definition() if issubclass(kind, IRDLOperation) else None
     if type(definition) is OpDef:
         definition.__class__ = _Definition
+        for name, accessor in [*vars(kind).items()]:
+            if type(accessor) in _DIRECT:
+                setattr(kind, name, _direct(accessor))
 
 
-class OperationClass(ABCMeta):
-    """The class of operations, of which nothing is an instance but what inherits from it. `isinstance` need not look
-    for classes that are registered with an abstract one, in Python: passes look at the types of all operations.
-    """
-
-    __instancecheck__ = type.__instancecheck__
-
-
-class DirectOperation(IRDLOperation, metaclass=OperationClass):
+class DirectOperation(IRDLOperation):
     """
     An operation whose constructor takes the fields of its definition, several times as fast as that of IRDLOperation.
 
@@ -306,8 +303,6 @@ def irdl_op_definition(cls: type[OpT]) -> type[OpT]:
     if text is not None:
         _add_format(cls, text, definition)
     _locate(cls)
-    cls.__class__ = OperationClass  # pyright: ignore[reportAttributeAccessIssue]
-    cls.__hash__ = object.__hash__  # that of xDSL is the same, in Python
     return cls
 
 

@@ -1,16 +1,24 @@
-"""The private names of xDSL that tirx uses: no other file does, so that another version of xDSL is looked at here."""
+"""
+The private names of xDSL that tirx uses: no other file does, so that another version of xDSL is looked at here.
+
+Passes read fields of IR, hash values and ask for classes hundreds of thousands of times. In xDSL each of that is a call
+of a Python function, a fifth of all that a compilation makes. Importing this module lets the interpreter do the same.
+"""
 
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABCMeta
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
-from xdsl.ir.core import SSAValues
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir.core import IRWithUses, SSAValues, _IRNode
+from xdsl.irdl import IRDLOperation
 from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
@@ -32,6 +40,67 @@ next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
 
 insert_before = Operation._insert_prev_op
 """Puts the second operation in front of the first, which is not the first of its block."""
+
+FIELDS: Mapping[type, Mapping[str, str]] = {
+    SSAValue: {"type": "_type"},
+    OpResult: {"owner": "op"},
+    BlockArgument: {"owner": "block"},
+    Use: {"operation": "_operation", "index": "_index"},
+    Operation: {"next_op": "_next_op", "prev_op": "_prev_op", "parent_node": "parent"},
+    Block: {
+        "first_op": "_first_op",
+        "last_op": "_last_op",
+        "next_block": "_next_block",
+        "prev_block": "_prev_block",
+        "args": "_args",
+        "parent_node": "parent",
+    },
+    Region: {"first_block": "_first_block", "last_block": "_last_block", "parent_node": "parent"},
+}
+"""Classes of IR -> their properties that return a field and do nothing else, with the field."""
+
+IDENTIFIED = (_IRNode, IRDLOperation, SSAValue)
+"""Classes that are hashed by identity."""
+
+
+class ExactClass(ABCMeta):
+    """The class of classes of IR, of which nothing is an instance but what inherits from it. `isinstance` need not look
+    for classes that are registered with an abstract one.
+    """
+
+    __instancecheck__ = type.__instancecheck__
+
+
+def _make_exact(cls: type) -> None:
+    """Makes a class and those that inherit from it exact; those that are defined later are so by inheritance."""
+    if type(cls) is ABCMeta:
+        cls.__class__ = ExactClass  # pyright: ignore[reportAttributeAccessIssue]
+    for inner in type.__subclasses__(cls):
+        _make_exact(inner)
+
+
+def _value_getter() -> Callable[..., SSAValue]:
+    """Returns `SSAValue.get`, which for a value of any type makes a generic alias, for nothing but a cast."""
+    get = SSAValue.get
+
+    def get_value(arg: SSAValue | Operation, *, type: Any = Attribute) -> SSAValue:
+        return arg if type is Attribute and isinstance(arg, SSAValue) else get(arg, type=type)
+
+    return get_value
+
+
+def _quicken() -> None:
+    for cls, fields in FIELDS.items():
+        for name, field in fields.items():
+            setattr(cls, name, property(attrgetter(field), doc=vars(cls)[name].__doc__))
+    for cls in IDENTIFIED:
+        cls.__hash__ = object.__hash__
+    for cls in (_IRNode, IRWithUses, Attribute):
+        _make_exact(cls)
+    SSAValue.get = staticmethod(_value_getter())  # pyright: ignore[reportAttributeAccessIssue]
+
+
+_quicken()
 
 
 def set_type(value: SSAValue, type_: Attribute) -> None:
@@ -86,20 +155,31 @@ def fill(
     op._operands = SSAValues(operands)
     uses: list[Use] = []
     for i, value in enumerate(operands):
-        first = value.first_use
-        uses.append(use := Use(op, i, None, first))
-        if first is not None:
+        # Without the constructor, which takes longer than all the rest; what is not set here is None in the class.
+        use = Use.__new__(Use)
+        use._operation, use._index = op, i
+        if (first := value.first_use) is not None:
+            use._next_use = first
             first._prev_use = use
         value.first_use = use
+        uses.append(use)
     op._operand_uses = tuple(uses)
-    op.results = SSAValues([OpResult(type_, op, i) for i, type_ in enumerate(types)])
+    results: list[OpResult] = []
+    for i, type_ in enumerate(types):
+        result = OpResult.__new__(OpResult)
+        result._type, result.op, result.index = type_, op, i
+        results.append(result)
+    op.results = SSAValues(results)
     op.properties = properties
     op.attributes = {}
     op.location = UNKNOWN_LOC
 
 
 def erase(op: Operation) -> None:
-    """Takes an operation, whose results nothing uses any more, out of its block."""
+    """Takes an operation, whose results nothing uses any more, out of its block, and the results from it.
+
+    What nothing else knows is gone at once; with its results, which know it, it would wait for the collector.
+    """
     op.detach()
     if op.regions or op._successors:
         op.drop_all_references()
@@ -116,6 +196,7 @@ def erase(op: Operation) -> None:
     for result in op.results:
         if result.first_use is not None:
             op.erase(drop_references=False)  # which says whose results are used
+    op.results = SSAValues()
 
 
 def replace_uses(value: SSAValue, by: SSAValue) -> None:

@@ -24,7 +24,8 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None, options: 
     TargetError for an unknown `target` and OptionError for unknown options; warnings go to the handler of
     `tirx.diagnostics`.
     """
-    return print_ptx(lower(module_or_text, target, options))
+    with paused_collector():  # until the module is garbage as well
+        return print_ptx(lower(module_or_text, target, options))
 
 
 def lower(

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import VarConstraint, operand_def, result_def, traits_def
 from xdsl.traits import HasFolder
 
-from tirx.dialects.definition import fill, irdl_op_definition, item, unit, value_of
+from tirx.dialects.definition import UNIT, fill, irdl_op_definition, item, value_of
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, bits_type, source, typed
 from tirx.dialects.ptx.folding import fold_integers
 from tirx.dialects.xdsl_private import operands_of, type_of
@@ -95,15 +95,13 @@ class TableInstruction(PureInstruction, abc.ABC):
         if self.CHOICES:
             super().__init__(*operands, **flags)
             return
-        if len(operands) != len(self.OPERANDS) or not flags.keys() <= {*self.FLAGS}:
+        if len(operands) != len(self.OPERANDS) or (flags and not flags.keys() <= {*self.FLAGS}):
             expected = ", ".join((*self.OPERANDS, *self.FLAGS))
             found = ", ".join((f"{len(operands)} operands", *flags))
             raise TypeError(f"{self.name}: expected {expected}, found {found}")
         values = [value_of(operand) for operand in operands]
         type_ = values[0].type
-        properties: dict[str, Attribute] = {
-            name: mark for name, flag in flags.items() if (mark := unit(flag)) is not None
-        }
+        properties: dict[str, Attribute] = {name: UNIT for name, flag in flags.items() if flag}
         fill(self, values, [self.RESULTS.get(type_, type_) if self.RESULTS else type_], properties)
 
     def _legal(self) -> tuple[str, tuple[str, ...]] | None:

@@ -202,8 +202,10 @@ class ThreadValues:
                 if block.args:
                     self._block_arguments(block)
                 for op in flow.ops[block]:
-                    results = op.results
-                    if len(results) == 1 and is_integer((result := results[0]).type):
+                    if len(op.results) != 1:
+                        continue
+                    (result,) = op.results
+                    if is_integer(result.type):
                         self._define(op, result)
                         if type(op) is AndOp and result.type == i1 and result not in self._values:
                             unknown.append(op)

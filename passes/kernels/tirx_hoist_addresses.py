@@ -205,7 +205,7 @@ class _Invariants:
 
     def computed(self, op: Operation) -> Iterator[Operation]:
         """The operations in the loop that compute an address, operands first."""
-        for operand in op.operands:
+        for operand in operands_of(op):
             if isinstance(owner := operand.owner, Operation) and self._is_inside(operand):
                 yield from self.computed(owner)
         yield op
@@ -217,7 +217,7 @@ class _Invariants:
             op = pending.pop()
             if op.parent is None or op.results[0].first_use is not None:
                 continue
-            for operand in op.operands:
+            for operand in operands_of(op):
                 if isinstance(operand.owner, Operation) and self._is_inside(operand):
                     pending += [operand.owner] * _is_integer_arithmetic(operand.owner)
             erase(op)
@@ -236,8 +236,8 @@ class _Invariants:
 
     def _split(self, add: AddOp) -> tuple[SSAValue, SSAValue] | None:
         """The term of a sum that changes, and the one that is the same in all iterations but not known to ptxas."""
-        changing = [value for value in add.operands if self._is_changing(value)]
-        others = [value for value in add.operands if value not in changing and not _is_known(value)]
+        changing = [value for value in operands_of(add) if self._is_changing(value)]
+        others = [value for value in operands_of(add) if value not in changing and not _is_known(value)]
         return (changing[0], others[0]) if len(changing) == len(others) == 1 else None
 
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    IntegerType,
     ModuleOp,
     UnrealizedConversionCastOp,
     bf16,
@@ -64,9 +65,11 @@ def convert_entry(entry: EntryOp) -> None:
             raise NoFormError(
                 op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
             )
-    if widen_narrow(ops):
+    values = list(defined_values(ops))
+    if widen_narrow(ops, values):
         ops = list(entry.walk())
-    for value in defined_values(ops):
+        values = list(defined_values(ops))
+    for value in values:
         if type(type_of(value)) is IndexType:
             set_type(value, i64)
     for op in ops:
@@ -179,9 +182,14 @@ _NEUTRAL: dict[type[Operation], int] = {
 _COMMUTATIVE = (arith.AddiOp, arith.OrIOp, arith.XOrIOp, arith.MuliOp)
 
 
+def _is_predicate(type_: Attribute) -> bool:
+    """As `type_ == i1` of a register type, without a comparison of all that the types consist of."""
+    return type(type_) is IntegerType and type_.width.data == 1
+
+
 def _folded(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue | None:
     """The operand that is the result of an operation on integers, None where there is none."""
-    if lhs.type == i1:
+    if _is_predicate(lhs.type):
         return None
     sides = ((lhs, rhs), (rhs, lhs)) if kind in _COMMUTATIVE else ((lhs, rhs),)
     for value, other in sides:
@@ -193,22 +201,22 @@ def _folded(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue | N
     return None
 
 
+_FLOOR_DIVISIONS = (arith.RemUIOp, arith.DivUIOp, arith.FloorDivSIOp)
+"""Divisions and remainders that a shift or a mask rounds as they do."""
+
+
 def _by_power_of_two(op: Operation, lhs: SSAValue, rhs: SSAValue, emit: Emitter) -> SSAValue | None:
     """Emits a division of 64 bits by a power of two, or its remainder, as a shift or a mask; None elsewhere.
 
     `ptxas` may call its subroutine for divisions of 64 bits where a kernel has others, too.
     """
-    divisor = integer_of(rhs) if lhs.type in (i64, IndexType()) else None
+    divisor = integer_of(rhs) if type(op) in _FLOOR_DIVISIONS and width(lhs.type) == 64 else None
     if divisor is None or divisor < 1 or divisor & (divisor - 1):
         return None
-    match op:
-        case arith.RemUIOp():
-            return emit.value(ptx.AndOp(lhs, _integer(emit, divisor - 1, lhs.type)))
-        case arith.DivUIOp() | arith.FloorDivSIOp():
-            amount = _integer(emit, divisor.bit_length() - 1, i32)
-            return emit.value(ptx.ShrOp(lhs, amount, unsigned=isinstance(op, arith.DivUIOp)))
-        case _:
-            return None
+    if isinstance(op, arith.RemUIOp):
+        return emit.value(ptx.AndOp(lhs, _integer(emit, divisor - 1, lhs.type)))
+    amount = _integer(emit, divisor.bit_length() - 1, i32)
+    return emit.value(ptx.ShrOp(lhs, amount, unsigned=isinstance(op, arith.DivUIOp)))
 
 
 @_rule(*_BINARY)
@@ -216,11 +224,13 @@ def _binary(op: Operation, emit: Emitter) -> SSAValue:
     lhs, rhs = operands_of(op)
     if type(op) in _NEUTRAL and (folded := _folded(type(op), lhs, rhs)) is not None:
         return folded
-    instruction = (_BINARY_I1 if lhs.type == i1 else _BINARY).get(type(op))
+    instruction = (_BINARY_I1 if _is_predicate(lhs.type) else _BINARY).get(type(op))
     if instruction is None:
         raise _unsupported(op, lhs.type)
     if (shifted := _by_power_of_two(op, lhs, rhs, emit)) is not None:
         return shifted
+    if type(lhs.type) is IntegerType:
+        return emit.value(instruction(lhs, rhs))
     if lhs.type == bf16 and type(op) in _AS_FMA and not has(op, "bf16.arith"):
         if not has(op, "bf16.fma"):
             return _in_f32(op, instruction, lhs, rhs, emit)

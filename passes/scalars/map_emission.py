@@ -153,11 +153,11 @@ class MapEmission:
         depends: set[SSAValue] = set(arguments)
         for op in body:
             is_narrow = any(narrow_format(result.type) is not None for result in op.results)  # made two at a time
-            if is_narrow or isinstance(op, IndexOp) or any(operand in depends for operand in op.operands):
+            if is_narrow or isinstance(op, IndexOp) or not depends.isdisjoint(operands_of(op)):
                 varying.append(op)
                 depends |= set(op.results)
             else:
-                self.same[op.results[0]] = self._clone(op, [self.same.get(value, value) for value in op.operands])
+                self.same[op.results[0]] = self._clone(op, [self.same.get(value, value) for value in operands_of(op)])
         return varying
 
     def _clone(self, op: Operation, operands: Sequence[SSAValue], type_: Attribute | None = None) -> SSAValue:
@@ -179,7 +179,8 @@ class MapEmission:
         if isinstance(op, IndexOp):
             indices = self._indices(op)
             return _Two(indices[low], indices[high])
-        operands = [self._value(value, values) for value in operands_of(op)]
+        sources = operands_of(op)
+        operands = [self._value(value, values) for value in sources]
         if isinstance(op, arith.TruncFOp) and (two := self._narrowed(op, operands[0])) is not None:
             return two
         if isinstance(op, arith.ExtFOp) and (two := self._widened(op, operands[0])) is not None:
@@ -192,11 +193,11 @@ class MapEmission:
             return two
         if op.name.startswith("math.") and op.results[0].type in (f16, bf16) and not isinstance(op, math.FmaOp):
             return self._in_f32(op, operands)
-        for value in (*op.operands, *op.results):
+        for value in (*sources, *op.results):
             if narrow_format(value.type) is not None:
                 raise NoFormError(op, f"expected arith.extf and arith.truncf only on {value.type}, found '{op.name}'")
-        lows = [self._low(two, value.type) for two, value in zip(operands, op.operands, strict=True)]
-        highs = [self._high(two, value.type) for two, value in zip(operands, op.operands, strict=True)]
+        lows = [self._low(two, value.type) for two, value in zip(operands, sources, strict=True)]
+        highs = [self._high(two, value.type) for two, value in zip(operands, sources, strict=True)]
         first = self._clone(op, lows)
         same = all(a is b for a, b in zip(lows, highs, strict=True))
         return _Two(first, first if same else self._clone(op, highs))

@@ -107,14 +107,14 @@ def defined_values(ops: Iterable[Operation]) -> Iterator[SSAValue]:
                 yield from block.args
 
 
-def widen_narrow(ops: Sequence[Operation]) -> bool:
+def widen_narrow(ops: Sequence[Operation], values: Iterable[SSAValue]) -> bool:
     """Makes i16 of every narrow number of an entry, of which only the low bits count; returns False if there is none.
 
-    `ops` are all operations of the entry. Operations of `arith` on integers are done in i32, on operands that are
-    extended as the operation reads them. Floats are converted, selected and have bits; other operations on them are
-    a NoFormError.
+    `ops` are all operations of the entry and `values` what they define. Operations of `arith` on integers are done in
+    i32, on operands that are extended as the operation reads them. Floats are converted, selected and have bits; other
+    operations on them are a NoFormError.
     """
-    values = [value for value in defined_values(ops) if _narrow(value)]
+    values = [value for value in values if _narrow(value)]
     if not values:
         return False
     found = [

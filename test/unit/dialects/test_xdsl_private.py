@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import ast
 import inspect
+from abc import ABC
 from functools import cache
 from pathlib import Path
 
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue, Use
+import pytest
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.ir import Attribute, Block, Operation, OpResult, ParametrizedAttribute, Region, SSAValue, Use
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 import tirx
 from tirx.dialects import xdsl_private
+from tirx.dialects.definition import quicken
+from tirx.dialects.xdsl_private import FIELDS, IDENTIFIED, ExactClass
 
 _CLASSES = (Block, Operation, OpResult, Region, SSAValue, Use, Parser, Printer, MLIRLexer)
 
@@ -56,3 +63,53 @@ def test_no_other_file_touches_private_names():
     files = {path.resolve() for folder in (root, root / "dialects", root / "passes") for path in folder.rglob("*.py")}
     assert _uses(own)
     assert [use for path in sorted(files - {own.resolve()}) for use in _uses(path)] == []
+
+
+@cache
+def _of_xdsl() -> dict[str, ast.ClassDef]:
+    """The classes that the sources of xDSL define."""
+    trees = [ast.parse(inspect.getsource(inspect.getmodule(cls) or cls)) for cls in (SSAValue, *IDENTIFIED)]
+    return {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _method(cls: type, name: str) -> str:
+    """What a method does in the source of xDSL, in front of changes, without its docstring."""
+    functions = [each for each in _of_xdsl()[cls.__name__].body if isinstance(each, ast.FunctionDef)]
+    (found,) = (each for each in functions if each.name == name)
+    statements = [each for each in found.body if not isinstance(getattr(each, "value", None), ast.Constant)]
+    return "\n".join(map(ast.unparse, statements))
+
+
+@pytest.mark.parametrize("cls, name, field", [(c, n, f) for c, names in FIELDS.items() for n, f in names.items()])
+def test_properties_that_are_replaced_return_a_field(cls: type, name: str, field: str):
+    assert _method(cls, name) == f"return self.{field}"
+    assert vars(cls)[name].fget.__class__.__name__ == "attrgetter"
+
+
+@pytest.mark.parametrize("cls", IDENTIFIED)
+def test_hashes_that_are_replaced_are_identities(cls: type):
+    assert _method(cls, "__hash__") == "return id(self)"
+    assert cls.__hash__ is object.__hash__
+
+
+def test_instances_of_classes_of_ir():
+    @irdl_attr_definition
+    class Later(ParametrizedAttribute):
+        name = "test.later"
+
+    one = arith.ConstantOp.from_int_and_width(1, i32)
+    assert {type(each) for each in (Later, IntegerType, Operation, Block, SSAValue, scf.ForOp)} == {ExactClass}
+    assert isinstance(Later(), Attribute) and isinstance(i32, IntegerType) and not isinstance(i32, Later)
+    assert isinstance(one, Operation) and isinstance(one.result, OpResult) and not isinstance(one, scf.ForOp)
+    assert issubclass(Later, ABC) and isinstance(Later(), ABC)
+
+
+def test_operations_of_xdsl_have_quick_accessors():
+    one = arith.ConstantOp.from_int_and_width(1, i32)
+    total = arith.AddiOp(one, one)
+    loop = scf.ForOp(one, one, one, [total], Block([scf.YieldOp(total)], arg_types=[i32, i32]))
+    before = total.lhs, total.rhs, total.result, loop.lb, tuple(loop.iter_args), tuple(loop.res), loop.body
+    quicken(arith.AddiOp)
+    quicken(scf.ForOp)
+    assert all(type(vars(scf.ForOp)[name]) is property for name in ("lb", "iter_args", "res", "body"))
+    assert (total.lhs, total.rhs, total.result, loop.lb, tuple(loop.iter_args), tuple(loop.res), loop.body) == before
