@@ -224,21 +224,15 @@ def _share_a_source(a: SSAValue, b: SSAValue) -> bool:
 
 def _arithmetic_sources(value: SSAValue) -> set[SSAValue] | None:
     """Returns the leaves of the arithmetic that computes a value; None for too long an expression."""
-    seen: set[SSAValue] = set()
-    found: set[SSAValue] = set()
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        if one in seen:
-            continue
-        if len(seen) == _MOST_VALUES:
+    known, new, leaves = set[SSAValue](), {value}, set[SSAValue]()
+    while new:
+        known |= new
+        if len(known) > _MOST_VALUES:
             return None
-        seen.add(one)
-        if type(one) is OpResult and one.op.name.startswith("arith."):
-            pending += operands_of(one.op)
-        else:
-            found.add(one)
-    return found
+        computed = [each.op for each in new if type(each) is OpResult and each.op.name.startswith("arith.")]
+        leaves |= new.difference(*(op.results for op in computed))
+        new = {operand for op in computed for operand in operands_of(op)} - known
+    return leaves
 
 
 def _multiples(x: Integers) -> Integers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntAttr, i32
@@ -59,24 +59,29 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
 def _by_rank(op: Operation) -> bool:
     """Returns True inside loops and branches that blocks of one cluster run differently, as they come from the rank."""
     around = [each for each in ancestors(op) if isinstance(each, scf.ForOp | scf.WhileOp | scf.IfOp)]
-    seen = set[SSAValue]()
-    waiting = [operand for each in around for operand in each.operands]
-    while waiting:
-        if (value := waiting.pop()) in seen:
-            continue
-        seen.add(value)
-        match value.owner:
-            case CtaRankOp():
-                return True
-            case ReadSpecialOp(register=register) if register.data.value == "cluster_ctarank":
-                return True
-            case Operation() as owner:
-                waiting += [*owner.operands, *(end for region in owner.regions for end in _ends(region))]
-            case Block() as block if isinstance(owner := block.parent_op(), scf.ForOp | scf.WhileOp):
-                waiting += [*owner.operands, *(end for region in owner.regions for end in _ends(region))]
-            case _:
-                pass
+    known, new = set[SSAValue](), {operand for each in around for operand in each.operands}
+    while new:
+        if any(map(_is_rank, new)):
+            return True
+        known |= new
+        new = {source for each in new for source in _sources(each)} - known
     return False
+
+
+def _is_rank(value: SSAValue) -> bool:
+    match value.owner:
+        case ReadSpecialOp(register=register):
+            return register.data.value == "cluster_ctarank"
+        case owner:
+            return isinstance(owner, CtaRankOp)
+
+
+def _sources(value: SSAValue) -> Sequence[SSAValue]:
+    """Returns the values that one is computed from, in loops those of all rounds."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        owner = around if isinstance(around := owner.parent_op(), scf.ForOp | scf.WhileOp) else None
+    return () if owner is None else [*owner.operands, *(end for region in owner.regions for end in _ends(region))]
 
 
 def _ends(region: Region) -> Iterator[SSAValue]:

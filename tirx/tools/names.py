@@ -213,11 +213,12 @@ class Text:
             text = line.strip()
             code = _CODE.sub("", text)
             closed = len(code) - len(code.lstrip("}"))
+            before = len(line) - len(line.lstrip())
             if brackets or (out and not _starts_statement(code) and not closed and code and not text.startswith("//")):
-                indent = max(len(line) - len(line.lstrip()) + moved, 0)
+                indent = max(before + moved, 0)
             else:
                 indent = 2 * max(depth - closed - text.startswith("^"), 0)
-                moved = indent - (len(line) - len(line.lstrip()))
+                moved = indent - before
             out.append(" " * indent + text if text else "")
             depth = max(depth + code.count("{") - code.count("}"), 0)
             brackets = max(brackets + sum(code.count(c) for c in "([") - sum(code.count(c) for c in ")]"), 0)

@@ -411,6 +411,21 @@ def _up_to_a_row(a: Any, b: Any) -> None:
     b[:, :] = a[:64, :]
 
 
+def _computed_at_once(a: Any, b: Any) -> None:
+    b[:, :] = (a[:, :] + 1.0).load() * 2.0
+
+
+def _computed_where_it_is_used(a: Any, b: Any) -> None:
+    b[:, :] = (a[:, :] + 1.0) * 2.0
+
+
+def test_load_computes_a_tile_where_it_stands() -> None:
+    kernels = (
+        tx.jit(f32[64, 64], f32[64, 64], threads=32)(each) for each in (_computed_at_once, _computed_where_it_is_used)
+    )
+    assert [str(each.module).count("tirx.map") for each in kernels] == [2, 1]
+
+
 def _inside(a: Any, b: Any) -> None:
     for k in tx.range(0, 33, 16):
         b[k : k + 32, 0:8] = a[0:32, 0:8]

@@ -16,7 +16,11 @@ from tirx import embed
 from tirx.dialects.formula import Call, LaunchSizes
 from tirx.hw.targets import Target
 from tirx.passes.match.tile_choice import Operands, Schedules, choose_tiles, rated_tile, rings_of
-from tirx.passes.match.variant_choice import MOST_VARIANTS, choose_variants
+from tirx.passes.match.variant_choice import (
+    MOST_VARIANTS,
+    _candidates,  # pyright: ignore[reportPrivateUsage]
+    choose_variants,
+)
 from tirx.passes.pipeline import lower_to_ptx_passes
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.runtime.program import Program
@@ -206,6 +210,32 @@ def test_variants_cost_little_beside_the_best_tile(
         assert taken is not None
         losses.append(taken.score / choose_tiles(given, on)[0].score)
     assert max(losses) < worst and sum(losses) / len(losses) < mean, losses
+
+
+def test_variants_that_are_rated() -> None:
+    """Pairs share the larger operand of a tile that is not turned, with one part of K, on Hopper in any order only."""
+    operands = Operands((64, None, 1024), f16, f16, f32, f16)
+    of = {
+        (target, ordered, streams): _candidates(
+            family, operands, Target.parse(target), Schedules(parts=(1, 2), ordered=ordered, streams=streams)
+        )
+        for target, family in (("sm_90a", "wgmma"), ("sm_100a", "tcgen05"))
+        for ordered in (False, True)
+        for streams in (False, True)
+    }
+    for (target, ordered, streams), candidates in of.items():
+        plans = [(each.exchanged, *each.rating) for each in candidates]
+        pairs = [each for each in plans if each[4] is not None]
+        assert bool(pairs) is (ordered and target == "sm_90a")
+        for is_turned, (rows, columns, _), _, _, shares, parts, _, _, streamed in pairs:
+            assert not is_turned and parts == 1 and not streamed
+            assert rows >= columns if shares == "a" else rows <= columns
+        assert {shares for _, _, _, _, shares, *_ in pairs} == ({"a", "b"} if pairs else set())
+        several = {(2, False)} if target == "sm_90a" else set[tuple[int, bool]]()
+        assert {(each[5], each[8]) for each in plans} == {(1, False), (1, streams)} | several
+        assert {each[0] for each in plans} == {False, True}
+    schedules = Schedules(parts=(2,), ordered=True)
+    assert all(each.rating[3] is None for each in _candidates("wgmma", operands, Target.parse("sm_90a"), schedules))
 
 
 def test_sums_in_any_order_may_be_a_stream() -> None:

@@ -29,6 +29,7 @@ from tirx.tools.language import (
     layout_table,
     operations,
 )
+from tirx.tools.names import Text
 
 _ROOT = Path(__file__).parents[3]
 _PROGRAM = """\
@@ -183,6 +184,50 @@ def test_completions_by_place() -> None:
     assert {place: [name for name, _ in names] for place, names in found.items()} == expected
     assert found[0, 16] == [("engine", "clause of tirx.copy")]
     assert found[0, 11][0][1].startswith("`tirx.copy %src, %dst : ")
+
+
+_UNTIDY = """
+   tirx.kernel @k(%a: memref<8xf32>,
+          %b: memref<8xf32>) target("sm_80")
+ threads(32) {$$$
+// note
+      %c0 = arith.constant 0 : index
+      scf.for %i = %c0
+          to %c0 step %c0 {
+         %x = tirx.map ins(
+            %a : !t
+         ) {
+    ^bb0(%e: f32):
+    tirx.yield %e : f32
+  }
+ }
+$$
+   } }
+"""
+_TIDY = """
+tirx.kernel @k(%a: memref<8xf32>,
+       %b: memref<8xf32>) target("sm_80")
+threads(32) {
+  // note
+  %c0 = arith.constant 0 : index
+  scf.for %i = %c0
+      to %c0 step %c0 {
+    %x = tirx.map ins(
+       %a : !t
+    ) {
+    ^bb0(%e: f32):
+      tirx.yield %e : f32
+    }
+  }
+
+}}
+"""
+
+
+def test_lines_that_go_on_keep_their_distance() -> None:
+    """Statements move to where their regions say; lines that begin too far to the left stay at the edge."""
+    assert Text(Source("k.mlir", _UNTIDY.replace("$", " "))).formatted() == _TIDY.replace("}}", "} }")
+    assert Text(Source("k.mlir", _TIDY)).formatted() == _TIDY
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,8 @@ async def _outlined(session: Session, _: object) -> None:
     assert outline == [
         ("!rows", []), ("!plain", []), ("@copies", ["%s", "%p", "%g"]), ("@looped", ["%i"]), ("@broken", []),
     ]  # fmt: skip
-    assert (found[2].range.start.line, found[2].range.end.line) == (3, 11)
+    assert found[2].range == lsp.Range(lsp.Position(3, 0), lsp.Position(11, len(_LINES[11])))
+    assert found[2].selection_range == lsp.Range(lsp.Position(3, 12), lsp.Position(3, 19))
     whole = lsp.Range(lsp.Position(0, 0), lsp.Position(30, 0))
     hints = await session.client.text_document_inlay_hint_async(lsp.InlayHintParams(session.document, whole))
     said = {each.position.line: str(each.label) for each in hints or ()}
