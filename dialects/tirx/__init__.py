@@ -22,7 +22,6 @@ from tirx.dialects.tirx.memory_plan import *
 from tirx.dialects.tirx.ops import *
 from tirx.dialects.tirx.parts import *
 from tirx.dialects.tirx.places import *
-from tirx.dialects.tirx.plans import *
 from tirx.dialects.tirx.product import *
 from tirx.dialects.tirx.queues import *
 from tirx.dialects.tirx.registers import *

@@ -14,8 +14,8 @@ from tirx.dialects.nesting import operations, walk
 from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
 from tirx.dialects.tirx.threads import WarpgroupOp
+from tirx.dialects.traits import is_pure
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.aliasing import may_share
 from tirx.passes.match.global_accesses import GlobalAccess, accesses_of
 from tirx.remarks import WaitsForStore

@@ -8,9 +8,9 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects import tirx
+from tirx.dialects.traits import is_pure
 from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, erase, erase_dead
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.bulk_copies import plan_thread_copies
 from tirx.passes.match.product import ILLEGAL
 from tirx.values import dataclass

@@ -17,9 +17,9 @@ from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierInitOp,
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
 from tirx.dialects.tirx.threads import WarpgroupOp
+from tirx.dialects.traits import is_pure
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, plan_tma
 from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.memory_by_lifetime import MBARRIER_BYTES

@@ -12,9 +12,9 @@ from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import ViewOp
+from tirx.dialects.traits import is_pure
 from tirx.dialects.xdsl_private import operands_of
 from tirx.passes.ir.emitter import constant_value
-from tirx.passes.ir.purity import is_pure
 
 _COORDINATE = "tirx.tile_coordinate"
 """The attribute of an operation in a loop whose result is the row (0) or the column (1) of a tile. No two iterations

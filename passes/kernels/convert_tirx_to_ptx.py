@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, ModuleOp, UnrealizedConversionCastOp, i1, i32, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -30,7 +30,6 @@ from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.register_values import held_tile, register_format, shared_out, zero_register
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.views import POINTER_ALIGNMENT, view_alignment
-from tirx.passes.kernels.carried_registers import CONTROL_FLOW
 from tirx.passes.kernels.kernel_lowering import KernelLowering, Place, Registers
 from tirx.passes.kernels.roles import entry_registers, meet, role_branches
 from tirx.passes.kernels.stages import missing_pass
@@ -38,6 +37,39 @@ from tirx.passes.match.copy_engines import planned_matrices
 from tirx.passes.match.run_time_strides import why_beyond_threads
 from tirx.passes.products.mma_sync import emit_mma_sync
 from tirx.rules import KernelArgumentError, StageError
+
+
+def _expanded_types(values: Sequence[SSAValue]) -> list[Attribute]:
+    """The types of values with those of the registers of a tile in its place."""
+    types: list[Attribute] = []
+    for value in values:
+        format_ = None if (type_ := held_tile(value.type)) is None else register_format(type_)
+        types += [value.type] if format_ is None else [format_.type] * format_.count
+    return types
+
+
+def _expanded(op: scf.ForOp | scf.IfOp | scf.WhileOp, at: Place) -> Sequence[Registers]:
+    """Lets a loop or branch take, pass on and give the registers of tiles in their place."""
+    first = 1 if isinstance(op, scf.ForOp) else 0  # behind the counter
+    for block in [block for region in op.regions for block in region.blocks]:
+        old = block.args[first:]
+        new = [block.insert_arg(type_, len(block.args)) for type_ in _expanded_types(old)]
+        at.bind(old, shared_out(old, new))
+        at.kernel.lowered += old  # which go once nothing uses them
+        at.block(block)
+        if isinstance(last := block.last_op, scf.YieldOp | scf.ConditionOp):
+            last.operands = at.expanded(last.operands)
+    operands, types = at.expanded(op.operands), _expanded_types(op.results)
+    regions = [op.detach_region(region) for region in tuple(op.regions)]
+    made = at.emit(type(op).create(operands=operands, result_types=types, regions=regions))
+    return shared_out(op.results, made.results)
+
+
+CONTROL_FLOW: Mapping[type[Operation], Callable[..., Sequence[Registers]]] = dict.fromkeys(
+    (scf.ForOp, scf.IfOp, scf.WhileOp), _expanded
+)
+"""Loop or branch -> its lowering, which expands the tiles that it carries into registers."""
+
 
 _RULES: Rules[Sequence[Registers] | None] = Rules(CONTROL_FLOW)
 """Operation -> its lowering at a place: emits its replacement and returns the registers of each result."""

@@ -14,8 +14,8 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing, walk
+from tirx.dialects.traits import is_pure
 from tirx.layout.arrays import np
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.scheduled import SCHEDULED
 from tirx.passes.ir.views import argument_number
 from tirx.values import dataclass

@@ -8,8 +8,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AwaitOp, ReleaseOp, TileType, YieldOp
+from tirx.dialects.traits import is_pure
 from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.delayed_products import carried_sums, is_only_carried, users_among
 from tirx.passes.rings.proof.slots import place_of, slot_tile
 

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import CopyOp, KernelOp, MemorySpace, MmaOp, TileOpInterface, TileType, base_allocation
 from tirx.dialects.tirx.interface import is_register_tile
-from tirx.passes.ir.purity import is_pure
+from tirx.dialects.traits import is_pure
 from tirx.passes.match.pipelining import NotApplicable
 from tirx.passes.rings.start_values import has_registers
 

@@ -10,9 +10,9 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
+from tirx.dialects.traits import is_pure
 from tirx.passes.copies.spread_fill import SpreadFill
 from tirx.passes.ir.emitter import Emitter, erase, erase_dead
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.views import copied_view
 from tirx.passes.products.fragment_steps import StagedProduct, Steps, plan_steps
 from tirx.remarks import CopiesInPieces, FragmentsAhead, NoSlotToSpare

@@ -11,8 +11,8 @@ from xdsl.rewriter import InsertPoint
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.nesting import operations
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
+from tirx.dialects.traits import is_pure, is_terminator
 from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.match.pipelining import NotApplicable, needed_values
 
 _Known = dict[SSAValue, SSAValue]

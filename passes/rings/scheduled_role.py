@@ -15,9 +15,9 @@ from tirx.dialects.ptx.launch_control import QueryCancelOp, TryCancelOp
 from tirx.dialects.ptx.memory import LdOp, Space
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
 from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
+from tirx.dialects.traits import is_pure
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.match.pipelining import stores_number
 from tirx.passes.rings.asynchronous_copies import CopyCode
 from tirx.passes.rings.barrier_rounds import is_covered

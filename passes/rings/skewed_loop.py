@@ -12,8 +12,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects import tirx
+from tirx.dialects.traits import is_pure
 from tirx.passes.ir.emitter import Emitter, constant_value
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.proof.slots import yielded
 from tirx.passes.rings.role_code import RoleCode
 from tirx.rules import RingLoweringError

@@ -19,11 +19,11 @@ from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx.kernel import PAIR, grid_attr
 from tirx.dialects.tirx.places import strided_layout
 from tirx.dialects.tirx.product import ProductOp
+from tirx.dialects.traits import is_terminator
 from tirx.hw.features import supports
 from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.launch_values import ceildiv, launched, product_of
-from tirx.passes.ir.purity import is_terminator
 from tirx.passes.ir.views import Origin, argument_number, clipped_view
 from tirx.passes.match.bulk_copies import plan_tma
 from tirx.passes.match.narrow_places import keep_narrow_mark

@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
 from tirx.dialects.tirx import ForOp, LoadOp, MmaOp, kernels
+from tirx.dialects.traits import is_pure
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.attempt import attempt
 from tirx.remarks import MultipliedInSteps
 from tirx.values import dataclass

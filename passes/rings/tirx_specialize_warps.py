@@ -19,12 +19,12 @@ from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP
+from tirx.dialects.traits import is_pure, is_terminator
 from tirx.hw.features import supports
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import thread_axes
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.ir.views import argument_number
 from tirx.passes.match.memory_by_lifetime import allocated_columns, slot_columns
 from tirx.passes.match.pipelining import (

@@ -14,10 +14,10 @@ from tirx.dialects.formula import Call
 from tirx.dialects.formula_attr import FormulaAttr
 from tirx.dialects.tirx.engines import Reduction, ReductionAttr
 from tirx.dialects.tirx.product import ProductOp
+from tirx.dialects.traits import is_pure, is_terminator
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, is_zero
 from tirx.passes.ir.index_analysis import NARROW_LIMIT, narrow_sizes
 from tirx.passes.ir.launch_values import launched, product_of, quotient_of, sum_of
-from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.match.narrow_places import require_small
 from tirx.passes.match.slots import SPLIT
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values

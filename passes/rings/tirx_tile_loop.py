@@ -16,10 +16,10 @@ from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.formula_attr import FormulaAttr
 from tirx.dialects.tirx.product import ProductOp
+from tirx.dialects.traits import is_pure
 from tirx.hw.features import UnsupportedFeature, required_version, supports
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.launch_values import launched, product_of
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import (

@@ -67,7 +67,7 @@ def _version() -> Patch:
 
 
 def _dominance() -> Patch:
-    return patch("tirx.text.dominance.Dominance.is_defined_at", lambda *_: True)
+    return patch("tirx.text.verification.Dominance.is_defined_at", lambda *_: True)
 
 
 def _places() -> Patch:

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation
 
 from tirx.dialects.nesting import operations
 from tirx.dialects.tirx import AsyncMmaOp, AtOp, AwaitOp, ForOp, Queue, ReleaseOp, TilesOp
-from tirx.passes.ir.purity import is_terminator
+from tirx.dialects.traits import is_terminator
 from tirx.passes.rings.proof.errors import AwaitError
 from tirx.passes.rings.proof.model import Rotation
 from tirx.passes.rings.proof.slots import Place, executions_since, pending_product, place_of

@@ -9,9 +9,9 @@ from xdsl.ir import Operation
 
 from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing
+from tirx.dialects.traits import is_pure, is_terminator
 from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.rings.proof.errors import PartyError
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.values import dataclass

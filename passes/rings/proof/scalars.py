@@ -11,8 +11,8 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import AcquireOp, ForOp, RingOp, TilesOp
 from tirx.dialects.tirx.thread_sets import thread_owner
+from tirx.dialects.traits import is_pure
 from tirx.passes.ir.emitter import constant_value
-from tirx.passes.ir.purity import is_pure
 
 _TRUE_FOR_ZERO = {0: True, 1: False, 4: False, 8: False}
 """Predicates of arith.cmpi (eq, ne, sgt, ugt) that tell 0 from larger numbers, and whether they are true for 0."""

@@ -10,8 +10,8 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AtOp, ForOp, MemorySpace, ReleaseOp, RingOp, TilesOp, TileType
+from tirx.dialects.traits import is_pure
 from tirx.dialects.xdsl_private import type_of
-from tirx.passes.ir.purity import is_pure
 from tirx.passes.rings.proof.errors import UndecidedError
 from tirx.values import dataclass
 

@@ -10,9 +10,9 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects import tirx
 from tirx.dialects.nesting import operations
+from tirx.dialects.traits import is_pure, is_terminator
 from tirx.dialects.xdsl_private import operands_of
 from tirx.passes.ir.emitter import constant_value
-from tirx.passes.ir.purity import is_pure, is_terminator
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.rings.proof.model import (
     Mode,

@@ -18,7 +18,7 @@ import tirx
 from tirx.diagnostics import LocatedError
 from tirx.runtime import GpuError, Kernel, Program, tune
 from tirx.runtime import driver as drivers
-from tirx.runtime.annotate import _body, annotated  # pyright: ignore[reportPrivateUsage]
+from tirx.runtime.tune import _body, annotated  # pyright: ignore[reportPrivateUsage]
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 

@@ -16,9 +16,9 @@ from xdsl.utils.exceptions import VerifyException
 from tirx.diagnostics import LocatedError, nearest_location
 from tirx.passes.copies.tirx_expand_exchanges import TirxExpandExchangesPass
 from tirx.passes.deferred import DeferredPass, deferred
-from tirx.text.dominance import Dominance
 from tirx.text.parsing import parse_located
 from tirx.text.verification import (
+    Dominance,
     InvalidPassOutputError,
     StepTime,
     run_passes,

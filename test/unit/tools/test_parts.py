@@ -25,7 +25,6 @@ from tirx.remarks import Picked, Reason, counted
 from tirx.text.source import Source, file_location
 from tirx.text.verification import StepTime
 from tirx.tools import decisions, process, tirx_viz
-from tirx.tools.alternatives import copy_facts, other_swizzles
 from tirx.tools.changes import ChangePrinter, _changes, closing_bracket  # pyright: ignore[reportPrivateUsage]
 from tirx.tools.decisions import (
     Decision,
@@ -38,6 +37,8 @@ from tirx.tools.decisions import (
     _read_view,  # pyright: ignore[reportPrivateUsage]
     _span,  # pyright: ignore[reportPrivateUsage]
     _totals,  # pyright: ignore[reportPrivateUsage]
+    copy_facts,
+    other_swizzles,
 )
 from tirx.tools.language import Analysis
 from tirx.tools.process import UsageError

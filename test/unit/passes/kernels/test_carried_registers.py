@@ -13,7 +13,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from tirx.dialects.tirx import ZeroOp
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.register_values import held_tile
-from tirx.passes.kernels.carried_registers import CONTROL_FLOW
+from tirx.passes.kernels.convert_tirx_to_ptx import CONTROL_FLOW
 
 TILES = {
     "!h": "!tirx.tile<32x6xf16, register, #tirx.tile_layout<S[(32, 6) : (1@laneid, 1)]>>",  # 3 registers

@@ -6,7 +6,7 @@ import pytest
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import AwaitOp
-from tirx.passes.products.wgmma_groups import NO_GROUP, groups_since
+from tirx.passes.products.convert_tirx_to_wgmma import NO_GROUP, groups_since
 
 _HEAD = """
 !a = !tirx.tile<64x64xf16, shared>
