@@ -23,10 +23,11 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.attributes import TileType
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.maps import YIELD, require_readable, verify_body
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.scalar_text import ScalarText, scalar_type
+from tirx.dialects.tirx.scalar_text import ScalarText
 from tirx.dialects.tirx.syntax import (
     parse_attributes,
     parse_clauses,

@@ -16,6 +16,7 @@ from xdsl.traits import MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.elements import is_element
 from tirx.dialects.tirx.index_text import made
 from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.syntax import parse_attributes, parse_in_parens, parse_integer, write
@@ -131,5 +132,5 @@ class FillOp(DirectOperation, TileOpInterface):
         return (self.tile,)
 
     def verify_(self) -> None:
-        if self.value.type != self.tile_type.element_type:
+        if not is_element(self.value.type, self.tile_type):
             raise ElementTypeError(f"expected a value of type {self.tile_type.element_type}, found {self.value.type}")

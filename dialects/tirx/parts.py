@@ -11,10 +11,10 @@ from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import TileType
+from tirx.dialects.tirx.elements import SCALAR_ELEMENTS, is_element
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.maps import require_readable
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.scalar_text import SCALAR_ELEMENTS
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.dialects.tirx.thread_sets import thread_set
 from tirx.hw.targets import Target
@@ -175,5 +175,5 @@ class ElementOp(DirectOperation, TileOpInterface):
         if (expected := source.element_type) not in SCALAR_ELEMENTS:
             names = ", ".join(map(str, SCALAR_ELEMENTS))
             raise ElementTypeError(f"expected an element that is a number on its own ({names}), found {expected}")
-        if self.result.type != expected:
+        if not is_element(self.result.type, source):
             raise ElementTypeError(f"expected a result of {expected}, found {self.result.type}")

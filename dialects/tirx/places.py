@@ -338,8 +338,8 @@ class ViewOp(DirectOperation):
             found, place = TileType.of(value), self.places[d]
             if found.memory is not MemorySpace.REGISTER or isinstance(value.owner, AllocOp):
                 raise ViewError(f"expected a register value as index tile (tirx.load gives one), found {found}")
-            if found.element_type not in (i32, i64):
-                raise ElementTypeError(f"expected indices of i32 or i64, found {found.element_type}")
+            if found.element_type not in (i32, i64, IndexType()):
+                raise ElementTypeError(f"expected indices of i32, i64 or index, found {found.element_type}")
             vector = len(found.dims) == 1 and place.of_tile is not None and found.dims[0] == place.extent
             full = len(found.dims) == len(dims) and all(n in (1, m) for n, m in zip(found.dims, dims, strict=True))
             if not vector and not full:

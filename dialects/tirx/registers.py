@@ -27,6 +27,7 @@ from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.elements import is_element
 from tirx.dialects.tirx.views import WordsOp
 from tirx.hw.errors import LegalityError
 from tirx.mma.fragments import VARIANTS, WIDENING, Fragment, MmaVariant
@@ -111,7 +112,7 @@ class SplatOp(DirectOperation):
 
     def verify_(self) -> None:
         require_register(self.result.type)
-        if self.value.type != self.result.type.element_type:
+        if not is_element(self.value.type, self.result.type):
             raise ElementTypeError(f"expected a {self.result.type.element_type} value, found {self.value.type}")
 
 

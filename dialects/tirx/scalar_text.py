@@ -13,24 +13,18 @@ from typing import Any, NoReturn, TypeAlias, cast
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    Float8E8M0FNUType,
     FloatAttr,
-    FloatTF32Type,
     IndexType,
     IntegerAttr,
     IntegerType,
     Signedness,
     StringAttr,
+    UnrealizedConversionCastOp,
     bf16,
     f16,
     f32,
     f64,
     i1,
-    i8,
-    i16,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -40,6 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx.attributes import TileType
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.index_text import made
 from tirx.dialects.tirx.kernel import ParamOp
 from tirx.dialects.tirx.sizes import NAME
@@ -87,21 +82,6 @@ _UNSIGNED_CASTS: Mapping[_Cast, _Cast] = {
     arith.SIToFPOp: arith.UIToFPOp,
     arith.FPToSIOp: arith.FPToUIOp,
 }
-
-SCALAR_ELEMENTS: Sequence[Attribute] = (
-    *(i1, i8, i16, i32, i64, Float8E4M3FNType(), Float8E5M2Type(), Float8E8M0FNUType(), f16, bf16, f32, f64),
-)
-"""Types of elements that are numbers on their own: loaded, stored and handed out one at a time."""
-
-
-def scalar_type(element: Attribute) -> Attribute:
-    """The type of one element of a tile inside of a `tirx.map`.
-
-    That is the element type, but integers have no sign of their own there, as `arith` wants them, and tf32 is f32.
-    """
-    if type(element) is IntegerType and element.signedness.data is not Signedness.SIGNLESS:
-        return IntegerType(element.width.data)
-    return f32 if type(element) is FloatTF32Type else element
 
 
 def _element(type_: Attribute) -> Attribute:
@@ -170,8 +150,13 @@ class ScalarText:
         at = self.results[0].at
         if len(types) > 1:
             parser.raise_error(f"expected one scalar, found {len(types)}", at, at)
-        *ops, last = self.region(parser, [], types, end).block.ops
+        block = self.region(parser, [], types, end).block
+        *ops, last = block.ops
         (value,) = last.operands
+        if ops and value.owner is ops[-1] and value.type == scalar_type(types[0]) != types[0]:
+            cast_ = UnrealizedConversionCastOp.get([value], [types[0]])
+            block.insert_op_before(cast_, last)
+            ops, value = [*ops, cast_], cast_.results[0]
         if value.type != types[0]:
             parser.raise_error(f"expected an expression of type {types[0]}, found one of type {value.type}", at, at)
         if not ops or value.owner is not ops[-1] or any(op.name == "tirx.index" for op in ops):
@@ -418,7 +403,13 @@ class _Made:
         values = self.parser.ssa_values.get(base, ())
         if int(index or 0) >= len(values):
             self._refuse(at, f"expected a value that is defined above, found %{name}")
-        return values[int(index or 0)]
+        value = values[int(index or 0)]
+        if (type_ := scalar_type(value.type)) != value.type:  # of memory, with a sign or without one
+            unsigned = _is_unsigned(value.type)
+            value = made(self.parser, UnrealizedConversionCastOp.get([value], [type_]))
+            if unsigned:
+                self.unsigned.add(value)
+        return value
 
     def _number(self, word: str, at: int, want: Attribute | None) -> SSAValue:
         if isinstance(want, AnyFloat):

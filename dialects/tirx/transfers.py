@@ -16,6 +16,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
+from tirx.dialects.tirx.elements import is_element
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.index_text import made
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
@@ -235,7 +236,7 @@ class LoadOp(DirectOperation, TileOpInterface):
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
         _require_moved(result, source, f"{source} and {result}")
-        if self.pad is not None and self.pad.type != result.element_type:
+        if self.pad is not None and not is_element(self.pad.type, result):
             raise ElementTypeError(f"expected a pad of type {result.element_type}, found {self.pad.type}")
         _require_engine(self.engine, Engine.LDMATRIX, source)
 

@@ -13,7 +13,7 @@ from xdsl.traits import SymbolTable
 
 from tirx.dialects.tirx import AllocOp, FoldOp, KernelOp, MapOp, MemorySpace, kernels
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
-from tirx.passes.ir.truths import truths_to_bytes
+from tirx.passes.ir.stored_elements import elements_as_stored
 from tirx.rules import InlineError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class TirxInlinePass(ModulePass):
                     _split_product(each)
                 elif isinstance(each, AllocOp) and each.result.type.memory is MemorySpace.SHARED:
                     _move_ahead(each)
-            truths_to_bytes(kernel)
+            elements_as_stored(kernel)
 
 
 def _in_body(op: Operation) -> bool:

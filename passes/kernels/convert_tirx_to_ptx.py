@@ -19,6 +19,7 @@ from tirx.dialects.ptx.atomics import Atomic, AtomOp, LdStrongOp, NanosleepOp, O
 from tirx.dialects.ptx.core import ReadSpecialOp, RetOp
 from tirx.dialects.ptx.reductions import Red
 from tirx.dialects.ptx.sync import BarWarpSyncOp, ElectSyncOp
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -491,10 +492,12 @@ def _select(op: arith.SelectOp, at: Place) -> Sequence[Registers] | None:
 
 @_lowering(UnrealizedConversionCastOp)
 def _cast(op: UnrealizedConversionCastOp, at: Place) -> Sequence[Registers] | None:
-    """Emits nothing between a tile and its registers, or from one spelling of a layout to another."""
+    """Emits nothing between a tile and its registers, from one spelling of a layout to another, or for a sign."""
     if op.inputs and held_tile(op.inputs[0].type) is not None:
         return shared_out(op.results, at.registers(op.inputs[0]))
     if op.results and held_tile(op.results[0].type) is not None:
+        return [op.inputs]
+    if len(op.inputs) == 1 and scalar_type(op.inputs[0].type) == scalar_type(op.results[0].type):
         return [op.inputs]
     return None
 

@@ -29,7 +29,7 @@ from tirx.dialects.ptx.memory import LdOp, LdU8Op
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import AssertOp, PrintOp, TileType
 from tirx.dialects.tirx.debugging import shown_format
-from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.passes.ir.emitter import Emitter
 
 _Address = Callable[[SSAValue], SSAValue]

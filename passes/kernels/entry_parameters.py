@@ -29,7 +29,7 @@ from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp
-from tirx.dialects.tirx.scalar_text import SCALAR_ELEMENTS
+from tirx.dialects.tirx.elements import SCALAR_ELEMENTS, scalar_type
 from tirx.layout.dtypes import element_type
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.views import POINTER_ALIGNMENT
@@ -83,21 +83,22 @@ class Parameters:
     def load(self, op: memref.LoadOp, emit: Emitter) -> SSAValue:
         """Every thread loads the same element of an argument."""
         address = self.element(op, op.memref, op.indices, emit)
-        type_ = op.results[0].type
+        type_ = scalar_type(op.results[0].type)
         if type_ == i8 or narrow_format(type_) is not None:
             byte = emit.value(arith.TruncIOp(emit(LdU8Op(Space.GLOBAL, address)).result, i8))
             return byte if type_ == i8 else number_bits(emit, byte, type_)
-        return emit.value(LdOp(Space.GLOBAL, address, [op.results[0].type]))
+        return emit.value(LdOp(Space.GLOBAL, address, [type_]))
 
     def store(self, op: memref.StoreOp, emit: Emitter, thread: SSAValue) -> None:
         """The thread of index 0 (i32) stores an element of an argument."""
         first = emit.compare(thread, emit.constant(0, i32), "eq")
         address = self.element(op, op.memref, op.indices, emit)
-        if op.value.type == i8 or narrow_format(op.value.type) is not None:
-            byte = op.value if op.value.type == i8 else number_bits(emit, op.value)
+        value = op.value
+        if value.type == i8 or narrow_format(value.type) is not None:
+            byte = value if value.type == i8 else number_bits(emit, value)
             store = StU8Op(Space.GLOBAL, address, emit.value(arith.ExtUIOp(byte, i32)))
         else:
-            store = StOp(Space.GLOBAL, address, [op.value])
+            store = StOp(Space.GLOBAL, address, [value])
         emit.branch(first, [store])
         emit(BarWarpSyncOp())
 

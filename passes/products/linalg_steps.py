@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation
 
 from tirx.dialects.structured import Structured, contracted
-from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.rules import LinalgError
 
 

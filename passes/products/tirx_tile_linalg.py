@@ -21,8 +21,8 @@ from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.requirements import Variant, set_variants
 from tirx.dialects.structured import Structured, is_structured, memref_type, reduced
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.kernel import grid_problem
-from tirx.dialects.tirx.maps import scalar_type
 from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
 from tirx.passes.ir.launch_values import ceildiv, launched

@@ -14,7 +14,7 @@ from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.packed import HALVES, PairOp, PairOperation, pair_features
 from tirx.dialects.ptx.warp import ReduxSyncOp, ShflSyncOp
 from tirx.dialects.tirx import Combination, ReduceOp, ScanOp, TileType
-from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import element_type

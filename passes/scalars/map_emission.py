@@ -23,7 +23,7 @@ from tirx.dialects.ptx.packed import (
     pair_features,
 )
 from tirx.dialects.tirx import IndexOp, MapOp, TileType
-from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.xdsl_private import operands_of
 from tirx.hw.features import supports
 from tirx.hw.targets import Target

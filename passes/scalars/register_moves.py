@@ -14,7 +14,7 @@ from tirx.copy.slots import source_slots
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.warp import ShflSyncOp
 from tirx.dialects.tirx import BitcastOp, BroadcastOp, ConcatOp, ConvertOp, TileType
-from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.parts import slots_of
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
@@ -129,7 +129,7 @@ def elements_of(emit: Emitter, type_: TileType, registers: Registers) -> list[SS
 
 def element(emit: Emitter, type_: TileType, registers: Registers) -> SSAValue:
     """The scalar in the first slot of a tile of elements of 8 bits or more."""
-    found = type_.element_type
+    found = scalar_type(type_.element_type)
     if found == i8 or narrow_format(found) is not None:
         byte = emit(arith.TruncIOp(registers[0], i8)).result
         return byte if found == i8 else number_bits(emit, byte, found)

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i32
 from xdsl.ir import SSAValue
 
 from tirx.dialects.ptx.base import register_class
-from tirx.dialects.ptx.conversion import PackOp
+from tirx.dialects.ptx.conversion import MovOp, PackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.packed import CvtPairOp, PairFormat
 from tirx.dialects.tirx import SplatOp
@@ -21,7 +21,10 @@ from tirx.rules import PackedElementsError
 def splat(emit: Emitter, op: SplatOp) -> list[SSAValue]:
     """The registers of a tile whose elements are all one scalar. Raises LocatedError for one that nothing computes."""
     format_ = register_format(op.result.type)
-    return [_register(emit, op, format_.packed)] * format_.count
+    register = _register(emit, op, format_.packed)
+    if register.type != format_.type:  # tf32 is kept as bits
+        register = emit(MovOp(register, format_.type)).result
+    return [register] * format_.count
 
 
 def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:

@@ -74,7 +74,7 @@ class _View:
 
     def _indices(self, rng: random.Random, name: str, shape: tuple[int, ...], size: int, clipped: bool) -> str:
         """Adds an index tile: from an argument, or computed from positions, inside of `size` elements."""
-        width = rng.choice(("i32", "i32", "i64"))
+        width = rng.choice(("i32", "i32", "i64", "index"))
         own = f"!tirx.tile<{'x'.join(map(str, shape))}x{width}, register>"
         if clipped and rng.random() < 0.5:
             memref = f"memref<{'x'.join(map(str, shape))}x{width}>"
@@ -100,8 +100,8 @@ class _View:
             f"%p = arith.muli {last}, %factor : index",
             "%r = arith.remui %p, %size : index",
             "%o = arith.addi %r, %low : index",
-            f"%w = arith.index_cast %o : index to {width}",
-            f"tirx.yield %w : {width}",
+            *([] if width == "index" else [f"%w = arith.index_cast %o : index to {width}"]),
+            f"tirx.yield {'%o' if width == 'index' else '%w'} : {width}",
             f"}} -> {own}",
         ]
         return own

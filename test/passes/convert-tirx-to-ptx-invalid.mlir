@@ -26,7 +26,7 @@ tirx.kernel @memref(%x: memref<8xf32>, %f: f32) target("sm_80") threads(32) {
 
 tirx.kernel @scalar(%x: memref<8xi4>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
-  // expected-error@+1 {{expected one of i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64 in a memref with strides, found memref<8xi4>}}
+  // expected-error@+1 {{expected one of i1, i8, i16, i32, i64, si8, si16, si32, si64, ui8, ui16, ui32, ui64, index, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, tf32, f32, f64 in a memref with strides, found memref<8xi4>}}
   %v = memref.load %x[%c0] : memref<8xi4>
   tirx.return
 }

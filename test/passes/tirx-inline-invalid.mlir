@@ -62,3 +62,11 @@ tirx.kernel @truths(%m: memref<16x64xi1>) target("sm_80") threads(64) {
   // expected-error@+1 {{expected tiles of integers for 'tirx.bitcast', found i1; a map makes them: { i32(%e) }}}
   %y = tirx.bitcast %x : !tirx.tile<16x64xi1, register> -> !tirx.tile<16x64xi8, register>
 }
+
+// -----
+
+tirx.kernel @indices(%m: memref<16x64xindex>) target("sm_80") threads(64) {
+  %x = tirx.load %m[0, 0] : memref<16x64xindex> -> !tirx.tile<16x64xindex, register>
+  // expected-error@+1 {{expected tiles of integers for 'tirx.bitcast', found index; a map makes them: { i64(%e) }}}
+  %y = tirx.bitcast %x : !tirx.tile<16x64xindex, register> -> !tirx.tile<16x64xf64, register>
+}

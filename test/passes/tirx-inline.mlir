@@ -81,6 +81,31 @@ tirx.kernel @variable(%m: memref<4xi1>) target("sm_80") threads(32) {
   memref.store %x, %m[%c0] : memref<4xi1>
 }
 
+// Elements of index are i64, and numbers with a sign or without one are those of maps, but where memory has them.
+
+// CHECK-LABEL: tirx.kernel @stored
+// CHECK-SAME:    %m: memref<4xi64>, %n: memref<4xui8>
+// CHECK:         %[[READ:.*]] = memref.load %m[%c0] : memref<4xi64>
+// CHECK-NEXT:    %[[I:.*]] = arith.index_cast %[[READ]] : i64 to index
+// CHECK-NEXT:    %[[SUM:.*]] = arith.addi %[[I]], %[[I]] : index
+// CHECK-NEXT:    %[[WRITTEN:.*]] = arith.index_cast %[[SUM]] : index to i64
+// CHECK-NEXT:    memref.store %[[WRITTEN]], %m[%[[I]]] : memref<4xi64>
+// CHECK-NEXT:    %[[U:.*]] = memref.load %n[%c0] : memref<4xui8>
+// CHECK-NEXT:    %[[BITS:.*]] = builtin.unrealized_conversion_cast %[[U]] : ui8 to i8
+// CHECK-NEXT:    arith.select %{{.*}}, %[[BITS]], %[[BITS]] : i8
+// CHECK-NEXT:    builtin.unrealized_conversion_cast %{{.*}} : i8 to ui8
+// CHECK-NEXT:    memref.store
+tirx.kernel @stored(%m: memref<4xindex>, %n: memref<4xui8>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %true = arith.constant true
+  %i = memref.load %m[%c0] : memref<4xindex>
+  %sum = arith.addi %i, %i : index
+  memref.store %sum, %m[%i] : memref<4xindex>
+  %u = memref.load %n[%c0] : memref<4xui8>
+  %v = arith.select %true, %u, %u : ui8
+  memref.store %v, %n[%i] : memref<4xui8>
+}
+
 // Shared tiles are allocated in front of loops and branches, as rings need them; what is done with them stays.
 
 !sums = !tirx.tile<16x64xf32, register>

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 
 from tirx.builder.trace import BuildError
 from tirx.dialects.tirx import MemorySpace, TileType
-from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.frames import hiding_frames
 from tirx.layout import LayoutError, element_type, parse_layout
 from tirx.values import dataclass, replace

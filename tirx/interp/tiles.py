@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, UnrealizedConversionCastOp
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.interpreter import (
     Interpreter,
@@ -352,7 +352,18 @@ def _element(op: Operation, source: Tile, *indices: Any) -> Tile:
 
 def _number(interpreter: Interpreter, op: Operation, tile: Tile) -> Value:
     """Returns the only element of a tile."""
-    return value_of(block_of(interpreter).read(op, tile).each(lambda each: each.reshape(())[()]))
+    number = block_of(interpreter).read(op, tile).each(lambda each: each.reshape(())[()])
+    return value_of(number, op.results[0].type)
+
+
+def _converted(op: UnrealizedConversionCastOp, value: Any) -> PythonValues:
+    """Returns a tile in another layout, or a number of the same bits with another sign or without one."""
+    if isinstance(value, Tile):
+        return (value,)
+    dtype = dtype_of(op.result_types[0])
+    if isinstance(value, Near):
+        return (value._replace(value=cast(value.value, dtype)),)
+    return (cast(np.asarray(value), dtype)[()],)
 
 
 def _require_inside(op: Operation, what: str, size: int, d: int, first: int, last: int) -> None:
@@ -518,6 +529,7 @@ TABLE = rules(
     },
     carrying={
         **dict.fromkeys(RULES, _scalar),
+        UnrealizedConversionCastOp: lambda run, op, args: _converted(op, args[0]),
         SplatOp: lambda run, op, args: _splat(op.result.type, args[0]),
         FillOp: lambda run, op, args: _set(run, op, *args),
         arith.SelectOp: lambda run, op, args: (

@@ -51,7 +51,7 @@ _TYPES = (
     ElementType("u16", 16, 16, ("ui16",), ("uint16",)),
     ElementType("s32", 32, 32, ("si32", "i32"), ("int32",)),
     ElementType("u32", 32, 32, ("ui32",), ("uint32",)),
-    ElementType("s64", 64, 64, ("si64", "i64"), ("int64",)),
+    ElementType("s64", 64, 64, ("si64", "i64", "index"), ("int64",)),
     ElementType("u64", 64, 64, ("ui64",), ("uint64",)),
 )
 

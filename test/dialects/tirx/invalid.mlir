@@ -307,7 +307,7 @@ func.func @f(%a: memref<8x8xf32>, %i: index, %v: !tirx.tile<4xi32, register>, %s
   %10 = tirx.view %a[%i, %i] clipped to [%i, *] : memref<8x8xf32> -> !tirx.tile<4xf32, global>
   // expected-error@+1 {{expected a register value as index tile (tirx.load gives one), found !tirx.tile<4xi32, shared>}}
   %11 = tirx.view %a[[%s], %i] : memref<8x8xf32>, !tirx.tile<4xi32, shared> -> !g
-  // expected-error@+1 {{expected indices of i32 or i64, found i16}}
+  // expected-error@+1 {{expected indices of i32, i64 or index, found i16}}
   %12 = tirx.view %a[[%h], %i] : memref<8x8xf32>, !tirx.tile<4xi16, register> -> !g
   // expected-error@+1 {{expected an index tile along dimension 0 of one index for each element of the 4x4 tile, or for each position along a dimension that it has, found 2x4}}
   %13 = tirx.view %a[[%w], %i] : memref<8x8xf32>, !tirx.tile<2x4xi32, register> -> !g

@@ -61,7 +61,7 @@ tirx.kernel @bits_and_elements(%x: !x, %g: !g, %i: index) threads(32) {
   // expected-error@+1 {{expected a tile of indices in a view of a register tile; tirx.subview gives other parts}}
   %77 = tirx.view %x[%i, %i] : !x -> !x
   %78 = tirx.zero : !tirx.tile<1xi4, register>
-  // expected-error@+1 {{expected an element that is a number on its own (i1, i8, i16, i32, i64, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, f32, f64), found i4}}
+  // expected-error@+1 {{expected an element that is a number on its own (i1, i8, i16, i32, i64, si8, si16, si32, si64, ui8, ui16, ui32, ui64, index, f8E4M3FN, f8E5M2, f8E8M0FNU, f16, bf16, tf32, f32, f64), found i4}}
   %79 = tirx.subview %78[0] : !tirx.tile<1xi4, register> -> i4
   tirx.return
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tirx
-from tirx.dialects.tirx.scalar_text import SCALAR_ELEMENTS
+from tirx.dialects.tirx.elements import SCALAR_ELEMENTS
 
 _NUMBERS = """
 !row = !tirx.tile<1x64xTYPE, register>
@@ -34,6 +34,8 @@ tirx.kernel @k(%a: memref<?x64xTYPE>, %d: memref<?x66xTYPE, strided<[?, 1]>>) ta
   %o = tirx.load %s[0, %i] : !tirx.tile<1x64xTYPE, shared> -> !tirx.tile<1x1xTYPE, register>
   %w = tirx.element %o : !tirx.tile<1x1xTYPE, register> -> TYPE
   memref.store %w, %d[%i, %c65] : memref<?x66xTYPE, strided<[?, 1]>>
+  %beyond = tirx.load %a[%i, 44] clipped pad(%first) : memref<?x64xTYPE> -> !tirx.tile<1x32xTYPE, register>
+  tirx.store %beyond, %d[%i, 32] : !tirx.tile<1x32xTYPE, register>, memref<?x66xTYPE, strided<[?, 1]>>
 }
 """
 
@@ -44,6 +46,71 @@ def test_numbers_of_every_type(element: str) -> None:
     """They are loaded, chosen, taken out of tiles, filled with and stored as the interpreter does."""
     program = tirx.build(_NUMBERS.replace("TYPE", element))
     assert [each.exact == each.launches > 0 for each in program.check(numbers=["normal"], seconds=0.1)] == [True]
+
+
+_SIGNS = """
+tirx.kernel @k(%u: memref<8xui8>, %s: memref<8xsi8>, %t: memref<8xtf32>, %d: memref<8xi32>, %v: memref<8xui8>,
+    %w: memref<8xtf32>) target("sm_80") grid(8) threads(32) {
+  %i = tirx.block_id x
+  %x = memref.load %u[%i] : memref<8xui8>
+  %y = memref.load %s[%i] : memref<8xsi8>
+  %f = memref.load %t[%i] : memref<8xtf32>
+  %sum = tirx.map () { i32(%x) * 1000 + i32(%y) } -> i32
+  %narrow = tirx.map () { ui8(%sum >> 3) } -> ui8
+  %float = tirx.map () { %f * 2.0 + f32(%x) } -> tf32
+  %last = memref.alloca() : memref<ui8>
+  memref.store %narrow, %last[] : memref<ui8>
+  %same = memref.load %last[] : memref<ui8>
+  memref.store %sum, %d[%i] : memref<8xi32>
+  memref.store %same, %v[%i] : memref<8xui8>
+  memref.store %float, %w[%i] : memref<8xtf32>
+}
+"""
+
+
+def test_expressions_know_of_signs() -> None:
+    """Numbers without one are extended by zeros, and those of tf32 are f32."""
+    u, s = np.arange(249, 257).astype(np.uint8), np.arange(-4, 4).astype(np.int8)
+    t, d, v, w = np.arange(8).astype(np.float32), np.zeros(8, np.int32), np.zeros(8, np.uint8), np.zeros(8, np.float32)
+    tirx.build(_SIGNS).kernels["k"].simulate(u, s, t, d, v, w)
+    total = u.astype(np.int32) * 1000 + s
+    assert np.array_equal(d, total) and np.array_equal(v, (total >> 3).astype(np.uint8))
+    assert np.array_equal(w, 2 * t + u)
+
+
+_INDICES = """
+!m = memref<16x32xindex>
+!t = !tirx.tile<16x32xindex, register>
+tirx.kernel @k(%a: !m, %x: memref<40x32xf32>, %d: !m, %e: memref<16x32xf32>, %h: memref<16x1xindex>)
+    grid(1) threads(64) {
+  %c5 = arith.constant 5 : index
+  %s = tirx.alloc copy(%a[0, 0]) : !m, !tirx.tile<16x32xindex, shared>
+  %v = tirx.load %s : !tirx.tile<16x32xindex, shared> -> !t
+  %fives = tirx.splat %c5 : index -> !t
+  %k = tirx.map ins(%v, %fives : !t, !t) (%p, %q) { maxsi(%p * 3 + index(1), %q) } -> !t
+  %scanned = tirx.scan ins(%k : !t) dim(1) (%p, %q) { minsi(%p, %q) } -> !t
+  tirx.store %scanned, %d[0, 0] : !t, !m
+  %row = tirx.map () { index(0) * 3 } -> !tirx.tile<16xindex, register>
+  %y = tirx.load %x[[%row], 0] clipped : memref<40x32xf32> -> !tirx.tile<16x32xf32, register>
+  tirx.store %y, %e[0, 0] : !tirx.tile<16x32xf32, register>, memref<16x32xf32>
+  %sum = tirx.reduce %k dim(1) add : !t -> !tirx.tile<16x1xindex, register>
+  tirx.store %sum, %h[0, 0] : !tirx.tile<16x1xindex, register>, memref<16x1xindex>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_90a"])
+def test_tiles_of_indices(target: str) -> None:
+    """They have 64 bits, arithmetic, and name rows."""
+    kernel = tirx.build(_INDICES, target).kernels["k"]
+    rng = np.random.default_rng(0)
+    a, x = rng.integers(-(2**40), 2**40, (16, 32)), rng.standard_normal((40, 32), np.float32)
+    d, e, h = np.zeros_like(a), np.zeros((16, 32), np.float32), np.zeros((16, 1), np.int64)
+    assert kernel.check(a, x, d, e, h).exact == 1
+    kernel.simulate(a, x, d, e, h)
+    k = np.maximum(3 * a + np.arange(32), 5)
+    assert np.array_equal(d, np.minimum.accumulate(k, 1)) and np.array_equal(h, k.sum(1, keepdims=True))
+    assert np.array_equal(e, np.pad(x[::3], ((0, 2), (0, 0))))
 
 
 _CONVERTED = """

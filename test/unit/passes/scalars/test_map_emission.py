@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 import tirx
 from tirx.dialects.ptx.packed import CvtPairOp, PairOp
 from tirx.dialects.tirx import MapOp, TileType
-from tirx.dialects.tirx.maps import scalar_type
+from tirx.dialects.tirx.elements import scalar_type
 from tirx.hw.targets import Target
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.register_values import register_format
