@@ -92,7 +92,7 @@ def rounded(values: Array, dtype: np.dtype[Any]) -> Array:
     Returns floats in another format, as `arith.truncf` and `arith.extf` convert.
 
     Formats of 8 bits and less saturate (`cvt.rn.satfinite`), and those without NaN have their largest number for it;
-    powers of two (f8E8M0FNU) are rounded up. All others round to nearest even.
+    powers of two (f8E8M0FNU) have no sign and are those of magnitudes, rounded up. All others round to nearest even.
     """
     if dtype == ml_dtypes.bfloat16 and values.dtype == np.float64:  # ml_dtypes rounds to f32 on the way
         values = _odd_f32(values)
@@ -101,9 +101,9 @@ def rounded(values: Array, dtype: np.dtype[Any]) -> Array:
     wide = values.astype(np.float64)
     largest = float(_limits(dtype).max)
     if dtype == DTYPES["f8E8M0FNU"]:
-        fraction, exponent = np.frexp(np.minimum(np.maximum(wide, 0.0), largest))
+        fraction, exponent = np.frexp(np.minimum(np.abs(wide), largest))
         power = np.maximum(exponent - (fraction == 0.5), -127)
-        wide = np.where(np.isnan(wide), np.nan, np.where(wide <= 0, 2.0**-127, np.ldexp(1.0, power)))
+        wide = np.where(np.isnan(wide), np.nan, np.where(wide == 0, 2.0**-127, np.ldexp(1.0, power)))
         return wide.astype(dtype)
     has_nan = bool(np.isnan(np.array(np.nan).astype(dtype).astype(np.float64)))
     clipped = np.clip(wide, -largest, largest)

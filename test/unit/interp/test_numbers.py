@@ -16,6 +16,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.test_value import create_ssa_value
 
+import tirx
 from tirx.hw.approximations import FUNCTIONS
 from tirx.interp.formats import DTYPES, dtype_of, fused, packed, quantum, rounded, unpacked
 from tirx.interp.memory import Numbers
@@ -218,6 +219,29 @@ def test_narrow_formats_saturate_and_round(name: str) -> None:
     up = np.where(between < 0, numbers[:-1], numbers[1:])
     np.testing.assert_array_equal(rounded(between, dtype).astype(np.float64), up)
     assert float(rounded(np.array(1e300), dtype)) == numbers[-1]
+
+
+_POWERS = """
+!t = !tirx.tile<32xf32, register>
+!p = !tirx.tile<32xf8E8M0FNU, register>
+tirx.kernel @k(%a: memref<32xf32>, %d: memref<32xf8E8M0FNU>) target("sm_100a") grid(1) threads(32) {
+  %x = tirx.load %a[0] : memref<32xf32> -> !t
+  %y = tirx.map ins(%x : !t) {
+  ^bb0(%e: f32):
+    %n = arith.truncf %e : f32 to f8E8M0FNU
+    tirx.yield %n : f8E8M0FNU
+  } -> !p
+  tirx.store %y, %d[0] : !p, memref<32xf8E8M0FNU>
+}"""
+
+
+def test_powers_of_two_are_those_of_magnitudes() -> None:
+    """The format has no sign: `cvt.rp.satfinite.ue8m0x2.f32` takes none, either."""
+    numbers = np.array([3, 0, np.inf, np.nan, 2.0**-130, 2.0**127, 1, 0.75] * 4, np.float32)
+    numbers[8:] *= -1
+    powers = [4, 2.0**-127, 2.0**127, np.nan, 2.0**-127, 2.0**127, 1, 1] * 4
+    np.testing.assert_array_equal(rounded(numbers, DTYPES["f8E8M0FNU"]).astype(np.float64), powers)
+    assert tirx.build(_POWERS).kernels["k"].check(numbers, np.zeros(32, DTYPES["f8E8M0FNU"])).exact == 1
 
 
 def test_halves_of_bf16_are_rounded_once() -> None:
