@@ -12,9 +12,9 @@ import numpy as np
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, MemRefType
 from xdsl.interpreter import Interpreter, PythonValues, impl_attr, impl_callable, register_impls
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from tirx.diagnostics import operation_name
+from tirx.diagnostics import nearest_location, operation_name, position
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import requirements
@@ -173,12 +173,24 @@ def _ended(launch: Launch, arguments: Sequence[Any], elements: Sequence[Array | 
 def _explained(launch: Launch, error: RunError) -> RunError:
     """Returns an error of a run; one that uses what is not defined names the nearest operation without a result."""
     if not isinstance(error, UndefinedUse):
-        return RunError(error.op, error.kind, error.message)
+        others = _rivals(launch.kernel, error.op) if error.kind == "conflict" else ""
+        return RunError(error.op, error.kind, error.message + others)
     nearest = [*_computed_from(launch.kernel, error.op)]
     without_result = [op for op in nearest if launch.causes.get(op) is not None]
     readers = [op for op in launch.causes if op in nearest]  # the first of them has read what was not written
     cause = next(iter(without_result or readers or launch.causes))
     return error.of(cause, launch.causes[cause])
+
+
+def _rivals(kernel: KernelOp | func.FuncOp, op: Operation) -> str:
+    """Returns where else the arguments are written of which `op` and another block use an element."""
+    used = {base_allocation(each) for each in op.operands if isinstance(each.type, TileType | MemRefType)}
+    places = dict[str, None]()
+    for other, target in operations_that_write(kernel):
+        at = position(nearest_location(other))
+        if other is not op and target in used and isinstance(target, BlockArgument) and at is not None:
+            places[f"; %{target.name_hint or target.index} is also written at {at[0]}:{at[1]}:{at[2]}"] = None
+    return "".join(places)
 
 
 def _computed_from(kernel: KernelOp | func.FuncOp, use: Operation) -> Iterator[Operation]:

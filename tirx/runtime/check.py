@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, cast, get_args
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.passes import ModulePass
 
 from tirx.compiler import lower
-from tirx.diagnostics import diagnostic_handler
+from tirx.diagnostics import diagnostic_handler, nearest_location
 from tirx.dialects.tirx import KernelOp, is_foreign, kernels
 from tirx.interp import RunError, without_rule
 from tirx.interp.formats import Array
+from tirx.interp.run import operations_that_write
 from tirx.passes import lower_to_ptx_passes
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 from tirx.ptx.printer import print_ptx
@@ -34,6 +35,9 @@ from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError, run_passes
 from tirx.universe import new_context
 from tirx.values import dataclass, replace
+
+SCHEDULES = ("order=row", "multiprocessors=2")
+"""Options that make kernels loop over tiles although their grid, of numbers, would fit on a GPU at once."""
 
 _MOST_SIZES = 6
 _MOST_IDLE = 2
@@ -59,18 +63,26 @@ _APPROXIMATED = (math.ExpOp, math.LogOp, math.TanhOp, math.SinOp, math.CosOp)
 class Source:
     """The source that a program was compiled from: its module as IR or as text, the target and the options.
 
-    `given` are the passes that it was compiled by, None for those that the target and the options say.
+    `given` returns the passes that it was compiled by, from the options; None stands for those that the target and the
+    options say. `seconds` of CPU time are what compiling it has taken.
     """
 
     program: ModuleOp | str
     target: str | None
     options: str
-    given: tuple[ModulePass, ...] | None = None
+    given: Callable[[str], tuple[ModulePass, ...]] | None = None
+    seconds: float = 0
 
     @property
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes from tiles to PTX."""
-        return lower_to_ptx_passes(self.target, self.options).passes if self.given is None else self.given
+        given = self.given
+        return lower_to_ptx_passes(self.target, self.options).passes if given is None else given(self.options)
+
+    def is_static(self, name: str) -> bool:
+        """Returns True for a kernel of the source whose grid is numbers."""
+        grids = [each.grid for each in kernels(self.module()) if each.sym_name.data == name]
+        return any(grid is not None and all(isinstance(n, IntegerAttr) for n in grid) for grid in grids)
 
     def module(self) -> ModuleOp:
         """Returns the module, one that may be changed."""
@@ -82,7 +94,8 @@ class Source:
 class Checked:
     """Launches of a kernel that agree: how many, how many bit for bit, and seconds of CPU time.
 
-    `sizes` are those with a launch that changes an array.
+    `sizes` are those with a launch that changes an array; there are none for a kernel that writes to no array.
+    `also` are options that give other schedules, of which a launch agrees as well.
     `conflict` says what blocks do to each other in launches that are left out for it, of which there may be none.
     """
 
@@ -92,12 +105,17 @@ class Checked:
     exact: int
     seconds: float
     conflict: str = ""
+    also: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        if not self.sizes:
+            why = f"the kernel writes to no array; {self.launches} launches have no error"
+            return f"warning: nothing was compared of @{self.kernel}: {why}, in {self.seconds:.1f} s"
         within = self.launches - self.exact
         how = f"{self.exact} bit for bit" + (f", {within} within bounds" if within else "")
         agree = f"@{self.kernel}: {self.launches} launches of {self.sizes} sizes agree, {how}, in {self.seconds:.1f} s"
-        return agree + (f"; others have no result: {self.conflict}" if self.conflict else "")
+        conflict = f"; others have no result: {self.conflict}" if self.conflict else ""
+        return agree + conflict + (f"; also with {' and '.join(self.also)}" if self.also else "")
 
 
 @dataclass(frozen=True)
@@ -189,8 +207,9 @@ def check_kernel(
     """
     Compares a kernel with its tile program for random arguments of several sizes, within about `seconds` of CPU time.
 
-    Sizes and numbers for which the tile program has no result are left out, and those that would take too long. Raises
-    CheckError, with one of the smallest sizes that differ, and where no launch changes an array, and ArgumentError.
+    Sizes and numbers for which the tile program has no result are left out, and those that would take too long. Of a
+    kernel that writes to no array nothing is compared. Raises CheckError, with one of the smallest sizes that differ,
+    and where no launch changes an array, and ArgumentError.
     """
     _require_options(numbers, seconds, seed)
     pace = Pace(seconds)
@@ -198,7 +217,8 @@ def check_kernel(
     plain = _Compiled(ptx, launch, source, tile, origin)
     of_residues = plain.of_residues() if "modular" in numbers else plain
     exact: list[bool] = []
-    refused = conflict = ""
+    refused: Exception | str = ""
+    conflict = ""
     sizes: set[Sizes] = set()
     telling, idle = set[Sizes](), set[Sizes]()  # those of launches that change an array, and of others
     for size, each in product(sizes_of(tile, seed), numbers):
@@ -219,9 +239,9 @@ def check_kernel(
                     continue
             problem = compiled.problem(case)
         except _NO_RESULT as error:
-            refused = str(error)
+            refused = error
             if isinstance(error, RunError) and error.kind == "conflict":
-                conflict = refused
+                conflict = str(error)
             continue
         if problem is not None:
             smaller = [one for one in sizes_of(tile, seed) if one.elements < size.elements]
@@ -232,11 +252,23 @@ def check_kernel(
         sizes.add(size)
         if case.does_something:
             telling.add(size)
-    if not telling:
-        wanted = "sizes that the kernel can be launched with, and does something"
-        why = refused or "no launch changes an array, and nothing else is compared"
-        raise CheckError(f"@{launch.entry}: expected {wanted}, found none: {why}")
+    if not telling and (not exact or _writes_to_arguments(tile)):
+        raise _not_compared(launch.entry, refused)
     return Checked(launch.entry, len(exact), len(telling), sum(exact), time.process_time() - pace.start, conflict)
+
+
+def _writes_to_arguments(tile: KernelOp) -> bool:
+    return any(target in tile.body.block.args for _, target in operations_that_write(tile))
+
+
+def _not_compared(name: str, refused: Exception | str) -> CheckError:
+    """Returns the error that no launch changes an array, at the operation without a result if there is one."""
+    wanted = "sizes that the kernel can be launched with, and does something"
+    if isinstance(refused, RunError):
+        location = nearest_location(refused.op)
+        return CheckError(f"@{name}: expected {wanted}, found none: {refused.message}", location=location)
+    why = str(refused) or "no launch changes an array, and nothing else is compared"
+    return CheckError(f"@{name}: expected {wanted}, found none: {why}")
 
 
 def _require_options(numbers: Sequence[str], seconds: float, seed: object) -> None:

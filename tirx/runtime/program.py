@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from io import StringIO
+from time import process_time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -45,6 +46,7 @@ class Program:
         self.ptx = ptx
         self.source = source
         self.remake: partial[Program] | None = None
+        self._with_option: dict[str, Program | None] = {}
         self._launches = launches
         """The descriptors, or their JSON text, which is read when they are asked for."""
 
@@ -106,6 +108,28 @@ class Program:
             return self.remake()
         except LocatedError as error:
             raise StrideError(f"expected strides of multiples of 16 bytes: {error.diagnostic.message}") from error
+
+    def with_option(self, words: str) -> Program | None:
+        """The program of the same source with one more option, compiled when first asked for.
+
+        None where the kernels cannot have it, or the options name it already.
+        """
+        from tirx.diagnostics import LocatedError, diagnostic_handler
+        from tirx.passes.pipeline import OptionError
+
+        if words not in self._with_option:
+            self._with_option[words], source = None, self.source
+            given = "" if source is None else source.options
+            if source is not None and words.split("=")[0] not in [each.split("=")[0] for each in given.split()]:
+                options = f"{source.options} {words}".lstrip()
+                try:
+                    with diagnostic_handler(lambda _: None):
+                        self._with_option[words] = compiled(
+                            source.module(), source.target, options, passes=source.given
+                        )
+                except (LocatedError, OptionError):
+                    pass
+        return self._with_option[words]
 
     def __getstate__(self) -> dict[str, object]:
         """Returns what `to_json` does, and the source as text, for `check` and arrays of other strides."""
@@ -243,11 +267,13 @@ class Kernel:
         """Compares the kernel in the simulator with its tile program, run by `tirx.interp`.
 
         Options are those of `tirx.sim.run`. Without arguments random ones of several sizes are made, and options are
-        `seconds` that this may take, `seed`, and `numbers`, of "integers", "normal", "special" and "modular". Raises
+        `seconds` that this may take, `seed`, and `numbers`, of "integers", "normal", "special" and "modular". A kernel
+        whose grid is numbers is then compiled again, with `order=row` and with `multiprocessors=2`, while time is left,
+        to compare these schedules, too. Raises
         CheckError where they differ, which names the pass, and ArgumentError for options that are not supported.
         """
         from tirx.runtime.arrays import StrideError
-        from tirx.runtime.check import check_kernel, check_launch
+        from tirx.runtime.check import check_launch
 
         if self.program.source is None:
             raise ValueError("expected a program that was compiled by this process, found one without its source")
@@ -259,7 +285,27 @@ class Kernel:
                 if (other := chosen._for_any_strides) is None:
                     raise
                 return other.check(*arguments, **options)
-        return check_kernel(self.program.ptx, self.launch, self.program.source, **options)
+        return self._check_made_up(self.program.source, **options)
+
+    def _check_made_up(self, source: Source, seconds: float = 3, **options: Any) -> Checked:
+        """Checks random arguments, and while time is left a launch of each of the schedules that are another PTX."""
+        from tirx.runtime.check import SCHEDULES, check_kernel
+        from tirx.values import replace
+
+        start, name = process_time(), self.launch.entry
+        checked = check_kernel(self.program.ptx, self.launch, source, seconds=seconds, **options)
+        also: list[str] = []
+        one = options | {"numbers": options.get("numbers", ["integers"])[:1]}
+        for words in SCHEDULES if source.is_static(name) else ():
+            left = start + seconds - process_time()
+            if left < checked.seconds + source.seconds:
+                break
+            other = self.program.with_option(words)
+            if other is None or other.source is None or other.ptx == self.program.ptx or name not in other.kernels:
+                continue
+            check_kernel(other.ptx, other.kernels[name].launch, other.source, seconds=left, **one)
+            also.append(words)
+        return replace(checked, also=tuple(also), seconds=process_time() - start)
 
 
 def _kernel(program: Program, entry: str) -> Kernel:
@@ -344,9 +390,9 @@ def compiled(
     options: str,
     *,
     verify: bool = False,
-    passes: tuple[ModulePass, ...] | None = None,
+    passes: Callable[[str], tuple[ModulePass, ...]] | None = None,
 ) -> Program:
-    """Compiles a module as `build` does, and keeps nothing; `passes` are in the place of those of the options."""
+    """Compiles a module as `build` does, and keeps nothing; `passes` of options replace the usual ones."""
     # Here, so that a program that is read from disk does not wait for the compiler.
     from xdsl.dialects.builtin import ModuleOp
 
@@ -356,12 +402,15 @@ def compiled(
         from tirx.runtime.check import Source
         from tirx.runtime.describe import describe
         from tirx.runtime.watch import Watch
+        from tirx.values import replace
 
     given = module_or_text.clone() if isinstance(module_or_text, ModuleOp) else module_or_text
-    source = Source(given, target, options, passes)
+    source, start = Source(given, target, options, passes), process_time()
     watch = Watch.of(source.module()) if verify else None
-    module = compiler.lower(module_or_text, target, options, None if watch is None else watch.after, passes)
-    program = Program(print_ptx(module), describe(module), source)
+    own = None if passes is None else passes(options)
+    module = compiler.lower(module_or_text, target, options, None if watch is None else watch.after, own)
+    text = print_ptx(module)
+    program = Program(text, describe(module), replace(source, seconds=process_time() - start))
     if watch is not None:
         watch.end(program.ptx, [each.launch for each in (program.kernels | program.variants).values()])
     return program

@@ -12,11 +12,11 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import get_args
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from tirx.diagnostics import LocatedError, diagnostic_handler
-from tirx.dialects.tirx import KernelOp, kernels
+from tirx.diagnostics import LocatedError
 from tirx.hw.targets import TargetError
 from tirx.passes import lower_to_ptx_pipeline
 from tirx.passes.pipeline import OptionError
@@ -42,9 +42,6 @@ multiprocessors=2), while time is left. Where a launch differs, the pass is name
 """
 
 
-_SCHEDULES = ("order=row", "multiprocessors=2")
-"""Options that make kernels loop over tiles although their grid, of numbers, would fit on a GPU at once."""
-
 _MOST_LINES = 100
 """Lines of a change to the IR that are shown: the lowering behind the last pass that keeps tiles has thousands."""
 
@@ -64,61 +61,33 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _compiled(module: ModuleOp, flags: Namespace, options: str) -> Program:
+def _compiled(module: ModuleOp, flags: Namespace) -> Program:
     """Compiles a copy of the module."""
-    if flags.placed:
-        passes = passes_of(lower_to_ptx_pipeline(flags.target, options), flags.placed)
-        return compiled(module.clone(), flags.target, options, passes=passes)
-    return build(module.clone(), flags.target, options)
+    if not flags.placed:
+        return build(module.clone(), flags.target, flags.options)
 
+    def passes(options: str) -> tuple[ModulePass, ...]:
+        return passes_of(lower_to_ptx_pipeline(flags.target, options), flags.placed)
 
-def _scheduled(module: ModuleOp, flags: Namespace, words: str) -> Program | None:
-    """Compiles the module with one more option; returns None if the kernels cannot have it."""
-    if words.split("=")[0] in {each.split("=")[0] for each in flags.options.split()}:
-        return None
-    try:
-        with diagnostic_handler(lambda _: None):
-            return _compiled(module, flags, f"{flags.options} {words}".lstrip())
-    except (LocatedError, OptionError):
-        return None
-
-
-def _is_static(kernel: KernelOp) -> bool:
-    return kernel.grid is not None and all(isinstance(each, IntegerAttr) for each in kernel.grid)
+    return compiled(module.clone(), flags.target, flags.options, passes=passes)
 
 
 def _check(flags: Namespace) -> int:
     start = time.process_time()
     text = read_input(flags.input).decode(errors="surrogateescape")
     module = parse_located(new_context(), text, flags.input)
-    program = _compiled(module, flags, flags.options)
-    seconds_compiling = time.process_time() - start
+    program = _compiled(module, flags)
     known = program.kernels | program.variants
     chosen = {name: each for name, each in known.items() if flags.kernel in (None, name)}
     if not chosen:
         names = ", ".join(f"@{name}" for name in known) or "none"
         raise UsageError(f"expected a kernel of the file ({names}), found {flags.kernel or 'none'}")
     numbers: tuple[Numbers, ...] = tuple(flags.numbers or ("integers", "normal"))
-    static = {each.sym_name.data for each in kernels(module) if _is_static(each)}
-    others: dict[str, Program | None] = {}
     status = 0
-    for done, (name, kernel) in enumerate(chosen.items()):
+    for done, kernel in enumerate(chosen.values()):
         try:
-            now = time.process_time()
-            seconds = max(0, start + flags.seconds - now) / (len(chosen) - done)
-            checked = kernel.check(numbers=numbers, seconds=seconds, seed=flags.seed)
-            also: list[str] = []
-            for words in _SCHEDULES if name in static else ():
-                left = now + seconds - time.process_time()
-                if left < checked.seconds + (seconds_compiling if words not in others else 0):
-                    break
-                if words not in others:
-                    others[words] = _scheduled(module, flags, words)
-                other = others[words]
-                if other is not None and other.ptx != program.ptx and name in other.kernels:
-                    other.kernels[name].check(numbers=numbers[:1], seconds=left, seed=flags.seed)
-                    also.append(words)
-            said = f"{checked}; also with {' and '.join(also)}" if also else str(checked)
+            seconds = max(0, start + flags.seconds - time.process_time()) / (len(chosen) - done)
+            said = str(kernel.check(numbers=numbers, seconds=seconds, seed=flags.seed))
         except CheckError as error:
             change = error.change.splitlines()
             rest = [f"... and {len(change) - _MOST_LINES} lines more"] if len(change) > _MOST_LINES else []
