@@ -9,6 +9,9 @@ from tirx.dialects.nesting import walk
 from tirx.dialects.schedule_names import RING
 from tirx.rules import PairError, StageError
 
+STAGES = "tirx.stages"
+"""The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
+
 SCHEDULED = (
     tirx.AcquireOp,
     tirx.AsyncCopyOp,

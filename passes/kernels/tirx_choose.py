@@ -11,9 +11,10 @@ from xdsl.dialects.builtin import IntegerAttr
 from tirx.diagnostics import LocatedError, remark
 from tirx.dialects.tirx import KernelOp, Size, SizeAttr, TileType
 from tirx.hw.targets import Target
+from tirx.passes.ir.scheduled import STAGES
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass, Values, verify_bound
 from tirx.passes.match.kernel_product import KernelProduct, product_of
-from tirx.passes.match.slots import CLUSTER, PARTS, STAGES, Cluster
+from tirx.passes.match.slots import CLUSTER, PARTS, Cluster
 from tirx.passes.match.tile_choice import Operands, TileChoice, rated_tile
 from tirx.remarks import TilesChosen
 from tirx.values import dataclass

@@ -8,9 +8,6 @@ from tirx.hw.features import supports
 from tirx.hw.targets import SYSTEM_BYTES, Target
 from tirx.smem.smem_descriptor import ADDRESS_BYTES, WIDE_ADDRESSES
 
-STAGES = "tirx.stages"
-"""The attribute of an `scf.for` that says how many slots its rings get; 1 keeps the loop as it is."""
-
 MOST_STAGES = "tirx.most_stages"
 """The attribute of an `scf.for` that says how many slots its rings get at most, where there is room for them."""
 

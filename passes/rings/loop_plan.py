@@ -15,7 +15,7 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.passes.ir.index_analysis import never_runs
-from tirx.passes.ir.scheduled import is_scheduling
+from tirx.passes.ir.scheduled import STAGES, is_scheduling
 from tirx.passes.match.aliasing import may_share
 from tirx.passes.match.bulk_copies import ring_engine
 from tirx.passes.match.global_accesses import accesses_of
@@ -35,7 +35,7 @@ from tirx.passes.match.pipelining import (
     top_of,
     writes_to,
 )
-from tirx.passes.match.slots import BARRIER_BYTES, MOST_STAGES, STAGES, operand_limit
+from tirx.passes.match.slots import BARRIER_BYTES, MOST_STAGES, operand_limit
 from tirx.passes.rings.delayed_products import can_delay, computes
 from tirx.passes.rings.exchanges import exchange_bytes
 from tirx.passes.rings.proof.tile_accesses import reads_as_a

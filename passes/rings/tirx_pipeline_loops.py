@@ -17,10 +17,11 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead, keep_attributes
+from tirx.passes.ir.scheduled import STAGES
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.ir.views import copied_view
 from tirx.passes.match.pipelining import accesses, needed_values, slice_of, tile_name
-from tirx.passes.match.slots import MOST_STAGES, STAGES
+from tirx.passes.match.slots import MOST_STAGES
 from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.delayed_parts import await_where_needed, delayed_parts, early_parts
 from tirx.passes.rings.start_values import FILL, USE

@@ -39,8 +39,19 @@ tirx.kernel @twice() target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
-  // expected-error@+1 {{expected tirx.unroll without a value, as all iterations are unrolled, found 2 : i64}}
+  // expected-error@+1 {{expected tirx.unroll without a value, for all iterations, or outside of maps and folds a number from 2 to 1024, how many become one; found 1 : i64}}
   scf.for %i = %c0 to %c4 step %c1 {
+  } {tirx.unroll = 1}
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @in_part(%n: i32) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  // expected-error@+1 {{expected a counter of type index and a constant positive step of a loop to unroll}}
+  scf.for %i = %c0 to %n step %c1 : i32 {
   } {tirx.unroll = 2}
   tirx.return
 }
