@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from xdsl.dialects import builtin
+from xdsl.dialects import builtin, memref
 from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.irdl import lazy_traits_def, opt_prop_def, prop_def, region_def
@@ -146,8 +146,9 @@ class RolesOp(DirectOperation):
     """`tirx.roles { tirx.role @load warps(4) { ... } tirx.role @math warps(8) { ... } }`
 
     The roles run at the same time. Scalars that are computed from arguments, block ids and loop indices alone may be
-    used in every role, which computes them again. Register tiles and scalars that are read from memory cross between
-    roles through rings only. All warps of the block belong to a role, and all wait for each other at the end.
+    used in every role, which computes them again; so may those that are loaded from arguments which the kernel only
+    loads scalars from. Register tiles and other scalars that are read from memory cross between roles through rings
+    only. All warps of the block belong to a role, and all wait for each other at the end.
 
     `tirx.roles lowered { ... }`: rings have been lowered, and barriers in the code order what roles share.
     """
@@ -245,7 +246,7 @@ def _crossing_problem(value: SSAValue, recomputable: set[SSAValue]) -> str | Non
 
 
 def _is_recomputable(value: SSAValue, known: set[SSAValue]) -> bool:
-    """Returns True for a pure function of the arguments of the kernel, which every role can compute.
+    """Returns True for a function of the arguments, and of what they hold for good, which every role can compute.
 
     `known` holds values that need no second look. It takes in those that this call looks at, and has no meaning any
     more after a call that returns False.
@@ -256,10 +257,19 @@ def _is_recomputable(value: SSAValue, known: set[SSAValue]) -> bool:
         if isinstance(owner, Block):
             if not isinstance(owner.parent_op(), KernelOp):
                 return False
-        elif not is_pure(owner) or owner.regions:
+        elif not (is_pure(owner) or is_constant_load(owner)) or owner.regions:
             return False
         else:
             following = set(owner.operands) - known
             stack.extend(following)
             known |= following
     return True
+
+
+def is_constant_load(op: Operation) -> bool:
+    """Returns True for a load from an argument of the kernel that only loads use: all roles find the same there."""
+    if not isinstance(op, memref.LoadOp):
+        return False
+    owner = op.memref.owner
+    only_loads = all(isinstance(use.operation, memref.LoadOp | memref.DimOp) for use in op.memref.uses)
+    return only_loads and isinstance(owner, Block) and isinstance(owner.parent_op(), KernelOp)

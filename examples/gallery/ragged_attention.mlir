@@ -54,7 +54,7 @@ tirx.kernel @ragged_attention(%q: !q, %keys: !k, %values: !k, %query_offsets: !l
   %total0 = tirx.zero : !c
   %out, %top, %total = scf.for %n = %c0 to %stop step %c64
       iter_args(%o = %out0, %big = %top0, %sum = %total0) -> (!f, !c, !c) {
-    tirx.copy %keys[%begin + %n, %head, 0] dims(0, 2) clipped to [%length - %n, *, *], %sk : !k, !s
+    tirx.copy %keys[%begin + %n, %head, 0] dims(0, 2) clipped, %sk : !k, !s  // those of the next sequence are masked
     tirx.copy %values[%begin + %n, %head, 0] dims(2, 0) clipped to [%length - %n, *, *], %sv : !k, !s
     %scores = tirx.alloc : !sums
     tirx.fill %scores, %zero : f32, !sums

@@ -24,11 +24,11 @@ def ragged_attention(
     sq, sums = tx.shared(q[rows, :]), tx.zeros(f32, 64, 64)
     top, total = tx.full(f32, -1e30, 64, 1), tx.zeros(f32, 64, 1)
     for i in tx.range(0, tx.minimum(start + 64 // GROUP + ahead, behind - begin), 64):
-        n = tx.tile(begin + i, 64, end=behind)
+        n, of_sequence = tx.tile(begin + i, 64), tx.tile(begin + i, 64, end=behind)
         seen = tx.indices(1, 1, 64) + i <= query[:, None] + ahead
         x = tx.where(seen, sq @ tx.shared(k[n, head, :]).T, -1e30)
         new = tx.maxnum(top, x.max(1))
         p, factor = (tx.exp2((y - new) * SCALE) for y in (x, top))
         total, top = tx.fma(total, factor, p.sum(1)), new
-        sums = sums * factor + p.to(f16) @ tx.shared(v[n, head, :].T).T
+        sums = sums * factor + p.to(f16) @ tx.shared(v[of_sequence, head, :].T).T
     o[rows, :] = (sums / total).to(f16)

@@ -18,7 +18,7 @@ from tirx.dialects.definition import i32_attr
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
-from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP
+from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP, is_constant_load
 from tirx.dialects.traits import is_pure, is_terminator
 from tirx.hw.features import supports
 from tirx.layout import TileLayout
@@ -65,7 +65,8 @@ class TirxSpecializeWarpsPass(ModulePass):
     Splits a kernel with rings into roles: `load` fills rings by TMA, `mma` starts products of tcgen05, the rest stays.
 
     Each role is a copy of the loops with only its own operations; loops keep their symbols and scalars are computed
-    again. What the kernel does not write, such as indices of rows, they load again. The warps of the kernel stay the
+    again. What the kernel does not write, such as indices of rows, they load again; numbers of iterations that it loads
+    in front of its loops are loaded once by all threads. The warps of the kernel stay the
     first ones of the block, so layouts keep their meaning: `warpid` counts in a role. The roles that are added come
     behind them. `roles` is `none`, `load`, `load-mma-epilogue` or `auto`, which looks it up by the family of the
     products; `attributes {tirx.roles = "load"}` says it for one kernel. A remark tells why a kernel stays as it is.
@@ -240,7 +241,7 @@ def _split(kernel: tirx.KernelOp, loads: _Stations, products: _Stations, asked: 
 
     multiplying = _belongs(products, lambda op: bool(products) and _is_product(op))
     body = kernel.body.block
-    shared = _shared_prelude(body.ops)
+    shared = _shared_prelude(kernel)
     parts = [op for op in body.ops if op not in shared and not isinstance(op, tirx.ReturnOp)]
     registers, warps, load_warps, added = _warps_of_roles(kernel, bool(products), len(requests), asked)
     reads = {work: _reads(kernel, parts, work) for work in (loading, multiplying, asking)}
@@ -365,18 +366,37 @@ def _fills(op: Operation, loads: _Stations) -> bool:
     return isinstance(op, tirx.AsyncCopyOp) and (slot := slot_tile(op.destination)) is not None and slot.place in loads
 
 
-def _shared_prelude(ops: Iterable[Operation]) -> set[Operation]:
-    """Returns what stays around the roles: rings, tiles, and scalars and views that every role can compute."""
+def _shared_prelude(kernel: tirx.KernelOp) -> set[Operation]:
+    """Returns what stays around the roles: rings, tiles, and scalars and views that every role can compute.
+
+    Scalars that are loaded are among them where numbers of iterations, which all roles have to share, depend on them,
+    and nothing but loads uses the memory.
+    """
     found: set[Operation] = set()
-    for op in ops:
+    counting = _counting(kernel)
+    for op in kernel.body.block.ops:
         match op:
             case tirx.RingOp() | tirx.AllocOp():
                 found.add(op)
-            case _ if is_pure(op) and not op.regions and not any(map(is_register_tile, op.results)):
-                if all(not isinstance(v.owner, Operation) or v.owner in found for v in op.operands):
-                    found.add(op)
+                continue
+            case memref.LoadOp():
+                may_share = op in counting and is_constant_load(op)
             case _:
-                pass
+                may_share = is_pure(op) and not op.regions and not any(map(is_register_tile, op.results))
+        if may_share and all(not isinstance(v.owner, Operation) or v.owner in found for v in op.operands):
+            found.add(op)
+    return found
+
+
+def _counting(kernel: tirx.KernelOp) -> set[Operation]:
+    """Returns the operations on whose results numbers of iterations depend."""
+    pending = [op.iterations for op in kernel.walk() if isinstance(op, tirx.ForOp)]
+    found: set[Operation] = set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, OpResult) and value.op not in found:
+            found.add(value.op)
+            pending.extend(value.op.operands)
     return found
 
 

@@ -49,16 +49,17 @@ tirx.kernel @cp_async(%a: memref<64x4096xf16>, %n: index) target("sm_80") thread
 
 // -----
 
-// The load role cannot know how often the loop runs.
+// The load role cannot know how often the loop runs: the kernel writes the number.
 
 !s = !tirx.tile<64x64xf16, shared>
 !g = !tirx.tile<64x64xf16, global>
 !f = !tirx.tile<64x64xf16, register>
-tirx.kernel @data(%a: memref<64x4096xf16>, %t: memref<8xindex>) target("sm_90") threads(128) {
+tirx.kernel @data(%a: memref<64x4096xf16>, %t: memref<8xi32>) target("sm_90") threads(128) {
   %c0 = arith.constant 0 : index
   %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
-  // expected-remark@+1 {{@data keeps one role: 'tirx.for' in another role needs the result of 'memref.load'}}
-  %n = memref.load %t[%c0] : memref<8xindex>
+  // expected-remark@+1 {{@data keeps one role: 'arith.index_cast' in another role needs the result of 'memref.load'}}
+  %m = memref.load %t[%c0] : memref<8xi32>
+  %n = arith.index_cast %m : i32 to index
   tirx.for @k %k = 0 to %n {
     %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
     %sa_1 = tirx.acquire %sa at(fill)
@@ -69,6 +70,8 @@ tirx.kernel @data(%a: memref<64x4096xf16>, %t: memref<8xindex>) target("sm_90") 
     tirx.release %sa at(use)
     "test.op"(%fa) : (!f) -> ()
   }
+  %gt = tirx.view %t[%c0] : memref<8xi32> -> !tirx.tile<8xi32, global>
+  "test.op"(%gt) : (!tirx.tile<8xi32, global>) -> ()
   tirx.return
 }
 

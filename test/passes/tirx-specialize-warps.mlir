@@ -318,3 +318,35 @@ tirx.kernel @loaded_ahead(%a: memref<64x4096xf16>, %ids: memref<8x64xi32>) targe
   }
   tirx.return
 }
+
+// A number of iterations that the kernel loads, and does not write, is that of all roles.
+
+// CHECK-LABEL: tirx.kernel @counted(
+// CHECK:         %m = memref.load %at[%c0]
+// CHECK-NEXT:    %n = arith.ceildivsi %m, %c64
+// CHECK-NEXT:    tirx.roles {
+// CHECK:         tirx.role @math warps(4)
+// CHECK-NOT:       memref.load
+// CHECK:           tirx.for @k %{{.*}} = 0 to %n {
+// CHECK:         tirx.role @load warps(1) {
+// CHECK-NEXT:      tirx.for @k %{{.*}} = 0 to %n {
+// CHECK:             tirx.async_copy
+tirx.kernel @counted(%a: memref<64x4096xf16>, %at: memref<1xindex>) target("sm_90a") threads(128)
+    attributes {tirx.roles = "load"} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %m = memref.load %at[%c0] : memref<1xindex>
+  %n = arith.ceildivsi %m, %c64 : index
+  tirx.for @k %k = 0 to %n {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    %fa = tirx.load %sa_2 : !s -> !f
+    tirx.release %sa at(use)
+    "test.op"(%fa) : (!f) -> ()
+  }
+  tirx.return
+}

@@ -141,6 +141,7 @@ tirx.kernel @k11(%m: memref<4xi32>) threads(32) {
       "test.op"(%v) : (i32) -> ()
     }
   }
+  memref.store %v, %m[%c0] : memref<4xi32>
   tirx.return
 }
 

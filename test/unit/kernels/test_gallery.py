@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import tirx
 from tirx import embed
+from tirx.diagnostics import diagnostic_handler
 from tirx.dialects.tirx import kernels
 from tirx.interp import run_kernel
 from tirx.passes.kernels.tirx_specialize import specialize
@@ -279,6 +280,24 @@ def test_an_mlp_of_two_kernels() -> None:
     program["swiglu_down"].simulate(hidden, weights, y)
     a, b = (x.astype(np.float64) @ each.T.astype(np.float64) / 64 for each in (gate, up))
     np.testing.assert_allclose(y, a / (1 + np.exp(-a)) * b @ weights.T.astype(np.float64), rtol=4e-3, atol=4e-2)
+
+
+def test_sequences_keep_to_themselves() -> None:
+    """Rings and a role of loads go as often around as memory says; what is no number stays in its sequence."""
+    remarks: list[str] = []
+    with diagnostic_handler(lambda each: remarks.append(each.message)):
+        kernel = tirx.build(text_of("ragged_attention"), "sm_90a", salt="remarks").kernels["ragged_attention"]
+    assert "roles of @ragged_attention: @math with 4 warps, @load with 1 warp" in remarks
+    arguments = _ragged_attention(17)
+    q, k, v, of_queries, of_keys, *_, o = arguments
+    expected = _attended_in_sequences(arguments).reshape(-1, 8, 64)
+    faulty = slice(of_keys[1], of_keys[2])
+    k[faulty], v[faulty] = np.nan, np.inf
+    kernel.simulate(*arguments)
+    others = np.arange(len(expected)) != of_queries[1]
+    assert others.sum() == len(expected) - 1 and of_queries[3] == of_queries[2]
+    np.testing.assert_allclose(o.reshape(expected.shape)[others], expected[others], atol=2e-3, rtol=2e-3)
+    assert np.isnan(o.reshape(expected.shape)[~others]).all() and np.isfinite(q).all()
 
 
 def _backward(given: Sequence[Any]) -> Array:
