@@ -197,8 +197,9 @@ class ExchangeMade(Remark):
 
 
 class StoreRingMade(Remark):
-    TEXT = "a ring of one slot for {name}, stored while the next tile runs"
+    TEXT = "a ring of one slot for {name}, stored while the next {rounds} runs"
     name: str
+    rounds: str
 
 
 class ProductsEarly(Remark):

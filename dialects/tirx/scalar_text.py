@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
@@ -38,7 +39,7 @@ from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.index_text import made
 from tirx.dialects.tirx.kernel import ParamOp
 from tirx.dialects.tirx.sizes import NAME
-from tirx.dialects.xdsl_private import current_token, operation_named, resume_from
+from tirx.dialects.xdsl_private import current_token, erase, operation_named, resume_from
 from tirx.values import dataclass, field
 
 _TOKEN = re.compile(
@@ -94,11 +95,12 @@ def _is_unsigned(type_: Attribute) -> bool:
 
 @dataclass(frozen=True)
 class _Node:
-    """A name, a number, an operator or a function with its operands, and where it stands."""
+    """A name, a number, an operator or a function with its operands and its flag of `fastmath`, and where it stands."""
 
     word: str
     at: int
     operands: tuple[_Node, ...] = ()
+    flag: FastMathFlag | None = None
 
 
 @dataclass
@@ -161,6 +163,7 @@ class ScalarText:
             parser.raise_error(f"expected an expression of type {types[0]}, found one of type {value.type}", at, at)
         if not ops or value.owner is not ops[-1] or any(op.name == "tirx.index" for op in ops):
             parser.raise_error("expected an operator or a function of scalars, found a name or index(...)", at, at)
+        erase(last)
         for op in ops:
             op.detach()
         for op in ops[:-1]:
@@ -248,12 +251,24 @@ class _Expressions:
             self.parser.raise_error(f"expected an expression, found '{word or '}'}'", at, at + len(word))
         if NAME.fullmatch(word) is not None and self.tokens[self.index][0] != "(":
             return _Node(word, at)
+        flag = self._flag() if self._take("<") else None
         self._expect("(")
         operands = [self._expression()]
         while self._take(","):
             operands.append(self._expression())
         self._expect(")")
-        return _Node(f"{word}(", at, tuple(operands))
+        return _Node(f"{word}(", at, tuple(operands), flag)
+
+    def _flag(self) -> FastMathFlag:
+        """The flag of `fastmath` between a `<`, which has been taken, and its `>`."""
+        word, at = self.tokens[self.index]
+        found = next((flag for flag in FastMathFlag if flag.value == word), None)
+        if found is None:
+            known = ", ".join(flag.value for flag in FastMathFlag)
+            self.parser.raise_error(f"expected one of {known}, found '{word or '}'}'", at, at + len(word))
+        self.index += 1
+        self._expect(">")
+        return found
 
 
 @dataclass
@@ -323,6 +338,8 @@ class _Made:
         return values
 
     def _call(self, node: _Node, name: str, want: Attribute | None) -> SSAValue:
+        if node.flag is not None and (name in ("index", "select") or name.startswith("as_") or name in _TYPES):
+            self._refuse(node.at, f"expected an operation with fastmath for <{node.flag.value}>, found {name}(...)")
         if name == "index":
             if len(node.operands) != 1 or not node.operands[0].word.isdigit():
                 self._refuse(node.at, "expected index(DIMENSION)")
@@ -354,7 +371,7 @@ class _Made:
             return self._cast(self.value(node.operands[0], None), to, node.at)
         for dialect in ("math", "arith"):
             if self.parser.ctx.get_optional_op(f"{dialect}.{name}") is not None:
-                return self._elementwise(f"{dialect}.{name}", node.at, self._alike(node.operands, want))
+                return self._elementwise(f"{dialect}.{name}", node.at, self._alike(node.operands, want), node.flag)
         self._refuse(
             node.at, f"expected a function of math or arith, index, select, a type or as_ and a type, found '{name}'"
         )
@@ -435,15 +452,22 @@ class _Made:
             self._refuse(at, f"expected a number of type {type_}, found the parameter {name}")
         return made(self.parser, ParamOp.create(properties={"parameter": StringAttr(name)}, result_types=[type_]))
 
-    def _elementwise(self, name: str, at: int, operands: Sequence[SSAValue]) -> SSAValue:
-        """An operation whose operands and result have one type."""
+    def _elementwise(
+        self, name: str, at: int, operands: Sequence[SSAValue], flag: FastMathFlag | None = None
+    ) -> SSAValue:
+        """An operation whose operands and result have one type, with a flag of `fastmath`."""
         kind = cast("type[IRDLOperation]", operation_named(self.parser, name))
         definition = kind.get_irdl_definition()
         if len(definition.operands) != len(operands) or len(definition.results) != 1:
             expected = f"{len(definition.operands)} operands and {len(definition.results)} results"
             self._refuse(at, f"'{name}' has {expected}, found {len(operands)} operands and 1 result")
+        if flag is not None and "fastmath" not in definition.properties:
+            self._refuse(at, f"expected an operation with fastmath for <{flag.value}>, found '{name}'")
         try:
-            return self._like(operands, self._op(kind(*operands)))
+            op = kind(*operands)
+            if flag is not None:
+                op.properties["fastmath"] = arith.FastMathFlagsAttr((flag,))
+            return self._like(operands, self._op(op))
         except (TypeError, VerifyException) as error:
             self._refuse(at, f"expected operands of '{name}', all of the type of its result, found others ({error})")
 

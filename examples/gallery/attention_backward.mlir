@@ -48,9 +48,9 @@ tirx.kernel @attention_backward(%q: !x, %k: !x, %v: !x, %do: !x, %lse: !v, %delt
     } else {
       scf.yield %scores : !f
     }
-    %p, %ph = tirx.map ins(%s, %l : !f, !row) (%a, %b) { %e = exp2(fma(%a, %scale * 1.44269504, %b * -1.44269504)); %e, f16(%e) } -> !f, !h
+    %p, %ph = tirx.map ins(%s, %l : !f, !row) (%a, %b) { %e = exp2<afn>(fma(%a, %scale * 1.44269504, %b * -1.44269504)); %e, f16(%e) } -> !f, !h
     %av1 = tirx.mma %ph, %dot, %av : !h, !q, !f -> !f
-    %ds = tirx.map ins(%p, %dp, %d : !f, !f, !row) (%a, %b, %c) { f16(%a * (%b - %c) * %scale) } -> !h
+    %ds = tirx.map ins(%p, %dp, %d : !f, !f, !row) (%a, %b, %c) { f16(%a * fma(%b, %scale, -(%c * %scale))) } -> !h
     %ak1 = tirx.mma %ds, %qt, %ak : !h, !q, !f -> !f
     %sds = tirx.alloc copy(%ds) : !h, !k
     %dst = tirx.transpose %sds [1, 0] : !k -> !kt

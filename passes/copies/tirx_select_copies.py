@@ -45,7 +45,7 @@ def _explain_clipped(copy: CopyOp) -> None:
     clipped = any(clipped_view(tile) is not None for tile in (copy.source, copy.destination))
     if clipped and memories == {MemorySpace.GLOBAL, MemorySpace.SHARED}:
         choice = async_engine(copy)
-        if choice.engine not in (Engine.TMA, Engine.TMA_STORE):
+        if choice.engine not in (Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE):
             remark(copy, BoundsByThreads(choice.reason))
 
 

@@ -310,7 +310,8 @@ def async_engine(copy: tirx.CopyOp | tirx.AsyncCopyOp) -> EngineChoice:
         case tirx.MemorySpace.GLOBAL, tirx.MemorySpace.SHARED:
             engines = (tirx.Engine.TMA, tirx.Engine.CP_ASYNC)
         case tirx.MemorySpace.SHARED, tirx.MemorySpace.GLOBAL:
-            engines = (tirx.Engine.TMA_STORE,)
+            combines = isinstance(copy, tirx.CopyOp) and copy.reduce is not None
+            engines = (tirx.Engine.TMA_REDUCE if combines else tirx.Engine.TMA_STORE,)
         case _:
             why = f"expected a copy between global and shared memory, found {source.memory} to {destination.memory}"
             return EngineChoice(tirx.Engine.LD_ST, ((tirx.Engine.TMA, why),))
@@ -318,7 +319,7 @@ def async_engine(copy: tirx.CopyOp | tirx.AsyncCopyOp) -> EngineChoice:
     for engine in engines:
         try:
             chosen = EngineChoice(engine, tuple(refused), check_engine(copy, engine, is_written=False))
-            if engine is tirx.Engine.TMA_STORE:
+            if engine in (tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE):
                 _check_starts(copy.destination)
             return chosen
         except ILLEGAL as e:
@@ -377,9 +378,6 @@ def _rests_on(copy: tirx.CopyOp | tirx.AsyncCopyOp, engine: tirx.Engine) -> tupl
         raise TmaError(
             TmaReason.VIEW, f"expected a view without index tiles for {engine}, which names boxes, found some"
         )
-    reduces = isinstance(copy, tirx.CopyOp) and copy.reduce is not None
-    if features is _INDEXED_FEATURES and reduces and engine is tirx.Engine.TMA_STORE:
-        raise TmaError(TmaReason.VIEW, "expected rows that an index tile names to be stored, found them reduced")
     if target is not None and not supports(target, feature):
         names = supporting_targets(feature)
         wanted = ", ".join(names) if names[0][-1] in "af" else f"{names[0]} or later"

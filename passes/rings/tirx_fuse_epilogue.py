@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.copy.tma import MAX_BOX, ROW_UNIT
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.dialects.nesting import ancestors
+from tirx.dialects.nesting import ancestors, enclosing
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
@@ -43,7 +43,8 @@ class TirxFuseEpiloguePass(ModulePass):
 
     Threads then write whole swizzled rows (`stmatrix`), and one thread starts a store of full lines. For kernels that
     stage tiles in a loop, on targets with bulk tensor stores, where shared memory has room beside three slots of each
-    staged tile, and not for products of f64. `epilogue` is `auto`, or `direct` to keep stores as they are;
+    staged tile, and not for products of f64. In such a loop, what is added to memory (`reduce(add)`) goes this way as
+    well, by `tma_reduce`. `epilogue` is `auto`, or `direct` to keep stores as they are;
     `attributes {tirx.epilogue = "direct"}` says it for one kernel. Remarks tell why a store stays as it is.
     """
 
@@ -84,8 +85,7 @@ def _stage_stores(kernel: tirx.KernelOp, loops: Sequence[scf.ForOp], target: Tar
         if store.engine is not None:
             remark(store, StoredDirectly(f"engine {store.engine.data} is written"))
             continue
-        combines = "it combines its elements with those that are there"
-        found = _staged_type(tirx.TileType.of(store.value)) if store.reduce is None else combines
+        found = _staged_type(tirx.TileType.of(store.value)) if store.reduce is None else _reduced_type(store, loops)
         if isinstance(found, str):
             remark(store, StoredDirectly(found))
         elif (size := aligned_bytes(found)) > left:
@@ -93,6 +93,25 @@ def _stage_stores(kernel: tirx.KernelOp, loops: Sequence[scf.ForOp], target: Tar
             remark(store, StoredDirectly(f"{size} bytes have no room beside {slots} slots, {max(left, 0)} are left"))
         elif _through_shared(kernel, store, found):
             left -= size
+
+
+def _reduced_type(store: tirx.StoreOp, loops: Sequence[scf.ForOp]) -> tirx.TileType | str:
+    """
+    The shared tile on the way of a store that combines its elements with those that are there, or a reason for none.
+
+    In a loop the instructions of threads would take as long as a product, and bulk reductions run beside it. Behind a
+    loop both take the same time. What threads combine and what bulk copies combine are not atomic towards each other.
+    """
+    if store.parent_op() not in loops:
+        return "it combines its elements with those that are there"
+    memory = tirx.base_allocation(store.destination)
+    kernel = enclosing(store, tirx.KernelOp)
+    assert kernel is not None
+    for op in kernel.walk():
+        if isinstance(op, tirx.StoreOp | tirx.CopyOp) and op.reduce is not None and op is not store:
+            if tirx.base_allocation(op.destination) is memory:
+                return "another operation combines elements of the same memory"
+    return _staged_type(tirx.TileType.of(store.value))
 
 
 def _staged_type(value: tirx.TileType) -> tirx.TileType | str:
@@ -129,15 +148,18 @@ def _through_shared(kernel: tirx.KernelOp, store: tirx.StoreOp, type_: tirx.Tile
     assert first is not None
     alloc = Emitter(InsertPoint.before(first), store.location)(tirx.AllocOp(type_))
     alloc.result.name_hint = "out"
-    copy = Emitter.after(store)(tirx.CopyOp(alloc.result, store.destination, tirx.Engine.TMA_STORE))
+    engine = tirx.Engine.TMA_STORE if store.reduce is None else tirx.Engine.TMA_REDUCE
+    copy = Emitter.after(store)(tirx.CopyOp(alloc.result, store.destination, engine))
+    copy.reduce = store.reduce
     choice = async_engine(copy)
     if tirx.indexed_view(store.destination) is not None:
-        choice = EngineChoice(tirx.Engine.LD_ST, ((tirx.Engine.TMA_STORE, "its threads hold the indices of its rows"),))
-    if choice.engine is not tirx.Engine.TMA_STORE:
+        choice = EngineChoice(tirx.Engine.LD_ST, ((engine, "its threads hold the indices of its rows"),))
+    if choice.engine is not engine:
         remark(store, StoredDirectly(choice.reason))
         erase(copy)
         erase(alloc)
         return False
     store.operands[1] = alloc.result
-    remark(store, StoredThroughShared(aligned_bytes(type_), tirx.Engine.TMA_STORE))
+    store.reduce = None
+    remark(store, StoredThroughShared(aligned_bytes(type_), engine))
     return True

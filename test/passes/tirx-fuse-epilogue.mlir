@@ -106,3 +106,67 @@ tirx.kernel @plain(%d: memref<64x64xf16>) target("sm_90") threads(128) {
 tirx.kernel @wrong() target("sm_90") threads(128) attributes {tirx.epilogue = "shared"} {
   tirx.return
 }
+
+// -----
+
+// In a loop, what is added to memory goes through shared memory as well. Behind one, threads add it.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!d = !tirx.tile<64x32xf32, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!out = !tirx.tile<64x32xf32, global>
+// CHECK-LABEL: tirx.kernel @added(
+// CHECK-NEXT:    %out = tirx.alloc : !tirx.tile<64x32xf32, shared
+// CHECK:         scf.for
+// CHECK:           tirx.store %v, %out : {{.*}}, shared
+// CHECK-NEXT:      tirx.copy %out, %gd reduce(add) engine tma_reduce
+// CHECK:         tirx.store %v, %ge reduce(add)
+tirx.kernel @added(%a: memref<64x4096xf16>, %d: memref<64x4096xf32>, %e: memref<64x4096xf32>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %sa = tirx.alloc : !s
+  %v = tirx.zero : !d
+  scf.for %k = %c0 to %n step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    %gd = tirx.view %d[%c0, %k] : memref<64x4096xf32> -> !out
+    // expected-remark@+1 {{stored through 8192 bytes of shared memory, by tma_reduce}}
+    tirx.store %v, %gd reduce(add) : !d, !out
+  }
+  %ge = tirx.view %e[%c0, %c0] : memref<64x4096xf32> -> !out
+  // expected-remark@+1 {{stored directly: it combines its elements with those that are there}}
+  tirx.store %v, %ge reduce(add) : !d, !out
+  tirx.return
+}
+
+// -----
+
+// Bulk copies and threads do not add to the same memory, and bulk copies have no minimum of f32.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!d = !tirx.tile<64x32xf32, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+!out = !tirx.tile<64x32xf32, global>
+// CHECK-LABEL: tirx.kernel @by_threads(
+// CHECK-NOT:     tma_reduce
+// CHECK:         tirx.return
+tirx.kernel @by_threads(%a: memref<64x4096xf16>, %d: memref<64x4096xf32>, %e: memref<64x4096xf32>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %sa = tirx.alloc : !s
+  %v = tirx.zero : !d
+  scf.for %k = %c0 to %n step %c64 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !g
+    tirx.copy %ga, %sa : !g, !s
+    %gd = tirx.view %d[%c0, %k] : memref<64x4096xf32> -> !out
+    // expected-remark@+1 {{stored directly: another operation combines elements of the same memory}}
+    tirx.store %v, %gd reduce(add) : !d, !out
+    %gm = tirx.view %e[%c0, %k] : memref<64x4096xf32> -> !out
+    // expected-remark@+1 {{stored directly: no tma_reduce: expected elements of u32, s32, u64, s64, f16, bf16 for min in a bulk tensor copy, found f32}}
+    tirx.store %v, %gm reduce(min) : !d, !out
+  }
+  %ge = tirx.view %d[%c0, %c0] : memref<64x4096xf32> -> !out
+  // expected-remark@+1 {{stored directly: it combines its elements with those that are there}}
+  tirx.store %v, %ge reduce(add) : !d, !out
+  tirx.return
+}

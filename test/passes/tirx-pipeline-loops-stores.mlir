@@ -32,6 +32,35 @@ tirx.kernel @stores(%d: memref<?x64xf16>, %n: index) target("sm_90") threads(128
   tirx.return
 }
 
+// So does one of an iteration of a pipelined loop, which adds to memory.
+
+!f = !tirx.tile<64x32xf32, register>
+!fs = !tirx.tile<64x32xf32, shared>
+!fg = !tirx.tile<64x32xf32, global>
+// CHECK-LABEL: tirx.kernel @adds(
+// CHECK:         %out = tirx.ring slots(1) stations(write, store)
+// CHECK:         tirx.for
+// CHECK:           tirx.await store pending(0)
+// CHECK-NEXT:      %out_1 = tirx.acquire %out at(write)
+// CHECK-NEXT:      tirx.store %v, %out_1
+// CHECK-NEXT:      tirx.release %out at(write)
+// CHECK-NEXT:      %out_2 = tirx.acquire %out at(store)
+// CHECK-NEXT:      tirx.async_copy %out_2, %gd engine(tma_reduce)
+// CHECK-NEXT:      tirx.release %out at(store) after(store)
+// CHECK:         tirx.await store pending(0)
+// CHECK-NEXT:    tirx.return
+tirx.kernel @adds(%d: memref<64x?xf32>, %n: index) target("sm_90") threads(128) {
+  %c0 = arith.constant 0 : index
+  %out = tirx.alloc : !fs
+  tirx.for @k %k = 0 to %n {
+    %v = "test.op"(%k) : (index) -> !f
+    %gd = tirx.view %d[%c0, %k] : memref<64x?xf32> -> !fg
+    tirx.store %v, %out : !f, !fs
+    tirx.copy %out, %gd reduce(add) engine tma_reduce : !fs, !fg
+  }
+  tirx.return
+}
+
 // A tile that is stored before threads write it for the next one stays as it is, and so does one that is written once
 // for all tiles: the slot of a ring is written first, in every tile.
 

@@ -75,7 +75,7 @@ tirx.kernel @rows_by_index(%x: memref<?x64xf16>, %i: memref<64xi32>) target("sm_
   tirx.copy %s, %x[[%rows], 0] clipped : !s, memref<?x64xf16>
   // expected-remark@+1 {{threads look at the bounds of this copy; no tma: expected every box to start at a multiple of 128 bytes}}
   tirx.copy %x[[%rows], 0] clipped, %n : memref<?x64xf16>, !n
-  // expected-remark@+1 {{no tma_store: expected rows that an index tile names to be stored, found them reduced}}
+  // expected-remark@+1 {{no tma_reduce: expected a view without index tiles for tma_reduce, which names boxes, found some}}
   tirx.copy %s, %x[[%rows], 0] clipped reduce(add) : !s, memref<?x64xf16>
   tirx.return
 }

@@ -82,6 +82,30 @@ tirx.kernel @e5(%a: memref<8xf32>, %n: index) threads(32) {
 
 // -----
 
+tirx.kernel @flag(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected one of reassoc, nnan, ninf, nsz, arcp, contract, afn, found 'slow'}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { exp<slow>(%p) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @no_flag(%a: memref<8xf32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
+  // expected-error@+1 {{expected an operation with fastmath for <afn>, found select(...)}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { select<afn>(%p < 1.0, %p, 1.0) } -> !tirx.tile<8xf32, register>
+}
+
+// -----
+
+tirx.kernel @no_flag_of_integers(%a: memref<8xi32>, %n: index) threads(32) {
+  %x = tirx.load %a[0] : memref<8xi32> -> !tirx.tile<8xi32, register>
+  // expected-error@+1 {{expected an operation with fastmath for <afn>, found 'arith.divui'}}
+  %y = tirx.map ins(%x : !tirx.tile<8xi32, register>) (%p) { divui<afn>(%p, %p) } -> !tirx.tile<8xi32, register>
+}
+
+// -----
+
 tirx.kernel @e6(%a: memref<8xf32>, %n: index) threads(32) {
   %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
   // expected-error@+1 {{expected a function of math or arith, index, select, a type or as_ and a type, found 'foo'}}

@@ -74,10 +74,11 @@ tirx.kernel @expressions(%x: memref<4x64xf32>, %n: index, %s: f32) threads(32) {
   // CHECK-NEXT: %k = arith.maximumf %m, %p : f32
   // CHECK-NEXT: [[D:%\d+]] = arith.subf %p, %k : f32
   // CHECK-NEXT: [[E:%\d+]] = math.exp [[D]] : f32
+  // CHECK: math.exp {{%\d+}} fastmath<afn> : f32
   // CHECK: math.fma %q, [[E]], {{%\d+}} : f32
   %most, %total = tirx.reduce ins(%a, %a : !v, !v) dim(1) (%m, %t, %p, %q) {
     %k = maximumf(%m, %p);
-    %k, fma(%q, exp(%p - %k), %t * exp(%m - %k))
+    %k, fma(%q, exp(%p - %k), %t * exp<afn>(%m - %k))
   } -> !c, !c
 
   // CHECK: tirx.scan ins(%a : {{.*}}) dim(1) exclusive init(%total : {{.*}}) {

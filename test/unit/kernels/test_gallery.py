@@ -179,7 +179,7 @@ def _layer_norm_backward(size: tuple[int, int]) -> list[Any]:
 _N = [16, 64, 77]
 
 KERNELS: dict[str, tuple[Callable[[Any], list[Any]], list[Any]]] = {
-    "attention_backward": (_attention_backward, _N),
+    "attention_backward": (_attention_backward, [16, 64, 141]),
     "cumulative_sum_look_back": (_look_back, _N),
     "embedding": (lambda n: [integers(20, n + 3), _ids(n, -1, 20), _zeros(n, n + 3) + 1], _N),
     "embedding_backward": (lambda n: [integers(n, n + 3), _ids(n, -1, 20), integers(20, n + 3)], _N),
