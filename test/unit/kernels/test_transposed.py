@@ -91,16 +91,33 @@ def test_a_tile_is_multiplied_both_ways(target: str, e: str, d: str, size: int) 
         np.testing.assert_array_equal(products[k : k + 64, : len(expected)].astype(np.float64), expected)
 
 
-@pytest.mark.parametrize("e", ["tf32", "si8"])
-def test_no_layout_suits_both(e: str) -> None:
+def _with_columns(text: str) -> str:
+    """The kernel without the product that reads the tile as it is."""
+    return "\n".join(line for line in text.splitlines() if "%q" not in line and "%gq" not in line)
+
+
+@pytest.mark.parametrize("size", [64, 77])
+def test_columns_of_tf32_are_operands(size: int) -> None:
+    """tcgen05 reads columns of tf32 in atoms of 32 bytes, which bulk copies write."""
+    a, b = (np.random.default_rng(i).integers(-2, 3, (size, 64)).astype(np.float32) for i in (0, 1))
+    sums = np.zeros((64, 64), np.float32)
+    program = tirx.build(_with_columns(_text("sm_100a", "tf32", "f32", both=False)))
+    assert "cp.async.bulk.tensor" in program.ptx and "tcgen05.mma" in program.ptx
+    program.kernels["both"].simulate(a, b, sums, np.zeros((size, 64), np.float32), check="strict")
+    np.testing.assert_array_equal(sums, a.T @ b)
+
+
+@pytest.mark.parametrize(("target", "e"), [("sm_90a", "tf32"), ("sm_90a", "si8"), ("sm_100a", "tf32")])
+def test_no_layout_suits_both(target: str, e: str) -> None:
     with pytest.raises(LayoutChoiceError, match="instead of tirx.transpose, stage the tile once more from a view"):
-        tirx.build(_text("sm_90a", e, "i32" if e == "si8" else "f32"))
+        tirx.build(_text(target, e, "i32" if e == "si8" else "f32"))
 
 
 def test_both_blocks_of_a_pair_have_columns_of_a_tile() -> None:
     text = _text("sm_100a", "f16", "f32", 256, both=False, cluster="cluster(2)").replace("accumulator", "tensor")
-    lines = [line for line in text.splitlines() if "%q" not in line and "%gq" not in line]
     a, b = (np.random.default_rng(i).integers(-2, 3, (128, 256)).astype(np.float16) for i in (0, 1))
     sums = np.zeros((256, 256), np.float32)
-    tirx.build("\n".join(lines)).kernels["both"].simulate(a, b, sums, np.zeros((128, 64), np.float32), check="strict")
+    tirx.build(_with_columns(text)).kernels["both"].simulate(
+        a, b, sums, np.zeros((128, 64), np.float32), check="strict"
+    )
     np.testing.assert_array_equal(sums, a.astype(np.float32).T @ b)
