@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterable
+from itertools import count
 from types import CellType, CodeType, FunctionType
 from typing import Any, NoReturn, cast
 
@@ -86,11 +87,10 @@ def _leaves(body: list[ast.stmt], in_loop: bool) -> str | None:
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, file: str, first: int) -> None:
         self._file, self._first = file, first
-        self._count = 0
+        self._numbers = count()
 
     def _name(self, what: str) -> str:
-        self._count += 1
-        return f"{HELPER}_{what}{self._count}"
+        return f"{HELPER}_{what}{next(self._numbers)}"
 
     def _refuse(self, message: str, node: ast.expr | ast.stmt) -> NoReturn:
         place = self._file, node.lineno + self._first - 1, node.col_offset, node.end_col_offset or 0
@@ -173,7 +173,7 @@ class _Rewriter(ast.NodeTransformer):
         return [ast.Assign([ast.Tuple(targets, ast.Store())], call)]
 
     def _done(self, node: ast.AST, made: list[Any]) -> list[Any]:
-        return [ast.fix_missing_locations(ast.copy_location(each, node)) for each in made]
+        return [ast.copy_location(each, node) for each in made]
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         self.generic_visit(node)
@@ -183,11 +183,9 @@ class _Rewriter(ast.NodeTransformer):
             ast.copy_location(self._call("kept", each), each) if isinstance(each, ast.Name) else each for each in values
         ]
         node.value = ast.copy_location(ast.Tuple(values, ast.Load()), node.value) if several else values[0]
-        ast.fix_missing_locations(node)
         names = [_named(target) for target in node.targets]
         if len(names) == 1 and names[0] is not None:
             node.value = ast.copy_location(self._call("named", node.value, names[0]), node.value)
-            ast.fix_missing_locations(node)
         return node
 
     def visit_For(self, node: ast.For) -> Any:
@@ -198,7 +196,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if leaves is not None:
             node.iter = ast.copy_location(self._call("plain", node.iter, ast.Constant(leaves)), node.iter)
-            return ast.fix_missing_locations(node)
+            return node
         item, body = self._name("item"), self._name("for")
         target = ast.copy_location(ast.Assign([node.target], ast.Name(item, ast.Load())), node.target)
         function = self._function(body, [item, *names], [target, *node.body], names)
@@ -212,7 +210,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if leaves is not None:
             node.test = ast.copy_location(self._call("plain_test", node.test, ast.Constant(leaves)), node.test)
-            return ast.fix_missing_locations(node)
+            return node
         test, body = self._name("test"), self._name("while")
         condition = _def(test, _parameters(names), [ast.copy_location(ast.Return(node.test), node.test)])
         function = self._function(body, names, node.body, names)
@@ -225,7 +223,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if leaves is not None:
             node.test = ast.copy_location(self._call("plain_test", node.test, ast.Constant(leaves)), node.test)
-            return ast.fix_missing_locations(node)
+            return node
         yes, no = self._name("then"), self._name("else")
         functions = [
             self._function(name, names, body or [ast.Pass()], names)

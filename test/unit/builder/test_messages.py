@@ -419,6 +419,11 @@ def _computed_where_it_is_used(a: Any, b: Any) -> None:
     b[:, :] = (a[:, :] + 1.0) * 2.0
 
 
+def test_names_of_python_are_no_dialects() -> None:
+    with pytest.raises(AttributeError, match="^__wrapped__$"):
+        _ = tx.op.__wrapped__
+
+
 def test_load_computes_a_tile_where_it_stands() -> None:
     kernels = (
         tx.jit(f32[64, 64], f32[64, 64], threads=32)(each) for each in (_computed_at_once, _computed_where_it_is_used)

@@ -51,7 +51,10 @@ def test_operations_of_other_dialects() -> None:
     assert checked.exact == checked.launches > 0
     tiles = "%y = toy.relu %x : !tirx.tile<64xf32, register> -> !tirx.tile<64xf32, register>"
     module = embed.parse(_FOREIGN.replace("OPERATION", tiles), "k.toy", embed.context(TOY))
-    message = r"^k\.toy:6:8: .*operations on whole tiles in @k, .*, found 'toy\.relu', which has no method 'evaluate'"
+    message = (
+        r"^k\.toy:6:8: .*expected operations on whole tiles in @k, to compare it with, found 'toy\.relu', which has no "
+        "method 'evaluate' of TileOpInterface"
+    )
     with pytest.raises(embed.LocatedError, match=message):
         tirx.build(module, verify=True)
     with pytest.raises(CheckError, match=message):

@@ -11,6 +11,7 @@ from hashlib import sha256
 from importlib import import_module, invalidate_caches
 from io import BytesIO
 from pathlib import Path
+from threading import get_ident
 from typing import Any, ClassVar
 from unittest.mock import Mock
 from zipfile import ZipFile
@@ -313,9 +314,11 @@ def test_where_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(stored, "version", lambda: "0123456789abcdefX")
     directory = tmp_path / "a" / "b"
     paths = [stored.place(str(directory), key) for key in ("x", "y")]
+    monkeypatch.setattr(os, "replace", replaced := Mock(side_effect=os.replace))
     for path in paths:
         assert stored.read(path) is None
         stored.write(path, path)
+        replaced.assert_called_with(f"{path}.{os.getpid()}-{get_ident()}.tmp", path)
     names = [f"{sha256(key.encode()).hexdigest()[:32]}-0123456789abcdef.json" for key in ("x", "y")]
     assert [path.name for path in sorted(directory.iterdir())] == sorted(names)
     assert [stored.read(path) for path in paths] == paths
@@ -324,7 +327,7 @@ def test_where_programs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     os.mkdir(f"{paths[0]}x")
     with pytest.raises(IsADirectoryError, match="Is a directory"):
         stored.write(f"{paths[0]}x", "")
-    assert not list(directory.glob("*.tmp"))
+    assert {path.name for path in directory.iterdir()} == {*names, f"{Path(paths[0]).name}x"}
 
 
 def test_a_hit_imports_neither_numpy_nor_xdsl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
