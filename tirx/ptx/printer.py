@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import count
 from math import inf
 from typing import IO
 
@@ -322,7 +323,7 @@ class _Names:
     registers: dict[int, str] = field(default_factory=dict[int, str])
     """The identity of a value, which takes no call to hash -> its register."""
     counts: dict[str, int] = field(default_factory=dict[str, int])
-    _placeholders: int = 0
+    _placeholders: Iterator[int] = field(default_factory=count)
 
     def __call__(self, value: SSAValue) -> str:
         name = self.registers.get(id(value))
@@ -345,8 +346,7 @@ class _Names:
         registers = register_class(type_) or (SCRATCH_CLASSES.get(type_) if value is None else None)
         if registers is None:
             raise _no_register(type_, value)
-        self._placeholders += 1
-        return f"{registers.prefix}\x00{self._placeholders};"
+        return f"{registers.prefix}\x00{next(self._placeholders)};"
 
     def _count(self, stem: str) -> int:
         number = self.counts.get(stem, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import tirx as tx
 from tirx import f16, f32, i32, u32
 from tirx.builder.calls import type_of_array
+from tirx.builder.dtypes import ArrayType
 from tirx.dialects.tirx import MmaOp, TileType, kernels
 from tirx.interp import run_kernel
 from tirx.runtime.tune import Trial, Tuned
@@ -251,6 +252,14 @@ def test_the_simulator_runs_them() -> None:
 )
 def test_types_of_arrays(dtype: str, name: str) -> None:
     assert str(type_of_array(np.zeros((2, 3), dtype))) == f"{name}[None, None]"
+
+
+def test_strides_of_arrays() -> None:
+    """None in row-major order, whatever the stride of an extent of 1; else those that are 1 stay."""
+    whole = np.zeros((4, 8), np.float32)
+    arrays = (whole, whole[:1, :6], whole[:2, :6], whole.T, whole[:, :1], whole[:, None, ::2])
+    strides = [cast(ArrayType, type_of_array(each)).strides for each in arrays]
+    assert strides == [None, None, (None, 1), (1, None), (None, 1), (None, None, None)]
 
 
 @tx.jit(threads=64)

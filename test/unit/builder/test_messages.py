@@ -419,6 +419,20 @@ def _computed_where_it_is_used(a: Any, b: Any) -> None:
     b[:, :] = (a[:, :] + 1.0) * 2.0
 
 
+def _kept_in_a_loop(a: Any, n: Any) -> None:
+    x, i = tx.zeros(f32, 64, 64), n * 0
+    while i < n:
+        i = i + 1
+        if n is None:
+            x = x + 1.0
+    a[:, :] = x + i.to(f32)
+
+
+def test_loops_do_not_carry_what_stays() -> None:
+    text = str(tx.jit(f32[64, 64], i32, threads=32)(_kept_in_a_loop).module)
+    assert re.search(r"scf\.while \(%\w+ = %\w+\) : \(i32\) -> i32", text), text
+
+
 def test_names_of_python_are_no_dialects() -> None:
     with pytest.raises(AttributeError, match="^__wrapped__$"):
         _ = tx.op.__wrapped__
