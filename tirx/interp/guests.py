@@ -1,4 +1,4 @@
-"""Operations of other dialects on tiles, which say by a method what they compute."""
+"""Operations on tiles that say by a method what they compute, as those of other dialects do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tirx.diagnostics import operation_name
 from tirx.dialects.nesting import walk
-from tirx.dialects.tirx import TileOpInterface, TileType, is_foreign
+from tirx.dialects.tirx import TileOpInterface, TileType
 from tirx.dialects.tirx.interface import errors_of_guest
 from tirx.interp.errors import RunError
 from tirx.interp.formats import Array, dtype_of, is_float
@@ -25,17 +25,17 @@ from tirx.rules import ForeignOperationError
 
 
 def can_evaluate(op: Operation) -> bool:
-    """Returns True for an operation of another dialect that has `TileOpInterface.evaluate`."""
-    return isinstance(op, TileOpInterface) and is_foreign(op) and type(op).evaluate is not TileOpInterface.evaluate
+    """Returns True for an operation on tiles that has a method `evaluate` of its own."""
+    return isinstance(op, TileOpInterface) and type(op).evaluate is not TileOpInterface.evaluate
 
 
 def guest_functions(kernel: Operation) -> tuple[Functions, ...]:
-    """Returns implementations of the operations of other dialects in a kernel."""
+    """Returns implementations of the operations in a kernel that have `evaluate`."""
     return tuple(map(_functions, dict.fromkeys(type(op) for op in walk(kernel) if can_evaluate(op))))
 
 
 def written(op: Operation) -> Iterator[SSAValue]:
-    """Yields the tiles and memrefs in memory that an operation of another dialect writes."""
+    """Yields the tiles and memrefs in memory that an operation with `evaluate` writes."""
     if isinstance(op, TileOpInterface) and can_evaluate(op):
         yield from op.tile_writes()
 

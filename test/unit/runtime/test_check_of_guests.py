@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,14 +14,17 @@ from unit.runtime.test_check import PART
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.passes import ModulePass
+from xdsl.traits import Pure
 
 import tirx
 from tirx import embed
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.ptx import StOp
-from tirx.dialects.tirx import SubviewOp
+from tirx.dialects.tirx import SubviewOp, TileType
+from tirx.embed import ThreadLowering, TileOpInterface
 from tirx.text.parsing import parse_located
 from tirx.text.verification import CheckError
 from tirx.tools import flags
@@ -59,6 +63,38 @@ def test_operations_of_other_dialects() -> None:
         tirx.build(module, verify=True)
     with pytest.raises(CheckError, match=message):
         tirx.build(module).check()
+
+
+@irdl_op_definition
+class _HalfOp(IRDLOperation, TileOpInterface):
+    """An operation of the dialect `tirx` in one file."""
+
+    name = "tirx.half"
+
+    source, result = operand_def(TileType), result_def(TileType)
+    traits = traits_def(Pure())
+    FACTOR: ClassVar = 0.5
+
+    def same_layout(self) -> Sequence[Sequence[SSAValue]]:
+        return [(self.source, self.result)]
+
+    def evaluate(self, *operands: Any) -> Sequence[Any]:
+        return [operands[0] * np.float32(self.FACTOR)]
+
+    def lower(self, threads: ThreadLowering) -> Sequence[Sequence[SSAValue]]:
+        half = threads.insert(arith.ConstantOp(FloatAttr(0.5, f32))).result
+        return [[threads.insert(arith.MulfOp(x, half)).result for x in threads.registers(self.source)]]
+
+
+def test_operations_of_tirx_may_say_by_evaluate_what_they_compute(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '%y = "tirx.half"(%x) : (!tirx.tile<64xf32, register>) -> !tirx.tile<64xf32, register>'
+    module = embed.parse(_FOREIGN.replace("OPERATION", text), context=embed.context(Dialect("half", [_HalfOp])))
+    program = tirx.build(module)
+    (checked,) = program.check()
+    assert checked.exact == checked.launches > 0
+    monkeypatch.setattr(_HalfOp, "FACTOR", 0.25)
+    with pytest.raises(CheckError, match="elements of %a differ, first .* expected 0.5, found 1.0"):
+        program.check()
 
 
 def _with_rows(**methods: Any) -> tirx.Program:
