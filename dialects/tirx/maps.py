@@ -43,7 +43,7 @@ from tirx.layout.arrangement import Arrangement
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 
 YIELD = "tirx.yield"
-INLINED = ("func.call", "scf.for")
+INLINED = ("func.call", "scf.for", "scf.if", "affine.apply")
 """Operations that bodies of maps and folds may have, too, until `tirx-inline` puts scalars in its place."""
 
 
@@ -203,12 +203,19 @@ def verify_body(block: Block, arguments: list[Attribute], yielded: list[Attribut
         raise MapBodyError(f"expected a body that ends in '{YIELD}'")
     if (found := [value.type for value in last.operands]) != yielded:
         raise MapBodyError(f"expected '{YIELD}' with {types_text(yielded)}, found {types_text(found)}")
+    _verify_scalars(block, last, others)
+
+
+def _verify_scalars(block: Block, last: Operation | None, others: tuple[str, ...]) -> None:
+    """Raises MapBodyError at an operation but `last` that does not compute scalars, also within loops and branches."""
     for op in block.ops:
         known = op.name.startswith(("arith.", "math.", *others)) or (
             isinstance(op, ScalarOpInterface | PureInstruction) and len(op.results) == 1
         )
-        inlined = op.name in INLINED
-        if op is not last and not inlined and (op.regions or not known):
+        if op.name in INLINED:
+            for inner in (inner for region in op.regions for inner in region.blocks):
+                _verify_scalars(inner, inner.last_op, others)
+        elif op is not last and (op.regions or not known):
             where = "a map" if others else "a reduction or scan"
             raise MapBodyError(
                 f"expected {', '.join(('arith', 'math', *others))}, operations with ScalarOpInterface and pure "

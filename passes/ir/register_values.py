@@ -120,7 +120,7 @@ def shared_out(values: Sequence[SSAValue], registers: Sequence[SSAValue]) -> lis
 
 
 def require_inlined(block: Block) -> None:
-    """Raises StageError at a call or loop in the body of a map or fold."""
+    """Raises StageError at what `tirx-inline` removes from the body of a map or fold."""
     for op in block.ops:
         if op.name in INLINED:
             raise StageError(op, f"expected no '{op.name}' in the body of an operation; run tirx-inline first")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, UnitAttr, i32, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, UnitAttr, i8, i16, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineSymExpr,
+)
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
@@ -22,7 +30,7 @@ from tirx.passes.ir.trip_count import trip_count
 from tirx.rules import InlineError
 
 if TYPE_CHECKING:
-    from xdsl.dialects import func
+    from xdsl.dialects import affine, func
 
 UNROLL = "tirx.unroll"
 """The attribute of a loop that becomes its iterations, or with a number has that many in one."""
@@ -131,18 +139,83 @@ def _unroll(loop: scf.ForOp) -> None:
     erase(loop)
 
 
+def _choose(branch: scf.IfOp) -> None:
+    """Computes both ways of a branch in the body of a map or fold, and chooses of each two results."""
+    ways = [_place(branch, region.block, {}) for region in branch.regions if region.blocks]
+    for result, *values in zip(branch.results, *ways, strict=True):
+        chosen = Emitter(branch, branch.location)(arith.SelectOp(branch.cond, *values))
+        result.replace_all_uses_with(chosen.result)
+    erase(branch)
+
+
+def _apply(op: affine.ApplyOp) -> None:
+    """Makes `arith` of an affine map of indices."""
+    emit, operands, dims = Emitter.before(op), op.mapOperands, op.map.data.num_dims
+
+    def value(expr: AffineExpr) -> SSAValue:
+        match expr:
+            case AffineConstantExpr():
+                return emit.constant(expr.value, IndexType())
+            case AffineDimExpr():
+                return operands[expr.position]
+            case AffineSymExpr():
+                return operands[dims + expr.position]
+            case AffineBinaryOpExpr():
+                a, b = value(expr.lhs), value(expr.rhs)
+                if expr.kind is not AffineBinaryOpKind.Mod:
+                    return emit(_AFFINE[expr.kind](a, b)).results[0]
+                whole = emit.mul(emit(arith.FloorDivSIOp(a, b)).result, b)
+                return emit(arith.SubiOp(a, whole)).result
+            case _:
+                raise AssertionError(expr)
+
+    op.result.replace_all_uses_with(value(op.map.data.results[0]))
+    erase(op)
+
+
+_AFFINE: dict[AffineBinaryOpKind, Callable[[SSAValue, SSAValue], Operation]] = {
+    AffineBinaryOpKind.Add: arith.AddiOp,
+    AffineBinaryOpKind.Mul: arith.MuliOp,
+    AffineBinaryOpKind.FloorDiv: arith.FloorDivSIOp,
+    AffineBinaryOpKind.CeilDiv: arith.CeilDivSIOp,
+}
+
+
 def _split_product(op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -> None:
-    """Makes the halves of a product by one of 64 bits."""
-    if op.lhs.type != i32:
-        raise InlineError(op, f"expected '{op.name}' on i32, found {op.lhs.type}")
-    emit = Emitter.before(op)
-    extend = arith.ExtUIOp if isinstance(op, arith.MulUIExtendedOp) else arith.ExtSIOp
-    wide = emit(arith.MuliOp(emit(extend(op.lhs, i64)).result, emit(extend(op.rhs, i64)).result)).result
-    high = emit(arith.ShRUIOp(wide, emit.constant(32, i64))).result
-    halves = emit(arith.TruncIOp(wide, i32)).result, emit(arith.TruncIOp(high, i32)).result
+    """Makes the halves of a product by one of twice as many bits, or those of 64 bits by parts."""
+    if op.lhs.type not in (i8, i16, i32, i64):
+        raise InlineError(op, f"expected '{op.name}' on i8, i16, i32 or i64, found {op.lhs.type}")
+    emit, is_signed = Emitter.before(op), isinstance(op, arith.MulSIExtendedOp)
+    if op.lhs.type == i64:
+        halves = emit.mul(op.lhs, op.rhs), _high_half(emit, op.lhs, op.rhs, is_signed=is_signed)
+    else:
+        type_ = cast("IntegerType", op.lhs.type)
+        double = IntegerType(2 * type_.width.data)
+        extend = arith.ExtSIOp if is_signed else arith.ExtUIOp
+        wide = emit.mul(emit(extend(op.lhs, double)).result, emit(extend(op.rhs, double)).result)
+        high = emit.div(wide, 1 << type_.width.data)
+        halves = emit(arith.TruncIOp(wide, type_)).result, emit(arith.TruncIOp(high, type_)).result
     for old, new in zip(op.results, halves, strict=True):
         old.replace_all_uses_with(new)
     erase(op)
+
+
+def _high_half(emit: Emitter, a: SSAValue, b: SSAValue, *, is_signed: bool) -> SSAValue:
+    """The upper 64 bits of a product of 128, as a sum of products of 32 bits, none of which carries beyond 64 bits."""
+    (a0, a1), (b0, b1) = ((emit.bit_and(x, _LOW), emit.div(x, 1 << 32)) for x in (a, b))
+    middle = emit.add(emit.mul(a1, b0), emit.div(emit.mul(a0, b0), 1 << 32))
+    other = emit.add(emit.mul(a0, b1), emit.bit_and(middle, _LOW))
+    high = emit.add(emit.add(emit.mul(a1, b1), emit.div(middle, 1 << 32)), emit.div(other, 1 << 32))
+    if not is_signed:
+        return high
+    # A negative factor is 2^64 less than its bits without a sign.
+    for x, y in ((a, b), (b, a)):
+        sign = emit(arith.ShRSIOp(x, emit.constant(63, i64))).result
+        high = emit(arith.SubiOp(high, emit.bit_and(sign, y))).result
+    return high
+
+
+_LOW = (1 << 32) - 1
 
 
 def _move_ahead(alloc: AllocOp) -> None:
@@ -159,9 +232,10 @@ class TirxInlinePass(ModulePass):
     """Puts the bodies of functions in the place of `func.call` in kernels, also in the bodies of maps and folds.
 
     Loops with `{tirx.unroll}`, and all in the bodies of maps and folds, become their iterations, whose number is
-    constant. Of `{tirx.unroll = 4}` four become one, and a loop behind has what is left. Products with both halves
-    (`arith.mului_extended`) become one of 64 bits, elements of i1 bytes. Shared tiles are allocated in front of the
-    loops around them.
+    constant. Of `{tirx.unroll = 4}` four become one, and a loop behind has what is left. Of branches in bodies both
+    ways are computed, and results chosen. `affine.apply` becomes `arith`. A product with both halves
+    (`arith.mului_extended`) becomes one of twice as many bits. Elements of i1 become bytes, those of index i64. Shared
+    tiles are allocated in front of the loops around them.
     """
 
     name = "tirx-inline"
@@ -182,6 +256,10 @@ class TirxInlinePass(ModulePass):
                         _unroll(each)
                     else:
                         _unroll_in_part(each, factor)
+                elif isinstance(each, scf.IfOp) and _in_body(each):
+                    _choose(each)
+                elif each.name == "affine.apply":
+                    _apply(cast("affine.ApplyOp", each))
             for each in list(kernel.walk()):
                 if isinstance(each, arith.MulUIExtendedOp | arith.MulSIExtendedOp):
                     _split_product(each)

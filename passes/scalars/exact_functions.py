@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import bf16, f16, f32, f64
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects import ptx
+from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.functions import Function
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.scalars.bf16_numbers import fused, magnitude
@@ -65,8 +66,26 @@ ON_BF16: Mapping[type[Operation], Callable[[Operation, Emitter], SSAValue]] = {
 
 
 COUNTS: Mapping[type[Operation], Callable[[Emitter, SSAValue], SSAValue]] = {
-    math.CtPopOp: lambda emit, x: emit(ptx.PopcOp(x)).result,
-    math.CountLeadingZerosOp: lambda emit, x: emit(ptx.ClzOp(x)).result,
-    math.CountTrailingZerosOp: lambda emit, x: emit(ptx.ClzOp(emit(ptx.BrevOp(x)).result)).result,
+    math.CtPopOp: lambda emit, x: _ones(emit, x),
+    math.CountLeadingZerosOp: lambda emit, x: _zeros_ahead(emit, x),
+    math.CountTrailingZerosOp: lambda emit, x: _zeros_ahead(emit, emit(ptx.BrevOp(x)).result),
 }
-"""Functions of the bits of an i32."""
+"""Functions of the bits of an i32 or i64."""
+
+
+def _ones(emit: Emitter, x: SSAValue) -> SSAValue:
+    if x.type == i32:
+        return emit(ptx.PopcOp(x)).result
+    halves = emit(ptx.UnpackOp(x, i32))
+    low, high = (emit(ptx.PopcOp(half)).result for half in (halves.low, halves.high))
+    return emit(ptx.CvtOp(emit(ptx.AddOp(low, high)).result, i64, unsigned=True)).result
+
+
+def _zeros_ahead(emit: Emitter, x: SSAValue) -> SSAValue:
+    if x.type == i32:
+        return emit(ptx.ClzOp(x)).result
+    halves = emit(ptx.UnpackOp(x, i32))
+    low, high = (emit(ptx.ClzOp(half)).result for half in (halves.low, halves.high))
+    all_ = emit(ptx.SetpOp(ptx.Comparison.EQ, high, emit(ConstantOp.integer(32, i32)).result)).result
+    more = emit(ptx.SelpOp(all_, low, emit(ConstantOp.integer(0, i32)).result)).result
+    return emit(ptx.CvtOp(emit(ptx.AddOp(high, more)).result, i64, unsigned=True)).result

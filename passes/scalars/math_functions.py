@@ -83,8 +83,8 @@ def lower_math(op: Operation) -> None:
     """Replaces a `math` operation inside a `ptx.entry` by instructions. Raises NoFormError if there are none."""
     type_ = op.results[0].type
     if (count := COUNTS.get(type(op))) is not None:
-        if type_ != i32:
-            raise NoFormError(op, f"expected '{op.name}' on i32, found {type_}")
+        if type_ not in (i32, i64):
+            raise NoFormError(op, f"expected '{op.name}' on i32 or i64, found {type_}")
         replace_uses(op.results[0], count(Emitter.before(op), op.operands[0]))
         erase(op)
         return

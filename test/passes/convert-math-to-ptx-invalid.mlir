@@ -19,8 +19,9 @@ ptx.entry @wide(x : f64) target("sm_80") {
 // -----
 
 ptx.entry @bits(x : s64) target("sm_80") {
-  %x = ptx.ld.param @x : i64
-  // expected-error@+1 {{expected 'math.ctpop' on i32, found i64}}
-  %0 = math.ctpop %x : i64
+  %y = ptx.ld.param @x : i64
+  %x = arith.trunci %y : i64 to i16
+  // expected-error@+1 {{expected 'math.ctpop' on i32 or i64, found i16}}
+  %0 = math.ctpop %x : i16
   ptx.ret
 }

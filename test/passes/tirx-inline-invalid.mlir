@@ -58,9 +58,10 @@ tirx.kernel @in_part(%n: i32) target("sm_80") threads(32) {
 
 // -----
 
-tirx.kernel @wide(%a: i64) target("sm_80") threads(32) {
-  // expected-error@+1 {{expected 'arith.mului_extended' on i32, found i64}}
-  %low, %high = arith.mului_extended %a, %a : i64
+tirx.kernel @truths(%a: i64) target("sm_80") threads(32) {
+  %t = arith.trunci %a : i64 to i1
+  // expected-error@+1 {{expected 'arith.mului_extended' on i8, i16, i32 or i64, found i1}}
+  %low, %high = arith.mului_extended %t, %t : i1
   tirx.return
 }
 

@@ -106,6 +106,37 @@ tirx.kernel @stored(%m: memref<4xindex>, %n: memref<4xui8>) target("sm_80") thre
   memref.store %v, %n[%i] : memref<4xui8>
 }
 
+// Branches of bodies become choices, and affine maps arith.
+
+// CHECK-LABEL: tirx.kernel @chosen
+// CHECK:         %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-NEXT:    %[[TWICE:.*]] = arith.muli %n, %[[TWO]] : index
+// CHECK-NEXT:    %[[SUM:.*]] = arith.addi %[[TWICE]], %n : index
+// CHECK:         arith.floordivsi %[[SUM]]
+// CHECK:         tirx.map
+// CHECK-NEXT:    ^bb0(%e: f32):
+// CHECK:           %[[C:.*]] = arith.cmpf
+// CHECK-NEXT:      %[[ROOT:.*]] = math.sqrt %e
+// CHECK-NEXT:      %[[R:.*]] = arith.select %[[C]], %[[ROOT]], %e : f32
+// CHECK-NEXT:      tirx.yield %[[R]] : f32
+tirx.kernel @chosen(%m: memref<16xf32>, %n: index) target("sm_80") threads(32) {
+  %part = affine.apply affine_map<(d0)[s0] -> ((d0 * 2 + s0) floordiv 16)> (%n)[%n]
+  %x = tirx.load %m[%part * 8] clipped : memref<16xf32> -> !tirx.tile<8xf32, register>
+  %zero = arith.constant 0.0 : f32
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) {
+  ^bb0(%e: f32):
+    %c = arith.cmpf ogt, %e, %zero : f32
+    %r = scf.if %c -> (f32) {
+      %root = math.sqrt %e : f32
+      scf.yield %root : f32
+    } else {
+      scf.yield %e : f32
+    }
+    tirx.yield %r : f32
+  } -> !tirx.tile<8xf32, register>
+  tirx.store %y, %m[%part * 8] clipped : !tirx.tile<8xf32, register>, memref<16xf32>
+}
+
 // Shared tiles are allocated in front of loops and branches, as rings need them; what is done with them stays.
 
 !sums = !tirx.tile<16x64xf32, register>

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import scf
+from xdsl.dialects import affine, scf
 from xdsl.interpreter import Interpreter, PythonValues
 
 from tirx.interp.errors import RunError
+from tirx.interp.numbers import Near, Value, select
 from tirx.interp.state import definite
 from tirx.interp.tiles import rules
+from tirx.layout.arrays import np
 
 
 def _for(interpreter: Interpreter, op: scf.ForOp, args: PythonValues) -> PythonValues:
@@ -21,7 +23,16 @@ def _for(interpreter: Interpreter, op: scf.ForOp, args: PythonValues) -> PythonV
 
 
 def _if(interpreter: Interpreter, op: scf.IfOp, args: PythonValues) -> PythonValues:
-    return interpreter.run_ssacfg_region(op.true_region if args[0] else op.false_region, ())
+    condition: Value = args[0]
+    if np.ndim(condition.value if isinstance(condition, Near) else condition):  # one for each element of a map
+        ways = (interpreter.run_ssacfg_region(region, ()) for region in op.regions)
+        return tuple(select(condition, *values) for values in zip(*ways, strict=True))
+    return interpreter.run_ssacfg_region(op.true_region if definite(op, condition) else op.false_region, ())
+
+
+def _apply(op: affine.ApplyOp, args: PythonValues) -> PythonValues:
+    count = op.map.data.num_dims
+    return (op.map.data.results[0].eval(args[:count], args[count:]),)
 
 
 def _while(interpreter: Interpreter, op: scf.WhileOp, args: PythonValues) -> PythonValues:
@@ -33,8 +44,8 @@ def _while(interpreter: Interpreter, op: scf.WhileOp, args: PythonValues) -> Pyt
 
 
 CONTROL = rules(
-    {scf.IfOp: _if},
-    carrying={scf.ForOp: _for, scf.WhileOp: _while},
+    {affine.ApplyOp: lambda run, op, args: _apply(op, args)},
+    carrying={scf.ForOp: _for, scf.IfOp: _if, scf.WhileOp: _while},
     terminators=(scf.YieldOp, scf.ConditionOp),
 )
 """Implementations for an interpreter."""

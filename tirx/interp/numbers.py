@@ -505,15 +505,16 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
 
 
 def extended_product(a: Value, b: Value, *, signed: bool) -> tuple[Value, Value]:
-    """Returns the low and the high half of products of integers of 32 bits or less, which are known."""
+    """Returns the low and the high half of products of integers, which are known."""
     x, y = (np.asarray(each.value if isinstance(each, Near) else each) for each in (a, b))
     inexact = any(isinstance(each, Near) and each.error.any() for each in (a, b))
-    if inexact or x.dtype.itemsize > 4:
-        raise UndefinedValue("expected known integers of 32 bits or less for both halves of a product")
+    if inexact:
+        raise UndefinedValue("expected known integers for both halves of a product")
     dtype, bits, known = x.dtype, 8 * x.dtype.itemsize, known_of((a, b))
     x, y = (x, y) if signed else (_unsigned(x), _unsigned(y))
-    wide = x.astype(np.int64 if signed else np.uint64) * y.astype(np.int64 if signed else np.uint64)
-    low, high = wide.astype(dtype)[()], (wide >> wide.dtype.type(bits)).astype(dtype)[()]
+    wide = x.astype(object) * y.astype(object)
+    low, high = (np.asarray(each & (1 << bits) - 1).astype(f"u{dtype.itemsize}") for each in (wide, wide >> bits))
+    low, high = low.view(dtype)[()], high.view(dtype)[()]
     return defined(low, known), defined(high, known)
 
 

@@ -79,3 +79,19 @@ tirx.kernel @results(%x: !tirx.tile<8x8xf32, register>) threads(32) {
   } -> !tirx.tile<8x8xf32, register>
   tirx.return
 }
+
+// -----
+
+tirx.kernel @stores_in_a_branch(%m: memref<8xf32>, %p: i1) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %x = tirx.zero : !tirx.tile<8xf32, register>
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) {
+  ^bb0(%e: f32):
+    scf.if %p {
+      // expected-error@-3 {{pure instructions of one result in the body of a map, found 'memref.store'}}
+      memref.store %e, %m[%c0] : memref<8xf32>
+    }
+    tirx.yield %e : f32
+  } -> !tirx.tile<8xf32, register>
+  tirx.return
+}

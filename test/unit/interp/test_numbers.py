@@ -394,15 +394,17 @@ def test_counts_of_bits(dtype: type[np.signedinteger[Any]]) -> None:
         assert _value(kind(create_ssa_value(type_)), np.array(numbers, dtype)).tolist() == counts
 
 
+@pytest.mark.parametrize("bits", [8, 32, 64])
 @pytest.mark.parametrize("signed", [True, False])
-def test_halves_of_products(signed: bool) -> None:
-    a, b = (_RNG.integers(-(1 << 31), 1 << 31, 50, dtype=np.int32) for _ in range(2))
+def test_halves_of_products(signed: bool, bits: int) -> None:
+    most = 1 << bits - 1
+    a, b = (_RNG.integers(-most, most - 1, 50, dtype=DTYPES[f"i{bits}"], endpoint=True) for _ in range(2))
     low, high = extended_product(a, b, signed=signed)
     for x, y, below, above in zip(a.tolist(), b.tolist(), low.tolist(), high.tolist(), strict=True):
-        product = x * y if signed else x % (1 << 32) * (y % (1 << 32))
-        assert (below, above) == (_signed(product, 32), _signed(product >> 32, 32))
-    for x, y in ((Near(a, np.ones(50)), b), (a.astype(np.int64), b), (a, Near(b, np.ones(50)))):
-        with pytest.raises(UndefinedValue, match="^expected known integers of 32 bits or less for both halves of a"):
+        product = x * y if signed else x % (1 << bits) * (y % (1 << bits))
+        assert (below, above) == (_signed(product, bits), _signed(product >> bits, bits))
+    for x, y in ((Near(a, np.ones(50)), b), (a, Near(b, np.ones(50)))):
+        with pytest.raises(UndefinedValue, match="^expected known integers for both halves of a"):
             extended_product(x, y, signed=signed)
 
 

@@ -307,3 +307,79 @@ def test_reductions_of_tf32_are_those_of_floats(operation: str, target: str) -> 
     run(assembled(ptx), "k", (1, 1, 1), (32, 1, 1), [x, result], check="strict")
     expected = x.sum(0, keepdims=True) if operation == "add" else x.max(0, keepdims=True)
     np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 64])
+def test_halves_of_products(bits: int) -> None:
+    """Both halves of products of numbers with a sign and without one; those of 64 bits are sums of parts."""
+    tile = f"!tirx.tile<64xi{bits}, register>"
+    stores = "\n".join(f"tirx.store %{name}, %{name}o[0] : {tile}, memref<64xi{bits}>" for name in "lhmn")
+    arguments = ", ".join(f"%{name}: memref<64xi{bits}>" for name in ("a", "b", "lo", "ho", "mo", "no"))
+    kernel = tirx.build(f"""
+    tirx.kernel @k({arguments}) target("sm_75") grid(1) threads(64) {{
+      %x = tirx.load %a[0] : memref<64xi{bits}> -> {tile}
+      %y = tirx.load %b[0] : memref<64xi{bits}> -> {tile}
+      %l, %h, %m, %n = tirx.map ins(%x, %y : {tile}, {tile}) {{
+      ^bb0(%p: i{bits}, %q: i{bits}):
+        %0, %1 = arith.mului_extended %p, %q : i{bits}
+        %2, %3 = arith.mulsi_extended %p, %q : i{bits}
+        tirx.yield %0, %1, %2, %3 : i{bits}, i{bits}, i{bits}, i{bits}
+      }} -> {tile}, {tile}, {tile}, {tile}
+      {stores}
+    }}
+    """).kernels["k"]
+    a, b = np.random.default_rng(0).integers(
+        -(1 << bits - 1), (1 << bits - 1) - 1, (2, 64), f"int{bits}", endpoint=True
+    )
+    a[:2], b[1] = -(1 << bits - 1), -(1 << bits - 1)
+    results = [np.zeros_like(a) for _ in range(4)]
+    assert kernel.check(a, b, *results).exact == 1
+    kernel.simulate(a, b, *results)
+    for found, shift, is_signed in zip(results, (0, bits, 0, bits), (False, False, True, True), strict=True):
+        x, y = ([int(n) if is_signed else int(n) % (1 << bits) for n in each] for each in (a, b))
+        wanted = [(p * q >> shift) % (1 << bits) for p, q in zip(x, y, strict=True)]
+        assert [int(n) % (1 << bits) for n in found] == wanted
+
+
+def test_branches_of_bodies_choose() -> None:
+    """Both ways are computed; what one of them has no number for, as a quotient by 0, is not chosen."""
+    kernel = tirx.build("""
+    !t = !tirx.tile<16x32xi32, register>
+    tirx.kernel @k(%a: memref<16x32xi32>, %n: index, %d: memref<16x32xi32>) target("sm_75") grid(1) threads(64) {
+      %zero = arith.constant 0 : i32
+      %seven = arith.constant 7 : i32
+      %m = affine.apply affine_map<(d0) -> (d0 mod 8 - d0 floordiv 2)> (%n)
+      %x = tirx.load %a[0, 0] : memref<16x32xi32> -> !t
+      %y = tirx.map ins(%x : !t) {
+      ^bb0(%v: i32):
+        %i = tirx.index 1
+        %j = affine.apply affine_map<(d0)[s0] -> (d0 * 3 + s0 + d0 ceildiv 4)> (%i)[%m]
+        %c = arith.cmpi ne, %v, %zero : i32
+        %r, %s = scf.if %c -> (i32, i32) {
+          %q = arith.divsi %seven, %v : i32
+          %w = arith.index_cast %j : index to i32
+          %p = arith.cmpi sgt, %q, %w : i32
+          %u = scf.if %p -> (i32) {
+            scf.yield %q : i32
+          } else {
+            scf.yield %w : i32
+          }
+          scf.yield %q, %u : i32, i32
+        } else {
+          scf.yield %v, %zero : i32, i32
+        }
+        %t = arith.addi %r, %s : i32
+        tirx.yield %t : i32
+      } -> !t
+      tirx.store %y, %d[0, 0] : !t, memref<16x32xi32>
+    }
+    """).kernels["k"]
+    a = np.random.default_rng(0).integers(-9, 10, (16, 32)).astype(np.int32)
+    d = np.zeros_like(a)
+    assert kernel.check(a, 13, d).exact == 1
+    kernel.simulate(a, 13, d)
+    j, q = (
+        np.arange(32) * 3 + 13 % 8 - 6 + -(-np.arange(32) // 4),
+        np.trunc(7 / np.where(a == 0, 1, a)).astype(np.int32),
+    )
+    np.testing.assert_array_equal(d, np.where(a != 0, q + np.maximum(q, j), 0))

@@ -627,3 +627,23 @@ def test_arguments_that_are_huge_or_empty(
     Path("k.mlir").write_text(text)
     assert main(["k.mlir", *options.split()]) == (0 if "warning" in said else 1)
     assert said in "".join(capsys.readouterr())
+
+
+_FOLDED = """
+!t = !tirx.tile<8x64xi32, register>
+tirx.kernel @k(%a: memref<8x64xi32>, %d: memref<8x64xi32>) target("sm_80") grid(1) threads(32) {
+  %x = tirx.load %a[0, 0] : memref<8x64xi32> -> !t
+  %y = tirx.FOLD ins(%x : !t) dim(1) (%p, %q) { BODY } -> !tirx.tile<RESULT, register>
+  tirx.store %y, %d[0, 0] : !tirx.tile<RESULT, register>, memref<8x64xi32>
+}
+"""
+
+
+@pytest.mark.parametrize(("fold", "result"), [("scan", "8x64xi32"), ("reduce", "8x1xi32")])
+@pytest.mark.parametrize("body", ["%p - %q", "%p * 2 + %q"])
+def test_regions_that_are_not_associative(fold: str, result: str, body: str) -> None:
+    """Random numbers show that the order in which a target combines is not that of the elements."""
+    text = _FOLDED.replace("FOLD", fold).replace("RESULT", result)
+    assert tirx.build(text.replace("BODY", "%p + %q")).check(seconds=0.1)[0].exact
+    with pytest.raises(CheckError, match="elements of %d differ"):
+        tirx.build(text.replace("BODY", body)).check(seconds=0.1)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from unit.sim.assembled import assembled
 
@@ -215,10 +216,12 @@ def test_powers_and_angles_in_all_quadrants() -> None:
         np.testing.assert_allclose(found[f"atan2 {{x}} {value}"], angle, rtol=1e-6)
 
 
-def test_bits_are_counted() -> None:
-    x = np.resize(np.array([0, 1, -1, 6, 1 << 30, -(1 << 31), 12345], np.int32), 128)
-    found = computed(["ctpop", "ctlz", "cttz"], x, "i32", "sm_90a")
-    texts = [f"{int(each) & 0xFFFFFFFF:032b}" for each in x]
+@pytest.mark.parametrize("bits", [32, 64])
+def test_bits_are_counted(bits: int) -> None:
+    numbers = [0, 1, -1, 6, 1 << bits - 2, -(1 << bits - 1), 12345, 1 << bits // 2, (1 << bits // 2) - 1]
+    x = np.resize(np.array(numbers, f"int{bits}"), 128)
+    found = computed(["ctpop", "ctlz", "cttz"], x, f"i{bits}", "sm_90a")
+    texts = [f"{int(each) % (1 << bits):0{bits}b}" for each in x]
     assert found["ctpop"].tolist() == [text.count("1") for text in texts]
     assert found["ctlz"].tolist() == [len(text) - len(text.lstrip("0")) for text in texts]
     assert found["cttz"].tolist() == [len(text) - len(text.rstrip("0")) for text in texts]
