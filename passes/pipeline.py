@@ -45,6 +45,7 @@ _VALUES = {
     "choose": ("default", "model"),
     "strides": ("aligned", "any"),
     "lines": ("off", "on"),
+    "assertions": ("on", "off"),
 }
 """Options that say which passes the pipeline has -> their values, the default first."""
 
@@ -53,6 +54,7 @@ _BY_OPTION = (
     "tirx-set-target",
     "tirx-keep-lines",
     "tirx-any-strides",
+    "tirx-drop-assertions",
     "tirx-choose",
     "tirx-specialize",
 )
@@ -77,10 +79,10 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     `target` (for example `"sm_90a"`) overrides the target that the kernels name. `options` are words such as `"stages=4
     roles=load order=group"`, which say what the passes that let copies, products and epilogues overlap would choose, or
     `"pipeline=off"`, which leaves these passes out. `"strides=any"` is for arrays whose strides are no multiples of 16
-    bytes, without the engines that need that. `"lines=on"` lets PTX say the lines of the source. `"BM=64"` binds a
-    parameter of kernels, and `"choose=model"` the others as the timing model ranks them, not to their defaults.
-    `"variants=8"` bounds the kernels of a function of `linalg` whose sizes only a launch knows. Raises
-    TargetError for an unknown target and OptionError for unknown options.
+    bytes, without the engines that need that. `"lines=on"` lets PTX say the lines of the source, `"assertions=off"`
+    leaves `tirx.assert` out. `"BM=64"` binds a parameter of kernels, and `"choose=model"` the others as the timing
+    model ranks them, not to their defaults. `"variants=8"` bounds the kernels of a function of `linalg` whose sizes
+    only a launch knows. Raises TargetError for an unknown target and OptionError for unknown options.
     """
     given = _parsed(options)
     override = () if target is None else (f"tirx-set-target{{target={Target.parse(target)}}}",)
@@ -88,6 +90,7 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     binding = "tirx-choose" if given.pop("choose", "default") == "model" else "tirx-specialize"
     strides = ("tirx-any-strides",) if given.pop("strides", "aligned") == "any" else ()
     lines = ("tirx-keep-lines",) if given.pop("lines", "off") == "on" else ()
+    dropped = ("tirx-drop-assertions",) if given.pop("assertions", "on") == "off" else ()
     options_of: dict[str, list[str]] = {name: [] for name in _SCHEDULE}
     parameters = {name: given.pop(name) for name in list(given) if name[0].isupper()}
     for option, value in given.items():
@@ -105,7 +108,7 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     front = f"tirx-tile-linalg{{marked=true{of_target}{written}}}"
     specialize = f"{binding}{{{bound}}}" if bound else binding
     worded = (f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes)
-    return (front, *override, specialize, *strides, *worded, *lines)
+    return (front, *override, specialize, *strides, *dropped, *worded, *lines)
 
 
 def place(names: Sequence[str], name: str, occurrence: int = 1) -> int:

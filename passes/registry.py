@@ -17,6 +17,7 @@ _PASSES = {
     "tirx-set-target": ("kernels", "set the GPU that every kernel is compiled for"),
     "tirx-keep-lines": ("kernels", "let PTX say the lines of the source, on request"),
     "tirx-any-strides": ("kernels", "let kernels take arrays of any strides, on request"),
+    "tirx-drop-assertions": ("kernels", "leave assertions out, on request"),
     "tirx-choose": ("kernels", "bind the parameters of kernels to the values that the timing model ranks first"),
     "tirx-specialize": ("kernels", "bind the compile-time parameters of kernels to numbers"),
     "tirx-inline": ("ir", "put functions in the place of their calls, and iterations in that of marked loops"),

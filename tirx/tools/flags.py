@@ -99,6 +99,7 @@ class _LowerToPtx(ArgSpecConvertible):
     multiprocessors: int | None = None
     strides: str | None = None
     lines: str | None = None
+    assertions: str | None = None
 
     @property
     def options(self) -> str:

@@ -102,8 +102,8 @@ def test_linalg_takes_schedules_that_are_written():
         (
             "pipeline=on stages=",
             (
-                "^expected each of pipeline, choose, strides, lines, split, parts, variants, epilogue, order, stages, "
-                "roles, cluster, multiprocessors and of parameters at most once, as name=value, found "
+                "^expected each of pipeline, choose, strides, lines, assertions, split, parts, variants, epilogue, "
+                "order, stages, roles, cluster, multiprocessors and of parameters at most once, as name=value, found "
                 "'stages='$"
             ),
         ),
