@@ -160,12 +160,9 @@ def property_of(kind: type[IRDLOperation], name: str, value: Any) -> Attribute |
     of = cast(Any, constraint).attr if isinstance(constraint := known[name].constr, BaseAttr) else None
     if isinstance(value, str) and of is not None and "." in of.name and not issubclass(of, EnumAttribute):
         return attribute(f"#{of.name}<{value}>")
-    convert = conversions(kind).get(name)
     try:
-        if convert is None:
-            raise TypeError
-        return convert(value)
-    except (TypeError, ValueError, AttributeError, VerifyException):
+        return conversions(kind)[name](value)
+    except (KeyError, TypeError, ValueError, AttributeError, VerifyException):
         if type(value) is int:  # an attribute of any integer, such as the predicate of a comparison
             return IntegerAttr(value, i64)
         raise BuildError(f"expected another value of the clause {name} of {kind.name}, found {value!r}") from None

@@ -206,9 +206,7 @@ class _Printer:
         if kind in _OPERATORS and op.properties == again.properties:
             return f" {_OPERATORS[kind]} ".join(map(self._name, values))
         if isinstance(op, arith.CmpfOp) and op.properties.get("fastmath") == again.properties.get("fastmath"):
-            predicate = op.predicate.value.data
-            names = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une")
-            how = names[predicate] if predicate < len(names) else ""
+            how = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
             return f" {_COMPARISONS[how]} ".join(map(self._name, values)) if how in _COMPARISONS else None
         if kind in _CALLS and op.properties == again.properties and kind is not arith.NegfOp:
             return f"tx.{_CALLS[kind]}({', '.join(map(self._name, values))})"

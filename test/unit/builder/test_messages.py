@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import pydoc
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -431,6 +432,23 @@ def _kept_in_a_loop(a: Any, n: Any) -> None:
 def test_loops_do_not_carry_what_stays() -> None:
     text = str(tx.jit(f32[64, 64], i32, threads=32)(_kept_in_a_loop).module)
     assert re.search(r"scf\.while \(%\w+ = %\w+\) : \(i32\) -> i32", text), text
+
+
+def _broadcast(a: Any, n: Any) -> None:
+    a[:, :] = tx.zeros(f32, 1, 64).broadcast(64, 64)
+
+
+def test_a_kernel_is_at_the_line_of_its_function() -> None:
+    (kernel,) = tx.jit(f32[64, 64], i32, threads=32)(_broadcast).module.ops
+    line = _broadcast.__code__.co_firstlineno
+    assert str(kernel.location) == f'loc("{__file__}":{line}:1)'
+
+
+def test_faults_of_the_library_are_none_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["tirx.builder.tiles"], "extents_of", None)
+    with pytest.raises(TypeError, match="'NoneType' object is not callable") as caught:
+        _ = tx.jit(f32[64, 64], i32, threads=32)(_broadcast).module
+    assert not isinstance(caught.value, tx.BuildError)
 
 
 def test_names_of_python_are_no_dialects() -> None:
