@@ -150,11 +150,11 @@ class Calls:
         """The kernel for arguments of these types; extents that Python or a slice `:` needs are constants of it."""
         _, needs = self._kind(arguments, constants)
         types = list(self._types or map(type_of_array, arguments))
-        while True:
-            try:
-                return self._write(*_specialised(types, arguments, needs), specialises=True, **constants)
-            except NeedsExtent as need:
-                needs.add((need.argument, need.dim))
+        try:
+            return self._write(*_specialised(types, arguments, needs), specialises=True, **constants)
+        except NeedsExtent as need:
+            needs.add((need.argument, need.dim))
+        return self.trace(arguments, constants)
 
     def chosen(self, arguments: Sequence[Any], constants: Mapping[str, Any]) -> Mapping[str, Any]:
         """
