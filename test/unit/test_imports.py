@@ -6,6 +6,7 @@ Every import statement counts: those inside functions and those under TYPE_CHECK
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from docs.rooms import PASS_ROOMS, ROOMS, folder, imports, modules, room, upward
 
@@ -87,3 +88,45 @@ def test_the_compiler_imports_numpy_when_it_needs_it() -> None:
         if room(name) in rooms and re.search(r"^(import|from) numpy\b", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
     assert not found, f"expected `from tirx.layout.arrays import np` in {', '.join(found)}"
+
+
+_LONGEST_FUNCTION = 80
+"""Lines without those of the docstring."""
+
+_LONGEST_FILE = 650
+
+
+def _functions(text: str) -> Iterator[tuple[str, int]]:
+    """Yields functions of a file with their lines: all up to the next line that is indented as little as `def`."""
+    lines = text.splitlines()
+    open_ones: list[tuple[int, int, str]] = []
+    last = 0
+    for i, line in enumerate([*lines, "end"]):
+        if not line.strip() or line.lstrip().startswith(")"):
+            continue
+        indent = len(line) - len(line.lstrip())
+        while open_ones and indent <= open_ones[-1][0]:
+            _, start, name = open_ones.pop()
+            docstring = re.search(r'"""(?:.|\n)*?"""', "\n".join(lines[start : last + 1]))
+            yield name, last + 1 - start - (docstring[0].count("\n") + 1 if docstring else 0)
+        if found := re.match(r" *def (\w+)", line):
+            open_ones.append((indent, i, found[1]))
+        last = i
+
+
+def test_files_and_functions_are_short() -> None:
+    """A longer file has two subjects, a longer function several steps; ruff measures how many branches one has."""
+    texts = {name: path.read_text() for name, path in modules().items()}
+    assert not [name for name, text in texts.items() if text.count("\n") > _LONGEST_FILE]
+    long = [
+        f"{name}.{function}: {lines} lines"
+        for name, text in texts.items()
+        for function, lines in _functions(text)
+        if lines > _LONGEST_FUNCTION
+    ]
+    assert not long, "\n".join(long)
+    assert [*_functions("def f():\n    def g():\n        pass\n\n\ndef h(\n    x,\n):\n    pass\n")] == [
+        ("g", 2),
+        ("f", 3),
+        ("h", 4),
+    ]
