@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from math import exp, inf, log
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -49,8 +49,11 @@ _LARGEST = 8192
 _ENDS = (*range(8, 1024, 8), *range(1024, _LARGEST + 1, 32), *range(1032, _LARGEST + 1, 64))
 """Sizes that tiles of many kinds end with, or just behind them."""
 
-_ENDING, _ANY = len(_ENDS), 340
-"""Sizes such as these, and other sizes."""
+_ANY, _OF_SEVERAL = 340, 1000
+"""Other sizes beside these; sizes where more than one extent is open."""
+
+_OFTEN, _RARE = 128, 10
+"""The least N and K of most of the latter, as of models, and one of how many may have fewer."""
 
 _TURNS = 6
 """Fits of the formulas, each with the mistakes of the one before."""
@@ -77,6 +80,7 @@ Sizes = tuple[Formula, Formula, Formula]
 """M, N and K of a product as a launch finds them."""
 
 
+@lru_cache(maxsize=64)
 def choose_variants(
     operands: Operands, sizes: Sizes, target: Target, schedules: Schedules = PLAIN, most: int = MOST_VARIANTS
 ) -> Sequence[tuple[TileChoice, Formula]]:
@@ -88,10 +92,8 @@ def choose_variants(
     """
     drawn = _drawn(operands)
     every = tuple(np.array([size[d] for size in drawn]) if n is None else n for d, n in enumerate(operands.size))
-    for family in FAMILIES:
-        if tiles := _candidates(family, operands, target, schedules):
-            break
-    else:
+    tiles = candidates(operands, target, schedules)
+    if not tiles:
         return ()
     seconds = np.array([np.broadcast_to(each.seconds(operands, every), len(drawn)) for each in tiles])
     relative = seconds / seconds.min(axis=0)
@@ -111,7 +113,7 @@ def choose_variants(
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class Candidate:
     """A tile with a schedule. `rating` are those that `rated_tile` takes, behind the target."""
 
     ring: Ring
@@ -136,10 +138,16 @@ class _Candidate:
         return found
 
 
-def _candidates(family: str, operands: Operands, target: Target, schedules: Schedules) -> list[_Candidate]:
+def candidates(operands: Operands, target: Target, schedules: Schedules = PLAIN) -> Sequence[Candidate]:
+    """Legal tiles with each of the schedules, for any sizes, of the first family of instructions that has some."""
+    found = (_candidates_of(family, operands, target, schedules) for family in FAMILIES)
+    return next((each for each in found if each), ())
+
+
+def _candidates_of(family: str, operands: Operands, target: Target, schedules: Schedules) -> list[Candidate]:
     """The legal tiles of a family with each of the schedules, for any sizes."""
     is_open, asked = None in operands.size[:2], schedules.asked
-    found: dict[_Key, _Candidate] = {}
+    found: dict[_Key, Candidate] = {}
     for side, tile, threads in shapes_of(family, operands, target, schedules, every_width=True):
         rings = list(rings_of(target, tile, schedules))
         plans: list[_Plan] = [(None, parts, slots, False) for parts, slots in rings]
@@ -156,25 +164,30 @@ def _candidates(family: str, operands: Operands, target: Target, schedules: Sche
             for ordered in orders:
                 rating = tile, threads, asked, shares, parts, slots, ordered, streamed
                 key = side is operands, tile, threads, shares, parts, ordered, streamed, differ
-                found[key] = _Candidate(ring, side is not operands, ordered, rating)
+                found[key] = Candidate(ring, side is not operands, ordered, rating)
     return list(found.values())
 
 
 def _drawn(operands: Operands) -> Sequence[_Size]:
-    """Sizes where those that are not known are ends of tiles, or any ones, M and N evenly by their logarithm."""
+    """Sizes where a single extent that is not known ends tiles, or is any; several are any ones.
+
+    Any are drawn evenly by their logarithm, N and K in multiples of 8.
+    """
     random, is_alone = Random(0), operands.size.count(None) == 1
 
     def drawn(known: int | None, d: int, i: int) -> int:
         if known is not None:
             return known
-        if is_alone and i < _ENDING:
+        if is_alone and i < len(_ENDS):
             return _ENDS[i]
-        n = max(1, round(exp(random.random() * log(_LARGEST))))
-        unit = 1 << n.bit_length() - 3 if i < _ENDING and n > 64 else 1 if d == 0 and i >= _ENDING else 8
-        return -(-n // unit) * unit
+        least = 1 if is_alone or d == 0 or i % _RARE == 0 else _OFTEN
+        n = round(exp(random.uniform(log(least), log(_LARGEST))))
+        return -(-n // 8) * 8 if d else n
 
     m, n, k = operands.size
-    return [(drawn(m, 0, i), drawn(n, 1, i), drawn(k, 2, i)) for i in range(_ENDING + _ANY)]
+    return [
+        (drawn(m, 0, i), drawn(n, 1, i), drawn(k, 2, i)) for i in range(len(_ENDS) + _ANY if is_alone else _OF_SEVERAL)
+    ]
 
 
 def _cover(times: NDArray[Any], most: int) -> Sequence[int]:

@@ -16,11 +16,7 @@ from tirx import embed
 from tirx.dialects.formula import Call, LaunchSizes
 from tirx.hw.targets import Target
 from tirx.passes.match.tile_choice import Operands, Schedules, choose_tiles, rated_tile, rings_of
-from tirx.passes.match.variant_choice import (
-    MOST_VARIANTS,
-    _candidates,  # pyright: ignore[reportPrivateUsage]
-    choose_variants,
-)
+from tirx.passes.match.variant_choice import MOST_VARIANTS, candidates, choose_variants
 from tirx.passes.pipeline import lower_to_ptx_passes
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 from tirx.runtime.program import Program
@@ -197,6 +193,7 @@ def test_variants_cost_little_beside_the_best_tile(
     operands, on = Operands(size, f16, f16, f32, f16), Target.parse(target)
     sizes = tuple(Call("size", (0, d)) if n is None else n for d, n in enumerate(size))
     variants = choose_variants(operands, sizes, on)  # pyright: ignore[reportArgumentType]
+    assert choose_variants(operands, sizes, on) is variants  # pyright: ignore[reportArgumentType]
     assert 1 <= len(variants) <= MOST_VARIANTS and len({each.kind for each, _ in variants}) == len(variants)
     losses: list[float] = []
     random = Random(5)
@@ -216,15 +213,15 @@ def test_variants_that_are_rated() -> None:
     """Pairs share the larger operand of a tile that is not turned, with one part of K, on Hopper in any order only."""
     operands = Operands((64, None, 1024), f16, f16, f32, f16)
     of = {
-        (target, ordered, streams): _candidates(
-            family, operands, Target.parse(target), Schedules(parts=(1, 2), ordered=ordered, streams=streams)
+        (target, ordered, streams): candidates(
+            operands, Target.parse(target), Schedules(parts=(1, 2), ordered=ordered, streams=streams)
         )
-        for target, family in (("sm_90a", "wgmma"), ("sm_100a", "tcgen05"))
+        for target in ("sm_90a", "sm_100a")
         for ordered in (False, True)
         for streams in (False, True)
     }
-    for (target, ordered, streams), candidates in of.items():
-        plans = [(each.exchanged, *each.rating) for each in candidates]
+    for (target, ordered, streams), found in of.items():
+        plans = [(each.exchanged, *each.rating) for each in found]
         pairs = [each for each in plans if each[4] is not None]
         assert bool(pairs) is (ordered and target == "sm_90a")
         for is_turned, (rows, columns, _), _, _, shares, parts, _, _, streamed in pairs:
@@ -235,7 +232,7 @@ def test_variants_that_are_rated() -> None:
         assert {(each[5], each[8]) for each in plans} == {(1, False), (1, streams)} | several
         assert {each[0] for each in plans} == {False, True}
     schedules = Schedules(parts=(2,), ordered=True)
-    assert all(each.rating[3] is None for each in _candidates("wgmma", operands, Target.parse("sm_90a"), schedules))
+    assert all(each.rating[3] is None for each in candidates(operands, Target.parse("sm_90a"), schedules))
 
 
 def test_sums_in_any_order_may_be_a_stream() -> None:

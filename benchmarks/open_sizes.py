@@ -1,0 +1,81 @@
+"""
+What kernels of open sizes lose: `python benchmarks/open_sizes.py` chooses variants of f16 products and launches others.
+
+For each combination of sizes that only a launch knows: the number of kernels, the seconds that choosing them takes, and
+how much longer than with the best of all candidates launches of other sizes take, by the timing model: in the mean, at
+most, and in how many of them more than 3 %. M is drawn evenly by its logarithm from 1 to 8192, N and K from `--least`
+on. `--kernels 8,48` bounds the kernels. No GPU is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from math import exp, log
+from random import Random
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import f16, f32
+
+from tirx.dialects.formula import Call, LaunchSizes
+from tirx.hw.targets import Target
+from tirx.passes.match.tile_choice import Operands
+from tirx.passes.match.variant_choice import candidates, choose_variants
+from tirx.passes.products.tirx_tile_linalg import SCHEDULES
+from tirx.predict import gpu_of
+
+OPEN = ((None, 6144, 4096), (None, 2112, 7168), (4096, None, 4096), (None, None, 4096), (None, None, None))
+"""M, N and K, None where only a launch knows."""
+
+
+def sizes_of(size: Sequence[int | None], count: int, least: int) -> list[tuple[int, ...]]:
+    """Sizes that a launch may have; N and K are multiples of 8."""
+    random = Random(7)
+
+    def drawn(d: int) -> int:
+        n = round(exp(random.uniform(log(least if d else 1), log(8192))))
+        return -(-n // 8) * 8 if d else n
+
+    return [tuple(drawn(d) if n is None else n for d, n in enumerate(size)) for _ in range(count)]
+
+
+def losses_of(
+    size: tuple[int | None, int | None, int | None], most: int, count: int, least: int
+) -> tuple[int, float, np.ndarray[Any, Any]]:
+    """The number of kernels, the seconds of choosing them, and relative losses of `count` sizes."""
+    operands, target = Operands(size, f16, f16, f32, f16), Target.parse("sm_90a")
+    formulas = tuple(Call("size", (0, d)) if n is None else n for d, n in enumerate(size))
+    start = time.process_time()
+    variants = choose_variants(operands, formulas, target, SCHEDULES, most)  # pyright: ignore[reportArgumentType]
+    seconds = time.process_time() - start
+    sizes = sizes_of(size, count, least)
+    every = tuple(np.array(each) if n is None else n for each, n in zip(zip(*sizes, strict=True), size, strict=True))
+    found = candidates(operands, target, SCHEDULES)
+    times = np.array([np.broadcast_to(each.seconds(operands, every), count) for each in found])
+    kinds = {each.at(operands, sizes[0], target).kind: i for i, each in enumerate(found)}  # pyright: ignore
+    launches = [LaunchSizes([each], [], gpu_of(target).multiprocessors) for each in sizes]
+    costs = np.array([[launch.evaluate(cost) for launch in launches] for _, cost in variants], float)
+    chosen = times[[kinds[tile.kind] for tile, _ in variants]]
+    return len(variants), seconds, chosen[costs.argmin(axis=0), np.arange(count)] / times.min(axis=0) - 1
+
+
+def main() -> None:
+    """Prints a line for each combination and number of kernels."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", default="8,16,48")
+    parser.add_argument("--sizes", type=int, default=500)
+    parser.add_argument("--least", type=int, default=128)
+    options = parser.parse_args()
+    print("| M, N, K | kernels | seconds | in the mean | at most | more than 3 % |\n" + "|---" * 6 + "|")
+    for size in OPEN:
+        for most in map(int, options.kernels.split(",")):
+            count, seconds, losses = losses_of(size, most, options.sizes, options.least)
+            name = ", ".join("?" if n is None else str(n) for n in size)
+            shares = f"{losses.mean():.1%} | {losses.max():.0%} | {(losses > 0.03).mean():.0%}"
+            print(f"| {name} | {count} | {seconds:.2f} | {shares} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
