@@ -266,20 +266,14 @@ class TileFunctions(Functions):
 
     @rule(AssertOp, carries=True)
     def holds(self, interpreter: Interpreter, op: AssertOp, args: PythonValues) -> PythonValues:
-        (condition,) = args
-        if isinstance(condition, Tile):
-            data, known, error = block_of(interpreter).read(op, condition)
-            if known is not None and not known.all():
-                raise UndefinedUse(op, "a condition")
-            wrong = np.flatnonzero((data == 0) & (error == 0 if error is not None else True))
-            where = f": element {wrong[0]} in row-major order" if wrong.size else ""
-        else:
-            if isinstance(condition, Near) and condition.known is not None:
-                raise UndefinedUse(op, "a condition")
-            is_sure = not isinstance(condition, Near) or not condition.error.any()
-            where = ": a condition that is false" if is_sure and not definite(op, condition) else ""
-        if where:
-            raise RunError(op, "assertion", f"{op.message.data}{where}")
+        (condition,), is_tile = args, isinstance(args[0], Tile)
+        value = value_of(block_of(interpreter).read(op, condition)) if is_tile else condition
+        near = value if isinstance(value, Near) else Near(np.asarray(value), np.zeros(()))
+        if near.known is not None:
+            raise UndefinedUse(op, "a condition")
+        if (wrong := np.flatnonzero((near.value == 0) & (near.error == 0))).size:
+            where = f"element {wrong[0]} in row-major order" if is_tile else "a condition that is false"
+            raise RunError(op, "assertion", f"{op.message.data}: {where}")
         return ()
 
     @rule(MapOp)

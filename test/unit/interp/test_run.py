@@ -17,6 +17,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
 from xdsl.tools.xdsl_run import xDSLRunMain
+from xdsl.utils.exceptions import InterpretationError
 
 from tirx import embed
 from tirx.dialects.formula import Call
@@ -453,6 +454,8 @@ def test_xdsl_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "k.mlir"
     path.write_text(str(module))
     numbers = "dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : memref<8xf32>, dense<0.0> : memref<8xf32>, 3.0 : f32"
+    with pytest.raises((KeyError, InterpretationError), match=r"tirx\.kernel|KernelOp"):
+        xDSLRunMain(args=[str(path), "--symbol", "k", "--args", numbers]).run()  # it has no place for other rules
     _Run(args=[str(path), "--symbol", "k", "--args", numbers]).run()
     assert capsys.readouterr().out.splitlines() == ["block 0", " 0 3 6 9", "block 1", " 12 15 18 21"]
 
