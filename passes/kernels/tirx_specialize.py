@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Self, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -31,6 +30,7 @@ from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, LaunchValueOp, Parameter, ParamOp, Size, SizeAttr, TileType, kernels
 from tirx.dialects.tirx.kernel import grid_attr
 from tirx.dialects.tirx.sizes import NAME, bound_formula
+from tirx.passes.ir.emitter import Emitter
 from tirx.rules import KernelParameterError, ParameterValueError, invalid
 from tirx.values import dataclass, field
 
@@ -185,13 +185,8 @@ def _fold(op: Operation, values: Values) -> None:
         number = op.formula.data
     else:
         return
-    constant = arith.ConstantOp.build(
-        properties={"value": IntegerAttr(number, cast(IndexType, op.results[0].type))},
-        result_types=[op.results[0].type],
-    )
-    constant.location = op.location
-    constant.result.name_hint = op.results[0].name_hint
-    Rewriter.replace_op(op, constant)
+    value = Emitter.before(op).constant(number, cast(IndexType, op.results[0].type))
+    Rewriter.replace_op(op, [], [value])
 
 
 def _bound(attribute: Attribute, values: Values, cache: dict[Attribute, Attribute]) -> Attribute:

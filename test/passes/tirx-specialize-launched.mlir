@@ -23,3 +23,15 @@ tirx.kernel @open(%a: memref<?x?xf16>) target("sm_90a") params(D = size(0, 1) in
   "test.op"(%d) : (index) -> ()
   tirx.return
 }
+
+// A formula that is a number now is a constant; of others the parameter is one.
+// CHECK-LABEL: tirx.kernel @formulas(
+// CHECK:         %d = arith.constant 64 : index
+// CHECK-NEXT:    %m = tirx.launch_value ceildiv(size(0, 0), 64)
+// CHECK-NEXT:    "test.op"(%d, %m)
+tirx.kernel @formulas(%a: memref<?x256xf16>) target("sm_90a") params(D in [64, 128]) grid(1) threads(128) {
+  %d = tirx.launch_value D
+  %m = tirx.launch_value ceildiv(size(0, 0), D)
+  "test.op"(%d, %m) : (index, index) -> ()
+  tirx.return
+}
