@@ -32,6 +32,7 @@ from tirx.passes.match.pipelining import (
     is_ordering,
     staged_tile,
     stores_number,
+    tile_name,
     top_of,
     writes_to,
 )
@@ -201,7 +202,25 @@ def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> lis
             continue
         plan.asked = wanted
         plans.append(plan)
-    return _with_slots(kernel, target, plans)
+    return _with_slots(kernel, target, _without_shared_tiles(plans))
+
+
+def _without_shared_tiles(plans: Sequence[LoopPlan]) -> list[LoopPlan]:
+    """Leaves out loops whose rings have a tile that a loop inside of them holds: it has one ring, of that loop."""
+    held = {tile.alloc for plan in plans for tile in plan.held}
+    found: list[LoopPlan] = []
+    for plan in plans:
+        shared = next((tile.alloc for ring in plan.rings for tile in ring.tiles if tile.alloc in held), None)
+        if shared is None:
+            found.append(plan)
+            continue
+        reason = f"a loop inside of it holds {tile_name(shared)}"
+        if _asked(plan.loop) is not None:
+            raise ScheduleOptionError(
+                plan.loop, f"expected a loop that can be pipelined for {STAGES}, found that {reason}"
+            )
+        remark(plan.loop, Reason(reason))
+    return found
 
 
 def _asked(loop: scf.ForOp) -> int | None:
