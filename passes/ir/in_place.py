@@ -70,11 +70,13 @@ def _problem(op: Operation, operand: SSAValue, behind: set[Block], positions: di
     if behind and op.parent in behind:
         return "one from outside of a loop"
     own = 0
-    for use in operand.uses:
-        if (user := use.operation) is op:
+    use = operand.first_use
+    while use is not None:
+        if (user := user_of(use)) is op:
             own += 1
         elif _is_later(user, op, behind, positions):
             return "one that is used again"
+        use = next_use(use)
     return None if own == 1 else "one that it uses twice"
 
 

@@ -48,10 +48,10 @@ def _require_right(kernel: KernelOp) -> None:
     from tirx.passes.rings.ring_plan import plan_rings
 
     with diagnostic_handler(lambda diagnostic: None, remarks=False):
-        prove(kernel)
+        extraction = prove(kernel)
     tiles = [view.type for op in kernel.walk() if isinstance(op, RingOp) for view in op.result.type.views]
     if tiles and all(type_.layout for type_ in tiles if isinstance(type_, TileType)):
-        plan = plan_rings(kernel)
+        plan = plan_rings(kernel, extraction)
         for owner in plan.owners:
             plan.bound_releases(owner)
 

@@ -213,10 +213,10 @@ class RingPlan:
 class RingsPlan:
     """The rings of a kernel that has any, or roles, or loops of the scheduled level."""
 
-    def __init__(self, kernel: tirx.KernelOp):
+    def __init__(self, kernel: tirx.KernelOp, extraction: Extraction | None = None):
         self.kernel = kernel
-        self.extraction = Extraction(kernel)
-        model = self.extraction.run()
+        self.extraction = Extraction(kernel) if extraction is None else extraction
+        model = self.extraction.model
         if model is None:
             raise AssertionError(f"expected a kernel of the scheduled level, found @{self.kernel.sym_name.data}")
         self.model = model
@@ -480,7 +480,9 @@ def _works_at(op: Operation, queue: tirx.Queue, ring: tirx.RingOp, station: str)
     return any(slot is not None and slot.place == (ring, station) for slot in slots)
 
 
-def plan_rings(kernel: tirx.KernelOp) -> RingsPlan:
-    """The plan of all rings of a kernel. Raises LocatedError for rings that cannot be lowered."""
+def plan_rings(kernel: tirx.KernelOp, extraction: Extraction | None = None) -> RingsPlan:
+    """The plan of all rings of a kernel, whose programs may be known. Raises LocatedError for rings that cannot be
+    lowered.
+    """
     with located(kernel, RingLoweringError):
-        return RingsPlan(kernel)
+        return RingsPlan(kernel, extraction)

@@ -88,7 +88,7 @@ def _kernels() -> Iterator[tuple[str, KernelOp]]:
 
 def _said(kernel: KernelOp) -> str:
     try:
-        return _text(Extraction(kernel).run())
+        return _text(Extraction(kernel).model)
     except RingError as error:
         return f"{type(error).__name__} at {_text(error.origin)}: {error.message} {_text(error.others)}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import cached_property
 from itertools import chain, count
 
 from xdsl.dialects import scf
@@ -111,7 +112,8 @@ class Extraction:
             for access in self.all_accesses
         )
 
-    def run(self) -> Kernel | None:
+    @cached_property
+    def model(self) -> Kernel | None:
         """The kernel. Raises RingError for one that has no such programs."""
         if not is_scheduling(self.source):
             return None

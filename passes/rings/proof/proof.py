@@ -19,44 +19,51 @@ from tirx.passes.rings.proof.progress import check, smallest_slots
 from tirx.remarks import FewestSlots
 
 
-def prove(kernel: KernelOp) -> None:
+def prove(kernel: KernelOp) -> Extraction | None:
     """Raises LocatedError if the rings of a kernel, or its barriers once they are lowered, are or may be wrong.
 
-    A kernel that is as it was when it was proved the last time is right still.
+    A kernel that is as it was when it was proved the last time is right still. Returns the programs of its roles, which
+    hold until the kernel changes; None where they are not known.
     """
     now = [_state(op) for op in walk(kernel)]
     if not wants_remarks() and _PROVED.get(kernel) == now:
-        return
+        return None
     with located(kernel):
-        _prove(kernel)
+        extraction = _prove(kernel)
     _PROVED[kernel] = now
+    return extraction
 
 
 _PROVED = WeakKeyDictionary[KernelOp, list[tuple[object, ...]]]()
-"""What kernels were when they were proved; copies of a kernel are other ones."""
+"""What kernels were when they were proved; copies of a kernel are other ones. It must not hold the IR of any."""
 
 
 def _state(op: Operation) -> tuple[object, ...]:
-    """All that a pass can change of an operation, but for its regions: those inside name the block that they are in."""
-    types = [type_of(result) for result in op.results]
-    arguments = [[(each, each.type) for each in block.args] for region in op.regions for block in region.blocks]
-    ends = operands_of(op), tuple(successors_of(op))
-    return op, op.parent, ends, types, arguments, dict(op.properties), dict(op.attributes)
+    """All that a pass can change of an operation, but for its regions: those inside name the block that they are in.
+
+    IR goes by its identity. Where another operation has that of one that is gone, it says the same in the same place.
+    """
+    results = [(id(result), type_of(result)) for result in op.results]
+    blocks = [block for region in op.regions for block in region.blocks]
+    inside = [(id(block), [(id(each), type_of(each)) for each in block.args]) for block in blocks]
+    uses = [*map(id, operands_of(op)), *map(id, successors_of(op))]
+    return id(op), type(op), id(op.parent), uses, results, inside, dict(op.properties), dict(op.attributes)
 
 
-def _prove(kernel: KernelOp) -> None:
+def _prove(kernel: KernelOp) -> Extraction | None:
     if has_lowered_rings(kernel):
         check_barriers(kernel)
-        return
+        return None
     extraction = Extraction(kernel)
-    extracted = extraction.run()
+    extracted = extraction.model
     if extracted is None:
-        return
+        return None
     check_copies(extraction)
     check(extracted)
     if not wants_remarks():
-        return
+        return extraction
     least = smallest_slots(extracted)
     for name, ring in extracted.rings.items():
         if isinstance(ring.origin, RingOp):
             remark(ring.origin, FewestSlots(name, least[name], ring.slots))
+    return extraction

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -125,3 +127,12 @@ def test_a_kernel_is_proved_once_and_again_when_it_has_changed(
             proof.prove(kernel)
         assert len(proved) == times
         change(kernel)
+
+
+def test_what_was_proved_does_not_keep_kernels():
+    kernel = _kernel()
+    proof.prove(kernel)
+    gone = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert gone() is None

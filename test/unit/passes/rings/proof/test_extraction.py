@@ -27,7 +27,7 @@ def kernels(file: str) -> list[Kernel]:
         module = parsed(chunk)
         for op in module.ops:
             if isinstance(op, KernelOp):
-                extracted = Extraction(op).run()
+                extracted = Extraction(op).model
                 assert extracted is not None
                 found.append(extracted)
     return found
