@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import triton_examples
@@ -359,18 +360,23 @@ TRITON = [Path(__file__), Path(triton_examples.__file__)]
 """The files with kernels in Triton."""
 
 
+@cache
+def statements_of(path: Path) -> list[ast.stmt]:
+    """The statements of a file."""
+    return ast.parse(path.read_text()).body
+
+
 def functions_of(path: Path) -> dict[str, ast.FunctionDef]:
     """The functions of a file by their names."""
-    return {each.name: each for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)}
+    return {each.name: each for each in statements_of(path) if isinstance(each, ast.FunctionDef)}
 
 
 def function_lines(path: Path, name: str) -> int:
     """Lines of a function, and of functions and constants of its file that it uses; a signature is one line."""
-    text = path.read_text()
-    lines, functions = text.splitlines(), functions_of(path)
+    lines, functions = path.read_text().splitlines(), functions_of(path)
     constants = {
         target.id: node
-        for node in ast.parse(text).body
+        for node in statements_of(path)
         if isinstance(node, ast.Assign | ast.AnnAssign)
         for whole in (node.targets if isinstance(node, ast.Assign) else [node.target])
         for target in ast.walk(whole)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from abc import ABC
 from functools import cache
 from pathlib import Path
@@ -37,7 +38,10 @@ def _uses(path: Path) -> list[str]:
     """Private names of xDSL that a file imports, overrides, or reads from another object than its own."""
     names, overridden = _private(_CLASSES), _private((Parser, MLIRLexer))
     found: list[str] = []
-    nodes = list(ast.walk(ast.parse(path.read_text())))
+    text = path.read_text()
+    if re.search(rf"\b({'|'.join(names)})\b|xdsl\S*\._|xdsl.* import (.*, |\(\s*(\w+,\s*)*)?_", text) is None:
+        return found  # most files have none of the words, which are found sooner than syntax
+    nodes = list(ast.walk(ast.parse(text)))
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     own |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
     for node in nodes:
