@@ -25,7 +25,7 @@ from unit.printed_simulator import (
     tensor_products,
 )
 from unit.printed_synchronization import synchronization
-from unit.printed_texts import flags_of_commands, predictions, rules_of_the_hardware
+from unit.printed_texts import flags_of_commands, predictions, presets_of_the_visualizer, rules_of_the_hardware
 from unit.sim.hazards import HAZARDS, KERNELS
 from unit.sim.instructions import CASES, edge_operands, module_of_all
 from unit.sim.kernels import run_threads
@@ -385,5 +385,6 @@ PRINTED: dict[str, Callable[[], str]] = {
         rules_of_the_hardware,
         flags_of_commands,
         predictions,
+        presets_of_the_visualizer,
     )
 }

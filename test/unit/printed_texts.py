@@ -13,6 +13,7 @@ from tirx.passes import lower_to_ptx_passes
 from tirx.text.rules import explain, hardware_rules
 from tirx.tools import flags, tirx_check, tirx_explain, tirx_sim, tirx_viz
 from tirx.tools.predictions import Predictor
+from tirx.viz import presets
 
 _PREDICTED = (
     ("gemm_any_target", "auto", ""),
@@ -52,6 +53,14 @@ def flags_of_commands() -> str:
             names, choices = ", ".join(each.option_strings) or each.dest, list(each.choices or ())
             lines.append(f"{names} {each.metavar} {each.nargs} {each.default!r} {each.const!r} {choices}: {each.help}")
     return "\n".join(lines)
+
+
+def presets_of_the_visualizer() -> str:
+    """Each tile that the page offers."""
+    shown = (
+        f"{each.group}: {each.name}: {each.layout} of {each.shape} {each.dtype}: {each.note}" for each in presets()
+    )
+    return "\n".join(shown)
 
 
 def predictions() -> str:

@@ -96,7 +96,7 @@ class Plan:
                 case _:
                     raise AssertionError(f"{argument.name}: {value!r}")  # values are of the kinds that were bound
         addresses = [part.getPtr() if hasattr(part, "getPtr") else ctypes.addressof(part) for part in parts]
-        parameters = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        parameters = (ctypes.c_void_p * len(addresses))(*addresses)
         return self._call(parameters, parts, current)
 
     def _tensor_map(self, argument: TensorMapArgument, address: int) -> Any:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from unit.interp.test_run import error_of, run_on
+from unit.passes.parsed import parsed
 
 import tirx as tx
 from tirx import embed, f32, i32
 from tirx.dialects.tirx import KernelOp, kernels
+from tirx.interp import run_kernel
+from tirx.interp.watch import Watch
 
 
 def _kernel_of(function: Callable[..., None], blocks: int = 1) -> KernelOp:
@@ -126,3 +129,30 @@ def test_places_by_old_values_of_atomics(use: str, open_: list[bool]) -> None:
     assert not ran.exact and error is not None
     assert np.isinf(error).tolist() == open_
     assert ran.errors[1] is not None and not ran.errors[1].any()
+
+
+_BRANCH = """
+tirx.kernel @k(%a: memref<2xi32>) target("sm_80") grid(2) threads(32) {
+  %block = tirx.block_id x
+  %c0 = arith.constant 0 : index
+  %is_first = arith.cmpi eq, %block, %c0 : index
+  scf.if %is_first {
+    %only = arith.addi %block, %block : index
+  }
+  %number = arith.index_cast %block : index to i32
+  memref.store %number, %a[%block] : memref<2xi32>
+  tirx.return
+}
+"""
+
+
+def test_names_of_one_block_are_forgotten_in_the_next() -> None:
+    (kernel,) = kernels(parsed(_BRANCH))
+    seen: list[tuple[int, set[str]]] = []
+    run_kernel(
+        kernel,
+        [np.zeros(2, np.int32)],
+        watch=Watch(kernel, "<test>", [10], lambda line, names: seen.append((line, {*names}))),
+    )
+    common = {"block", "c0", "is_first", "number", "a"}
+    assert seen == [(10, {*common, "only"}), (10, common)]

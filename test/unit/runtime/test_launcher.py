@@ -329,11 +329,11 @@ def test_a_call_from_python_runs_no_more_functions_than_a_launch(
     counts: list[int] = []
     for each in (kernel, launched):
         each(*given)
-        events: list[str] = []
+        events, before = list[str](), sys.getprofile()
         sys.setprofile(lambda frame, event, argument, events=events: events.append(event))
         try:
             each(*given)
         finally:
-            sys.setprofile(None)
+            sys.setprofile(before)
         counts.append(sum(event in ("call", "c_call") for event in events))
     assert 0 < counts[0] <= counts[1] < 100, counts
