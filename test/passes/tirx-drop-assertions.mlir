@@ -1,6 +1,6 @@
 // RUN: tirx-opt %s --tirx-drop-assertions | filecheck %s
 // RUN: tirx-opt %s --lower-to-ptx="target=sm_90a assertions=off" | filecheck %s --check-prefix OFF
-// RUN: tirx-opt %s --lower-to-ptx="target=sm_90a assertions=on" | filecheck %s --check-prefix ON
+// RUN: tirx-opt --lower-to-ptx="target=sm_90a assertions=on" < %s | filecheck %s --check-prefix ON
 
 // Nothing is left of the assertion of each iteration.
 
