@@ -9,16 +9,29 @@ from xdsl.parser import Parser
 
 from tirx.dialects.tirx.kernel import ParamOp
 from tirx.dialects.tirx.sizes import parse_name
+from tirx.dialects.xdsl_private import current_token
+
+_OPERATORS = ("+", "-", "*", "floordiv", "ceildiv", "mod")
 
 
-def parse_index(parser: Parser) -> SSAValue:
+def parse_offset(parser: Parser) -> int | SSAValue:
+    """An integer that stands alone, or an index (`parse_index`)."""
+    number = parser.parse_optional_integer(allow_boolean=False)
+    if number is None:
+        return parse_index(parser)
+    if current_token(parser).text not in _OPERATORS:
+        return number
+    return parse_index(parser, made(parser, arith.ConstantOp(IntegerAttr(number, IndexType()))))
+
+
+def parse_index(parser: Parser, first: SSAValue | None = None) -> SSAValue:
     """`%i`, `64`, `2 * %p - 1`, `%i * BM + 8`, `%n floordiv 4`: an index, with `*`, `floordiv`, `ceildiv` and `mod`
     before `+` and `-`. Quotients are rounded down or up, and `mod` is what is left of those rounded down.
 
     What computes it goes to `parser.ahead`, the operations that the block has in front of the one that is parsed;
-    parsers without one take values only.
+    parsers without one take values only. `first` is what stands first where that is parsed already.
     """
-    value = _term(parser)
+    value = _term(parser, first)
     while True:
         if parser.parse_optional_punctuation("+") is not None:
             value = made(parser, arith.AddiOp(value, _term(parser)))
@@ -28,8 +41,8 @@ def parse_index(parser: Parser) -> SSAValue:
             return value
 
 
-def _term(parser: Parser) -> SSAValue:
-    value = _factor(parser)
+def _term(parser: Parser, first: SSAValue | None = None) -> SSAValue:
+    value = _factor(parser) if first is None else first
     while True:
         if parser.parse_optional_punctuation("*") is not None:
             value = made(parser, arith.MuliOp(value, _factor(parser)))

@@ -15,7 +15,7 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.index_text import made, parse_index
+from tirx.dialects.tirx.index_text import made, parse_offset
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.places import ViewOp, layout_strides
 from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, write, write_types
@@ -176,12 +176,7 @@ class SubviewOp(DirectOperation):
     def parse(cls, parser: Parser) -> Operation:
         operand = parser.parse_unresolved_operand()
         start = parser.pos
-
-        def parse_offset() -> int | SSAValue:
-            number = parser.parse_optional_integer(allow_boolean=False)
-            return parse_index(parser) if number is None else number
-
-        offsets = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_offset)
+        offsets = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_offset(parser))
         numbers = [n for n in offsets if isinstance(n, int)]
         if any(not 0 <= n < 2**31 for n in numbers):
             parser.raise_error(f"expected offsets of 0 or more, below 2**31, found {numbers}", start, parser.pos)

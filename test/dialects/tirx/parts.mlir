@@ -14,6 +14,12 @@ tirx.kernel @parts(%x: !x, %i: index, %m: !tirx.tile<8x4xf32, shared, #tirx.tile
   %z = tirx.concat %x, %x dim(0) {tag} : !x, !x -> !tirx.tile<16x4xf32, register>
   // CHECK-NEXT: %s = tirx.subview %x[%i, 3] steps [1, -2] {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<2x2xf32, register>
   %s = tirx.subview %x[%i, 3] steps [1, -2] {tag} : !x -> !tirx.tile<2x2xf32, register>
+  // CHECK-NEXT: %[[TWO:.*]] = arith.constant 2 : index
+  // CHECK-NEXT: %[[TWICE:.*]] = arith.muli %[[TWO]], %i : index
+  // CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : index
+  // CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[TWICE]], %[[ONE]] : index
+  // CHECK-NEXT: %row = tirx.subview %x[%[[SUM]], 0] : !tirx.tile<8x4xf32, register> -> !tirx.tile<1x4xf32, register>
+  %row = tirx.subview %x[2 * %i + 1, 0] : !x -> !tirx.tile<1x4xf32, register>
   // CHECK-NEXT: %c = tirx.convert %x elements [3 : i64, 4 : i64, -1 : i64] {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<8x4xf32, register>
   %c = tirx.convert %x elements [3, 4, -1] {tag} : !x -> !x
   // CHECK-NEXT: %h = tirx.bitcast %x {tag} : !tirx.tile<8x4xf32, register> -> !tirx.tile<8x8xf16, register>
