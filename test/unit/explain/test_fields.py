@@ -107,6 +107,18 @@ def test_corners_of_images(lower: tuple[int, ...], upper: tuple[int, ...], width
     )
 
 
+@pytest.mark.parametrize(
+    ("swizzle", "atomicity", "said"),
+    [(0, 1, "none"), (2, 3, "64B"), (3, 0, "128B"), (3, 1, "128B_atom_32B"), (3, 3, "128B_atom_64B")],
+)
+def test_swizzles_of_im2col(swizzle: int, atomicity: int, said: str) -> None:
+    """The atomicity counts with a swizzle of 128 bytes only."""
+    word = deposit(deposit(0, FIELDS["im2col"], 1), FIELDS["rank"], 2)
+    word = deposit(deposit(word, FIELDS["swizzle"], swizzle), FIELDS["atomicity"], atomicity)
+    found = explain_tensor_map(word.to_bytes(128, "little"))
+    assert any(text.endswith(f"swizzle {said}") for _, text in found.notes), found.notes
+
+
 def test_images_have_three_dimensions_or_more():
     word = deposit(deposit(0, FIELDS["im2col"], 1), FIELDS["rank"], 1)
     assert explain_tensor_map(word.to_bytes(128, "little")).problems == ("rank: expected 3 to 5 for im2col, found 2",)
