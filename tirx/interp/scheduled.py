@@ -86,7 +86,7 @@ class ScheduledFunctions(Functions):
     def async_copy(self, interpreter: Interpreter, op: AsyncCopyOp, args: PythonValues) -> PythonValues:
         source, target = args
         for each in target.peers if op.engine.data is Engine.TMA_MULTICAST else (target,):
-            transfer(interpreter, op, (source, each))
+            transfer(interpreter, op, (source, each), "add" if op.engine.data is Engine.TMA_REDUCE else None)
         return ()
 
     @rule(RolesOp)

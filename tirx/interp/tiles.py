@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UnrealizedConversionCastOp
-from xdsl.dialects.utils import EnumAttribute
 from xdsl.interpreter import (
     Interpreter,
     PythonValues,
@@ -43,7 +42,6 @@ from tirx.dialects.tirx import (
     MemorySpace,
     MmaOp,
     PrintOp,
-    Reduction,
     ReshapeOp,
     ReturnOp,
     SplatOp,
@@ -444,9 +442,7 @@ def combining(launch: Launch, how: str) -> Callable[[Numbers, Numbers], Numbers]
     return exactly
 
 
-def transfer(
-    interpreter: Interpreter, op: Operation, args: PythonValues, how: EnumAttribute[Reduction] | None = None
-) -> PythonValues:
+def transfer(interpreter: Interpreter, op: Operation, args: PythonValues, how: str | None = None) -> PythonValues:
     """Copies a tile to another one, or combines it with that."""
     source: Tile = args[0]
     target: Tile = args[1]
@@ -457,7 +453,7 @@ def transfer(
     if how is None:
         block.write(op, target, numbers)
         return ()
-    exactly = combining(block.launch, how.data)
+    exactly = combining(block.launch, how)
 
     def write(each: Numbers, mark: Mark) -> None:
         target.combine(each, mark, exactly)
@@ -509,8 +505,8 @@ TABLE = rules(
         AllocOp: lambda run, op, args: (_new(run, op.result.type),),
         UninitializedOp: lambda run, op, args: (_new(run, TileType.of(op.results[0])),),
         ZeroOp: lambda run, op, args: (_new(run, op.result.type, known=True),),
-        CopyOp: lambda run, op, args: transfer(run, op, args, op.reduce),
-        StoreOp: lambda run, op, args: transfer(run, op, args, op.reduce),
+        CopyOp: lambda run, op, args: transfer(run, op, args, None if op.reduce is None else op.reduce.data.value),
+        StoreOp: lambda run, op, args: transfer(run, op, args, None if op.reduce is None else op.reduce.data.value),
         BroadcastOp: lambda run, op, args: _loaded(run, op, args[0], op.result.type),
         MmaOp: lambda run, op, args: product(run, op, args),
         arith.ConstantOp: lambda run, op, args: (constant(op),),
