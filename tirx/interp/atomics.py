@@ -12,7 +12,7 @@ from tirx.dialects.ptx.atomics import Atomic
 from tirx.dialects.tirx import AtomicOp, FlagOp, MemorySpace, SignalOp, TileType, WaitUntilOp
 from tirx.interp.errors import RunError
 from tirx.interp.formats import Array
-from tirx.interp.memory import Numbers, Scattered, Tile
+from tirx.interp.memory import Numbers, Scattered, Tile, all_known
 from tirx.interp.state import Functions, block_of
 from tirx.interp.tiles import combining, full, rule, value_of
 
@@ -56,17 +56,14 @@ class AtomicFunctions(Functions):
                     target.reshape(-1)[positions.data] = found
             if combine is not None:
                 return combine(before, new[0])
-            error = before.error
-            if error is not None:
-                kept = error if kind is Atomic.CAS else 0.0 if new[0].error is None else new[0].error
-                error = np.where(several.reshape(-1)[positions.data], np.inf, kept)  # the last one stays
-            if kind is Atomic.EXCH:
-                return new[0]._replace(error=error)
-            same = before.data.view(f"u{before.data.itemsize}") == new[1].data.view(f"u{before.data.itemsize}")
-            return Numbers(np.where(same, new[0].data, before.data), new[0].known, error)
+            after = new[0] if kind is Atomic.EXCH else _compared(before, *new)
+            others = several.reshape(-1)[positions.data]
+            return after if before.error is None else _uncertain(after, others)  # the last one stays
 
         at = Numbers(np.arange(np.prod(place.shape, dtype=np.int64)).reshape(place.shape))
-        block.write(op, place, data[0], lambda each, mark: place.combine(at, mark, step))
+        given = data[0]._replace(known=all_known(*(each.known for each in data)))
+        block.write(op, place, given, lambda each, mark: place.combine(at, mark, step))
+        block.note(op, old)
         if old.error is not None:
             old.error[several] = np.inf
         is_used = op.result.first_use is not None
@@ -99,6 +96,25 @@ class AtomicFunctions(Functions):
         block.launch.parties.wait(holds, op)
         block.wait(_address(flags, where))
         return (flags[where],)
+
+
+def _uncertain(numbers: Numbers, where: Array) -> Numbers:
+    """Returns numbers of which some may be any others."""
+    return numbers._replace(error=np.where(where, np.inf, 0.0 if numbers.error is None else numbers.error))
+
+
+def _compared(before: Numbers, new: Numbers, expected: Numbers) -> Numbers:
+    """Returns what `cas` leaves: the new elements where the old ones have the bits of those that are expected."""
+    bits = f"u{before.data.itemsize}"
+    same = before.data.view(bits) == expected.data.view(bits)
+    ones = np.ones(same.shape, np.bool_)
+    chosen = np.where(same, *(ones if each.known is None else each.known for each in (new, before)))
+    known = all_known(chosen, before.known, expected.known)
+    errors = [np.zeros(same.shape) if each.error is None else each.error for each in (before, new, expected)]
+    is_sure = (errors[0] == 0) & (errors[2] == 0)
+    return Numbers(
+        np.where(same, new.data, before.data), known, np.where(is_sure, np.where(same, errors[1], 0.0), np.inf)
+    )
 
 
 def _flag(op: FlagOp, args: PythonValues) -> tuple[Array, tuple[int, ...]]:

@@ -33,6 +33,12 @@ class Numbers(NamedTuple):
         return Numbers(*(None if part is None else change(part) for part in self))  # pyright: ignore[reportArgumentType]
 
 
+def all_known(*parts: Array | None) -> Array | None:
+    """Returns where all of some elements are known; None stands for everywhere."""
+    some = [each for each in parts if each is not None]
+    return np.logical_and.reduce(np.broadcast_arrays(*some)) if some else None
+
+
 def sliced(starts: Sequence[int], extents: Sequence[int], steps: Sequence[int]) -> tuple[slice, ...]:
     """Returns the part of an array that has so many elements along each dimension; steps may be negative."""
     ends = [start + extent * step for start, extent, step in zip(starts, extents, steps, strict=True)]

@@ -10,7 +10,7 @@ import numpy as np
 from tirx.dialects.tirx import MemorySpace, PendingType
 from tirx.dialects.tirx.product import ProductOp
 from tirx.interp.formats import DTYPES, Array, cast, fraction_bits, is_float, last_place, quantum
-from tirx.interp.memory import Numbers
+from tirx.interp.memory import Numbers, all_known
 from tirx.interp.numbers import UndefinedValue
 from tirx.sim.numerics.modular import FUNCTIONS, ordered, reduced, residues
 from tirx.values import dataclass
@@ -290,8 +290,8 @@ def _folded(
     if modular and is_float(dtype):
         exact, off = True, None
         result = _folded_residues(how, apply, data).astype(dtype)
-    all_known = None if known is None else np.asarray(apply(np.logical_and, known))
-    return Sum(Numbers(result, all_known, off), exact)
+    every = None if known is None else np.asarray(apply(np.logical_and, known))
+    return Sum(Numbers(result, every, off), exact)
 
 
 def _folded_residues(how: str, apply: Callable[[np.ufunc, Array], Any], data: Array) -> Array:
@@ -318,7 +318,7 @@ def combined(how: str, modular: bool = False) -> Callable[[Numbers, Numbers], Nu
         with np.errstate(all="ignore"):
             function = FUNCTIONS[how] if modular and is_float(dtype) else _COMBINE[how]
             data = function(old.data, new.data).astype(dtype)
-            known = None if new.known is None else new.known if old.known is None else new.known & old.known
+            known = all_known(old.known, new.known)
             if old.error is None:
                 return Numbers(data, known, None)
             error = old.error + (0.0 if new.error is None else new.error)

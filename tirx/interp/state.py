@@ -159,7 +159,10 @@ class Block:
 
     def read(self, op: Operation, tile: Tile) -> Numbers:
         """Returns the elements of a tile that `op` reads."""
-        numbers = tile.read(self.mark)
+        return self.note(op, tile.read(self.mark))
+
+    def note(self, op: Operation, numbers: Numbers) -> Numbers:
+        """Returns elements that `op` reads, and notes that it does if nobody has written some of them."""
         if numbers.known is not None and not numbers.known.all():
             self.launch.causes.setdefault(op, None)
         return numbers
@@ -173,8 +176,7 @@ class Block:
     ) -> None:
         """Writes a tile, by `how` where that is not `Tile.write`. Raises UndefinedUse for unknown ones in arguments."""
         if tile.numbers.known is None and numbers.known is not None:
-            inside = numbers.known if tile.inside is None else numbers.known[tile.inside]
-            if not inside.all():
+            if not (numbers.known | tile.outside).all():
                 raise UndefinedUse(op, "what an argument gets")
         tile.write(numbers, self.mark) if how is None else how(numbers, self.mark)
 

@@ -249,3 +249,94 @@ def test_branches_by_sums_that_are_not_exact(limit: str) -> None:
         return
     run_kernel(kernel, [a, d], bounds=True)
     assert (d[0] > 0) is np.bool_(limit == "1.0")
+
+
+_SHARED = "  %s = tirx.alloc : !s\nFIRST  USE\n  %l = tirx.load %s : !s -> !t\n" + _STORE.replace("%z", "%l")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "%o = tirx.atomic add %x, %s : !t, !s -> !t",
+        "%o = tirx.atomic cas(%x) %y, %s : !t, !s -> !t",
+        "tirx.copy %x, %s reduce(add) : !t, !s",
+    ],
+)
+def test_combined_with_what_is_not_defined(use: str) -> None:
+    """What is added to elements that nobody wrote, or to a quotient by 0, is not defined, either."""
+    body = _SHARED.replace("USE", use)
+    with pytest.raises(RunError) as caught:
+        _run(body.replace("FIRST", ""), np.arange(20), np.ones(20))
+    assert caught.value.kind == "never-written"
+    quotient = _QUOTIENT + body.replace("FIRST", "  tirx.store %z, %s : !t, !s\n")
+    assert _CAUSE in _error(quotient)
+    _run(quotient, np.arange(16), np.ones(16))
+
+
+def test_quotients_that_are_compared_and_swapped() -> None:
+    """A store depends on what `cas` compares with, too, in an argument and in shared memory."""
+    swapped = "tirx.atomic cas(%z) %y, {} : !t, {} -> !t"
+    stored = _SHARED.replace("FIRST", "  tirx.store %x, %s : !t, !s\n").replace("USE", "%o = " + swapped)
+    assert _CAUSE in _error(_QUOTIENT + "  %o = " + swapped.format("%gd", "!g") + "\n")
+    assert _CAUSE in _error(_QUOTIENT + stored.format("%s", "!s"))
+    assert _run(_QUOTIENT + stored.format("%s", "!s"), np.arange(16), np.full(16, 2)).tolist() == [2, *range(1, 16)]
+    replaced = _SHARED.replace("FIRST", "  tirx.store %z, %s : !t, !s\n").replace(
+        "USE", "%o = tirx.atomic exch %x, %s : !t, !s -> !t"
+    )
+    assert _run(_QUOTIENT + replaced, np.arange(16), np.zeros(16)).tolist() == [*range(16)]
+
+
+@pytest.mark.parametrize(
+    "use", ["memref.store %o, %d[%c0] : !m", "%e = arith.cmpi eq, %o, %o : i32\n  scf.if %e {\n  }"]
+)
+def test_old_values_that_nobody_has_written(use: str) -> None:
+    with pytest.raises(RunError, match="^k.mlir:19:8: expected elements that have been written") as caught:
+        _run(
+            "  %s = tirx.alloc : !tirx.tile<1xi32, shared>\n  %n = arith.constant 1 : i32\n"
+            f"  %o = tirx.atomic add %n, %s : i32, !tirx.tile<1xi32, shared> -> i32\n  {use}\n",
+            np.arange(20),
+            np.ones(20),
+        )
+    assert caught.value.kind == "never-written"
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "tirx.store %z, %u : !t, !g",
+        "tirx.store %z, %u reduce(add) : !t, !g",
+        "%o = tirx.atomic add %z, %u : !t, !g -> !t",
+    ],
+)
+def test_quotients_that_are_scattered_to_nowhere(store: str) -> None:
+    """Elements whose index is outside of the argument are stored nowhere."""
+    body = f"""  %w = tirx.map ins(%x : !t) {{
+  ^bb0(%p: i32):
+    %n = arith.constant 1 : i32
+    %r = arith.subi %p, %n : i32
+    tirx.yield %r : i32
+  }} -> !t
+  %u = tirx.view %d[[%w]] clipped : !m, !t -> !g
+  {store}
+"""
+    added = 0 if store.endswith("%u : !t, !g") else 7
+    assert _run(_QUOTIENT + body, np.arange(20) + 1, np.ones(20)).tolist() == [n + 1 - added for n in range(20)]
+    assert _CAUSE in _error(_QUOTIENT + body.replace("constant 1", "constant 0"))
+
+
+def test_compared_with_sums_that_are_not_exact() -> None:
+    """`cas` of a float by one that another order of additions may give is either of both."""
+    text = """tirx.kernel @k(%a: memref<32xf32>, %d: memref<1xf32>) target("sm_80") grid(1) threads(32) {
+  %n = arith.constant 2.0 : f32
+  %x = tirx.load %a[0] : memref<32xf32> -> !tirx.tile<32xf32, register>
+  %r = tirx.reduce %x dim(0) add : !tirx.tile<32xf32, register> -> !tirx.tile<1xf32, register>
+  %s = tirx.element %r : !tirx.tile<1xf32, register> -> f32
+  %g = tirx.view %d[0] : memref<1xf32> -> !tirx.tile<1xf32, global>
+  %o = tirx.atomic cas(%s) %n, %g : f32, !tirx.tile<1xf32, global> -> f32
+  tirx.return
+}"""
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    for a, is_sure in ((np.ones(32, np.float32), True), (np.random.default_rng(0).random(32, np.float32), False)):
+        d = np.array([a.sum()])
+        ran = run_kernel(kernel, [a, d], bounds=True)
+        assert ran.errors[1] is not None and (ran.errors[1][0] == 0) is np.bool_(is_sure)
