@@ -3,9 +3,9 @@ Kernels on tiles, compiled, simulated and compared with what they mean.
 
 An input is a module of one kernel, whose first line says with which options it is compiled:
 `// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.folds`,
-`fuzz.parts`, `fuzz.loops`, `fuzz.products`, `fuzz.places`, `fuzz.handed_on` and `sweeps.programs`, which are mutated
-now and then. It must be refused with a located error; otherwise `ptxas` accepts the PTX, and what it computes in the
-simulator is what it means (`tirx.interp`), unless it has no result.
+`fuzz.parts`, `fuzz.bodies`, `fuzz.turns`, `fuzz.loops`, `fuzz.products`, `fuzz.places`, `fuzz.handed_on` and
+`sweeps.programs`, which are mutated now and then. It must be refused with a located error; otherwise `ptxas` accepts
+the PTX, and what it computes in the simulator is what it means (`tirx.interp`), unless it has no result.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from functools import cache
 from typing import Any
 
+from fuzz.bodies import random_bodies
 from fuzz.engine import ACCEPTED, REFUSED, InputClass, Problem, words_of
 from fuzz.flags import random_flags
 from fuzz.folds import random_fold
@@ -27,6 +28,7 @@ from fuzz.mutate import mutated
 from fuzz.parts import random_parts
 from fuzz.places import random_places
 from fuzz.products import random_product
+from fuzz.turns import random_turns
 from sweeps.programs import random_case
 from xdsl.dialects.builtin import MemRefType
 
@@ -45,7 +47,7 @@ EQUAL = "equal"
 FIRST = "// pipeline:"
 _OPTIONS = (
     "", "multiprocessors=1", "multiprocessors=1", "pipeline=off", "pipeline=off", "stages=2",
-    "multiprocessors=2 stages=3", "stages=2 roles=load", "multiprocessors=1 order=group",
+    "multiprocessors=2 stages=3", "stages=2 roles=load", "multiprocessors=1 order=group", "assertions=off",
 )  # fmt: skip
 """With few multiprocessors kernels of a few blocks become persistent."""
 
@@ -122,7 +124,7 @@ class Programs(InputClass):
         if kind < 0.3:
             text = random_kernel(rng)
         elif kind < 0.35:
-            text = rng.choice((random_fold, random_parts, random_flags))(rng)
+            text = rng.choice((random_fold, random_parts, random_flags, random_bodies, random_turns))(rng)
         elif kind < 0.42:
             text = random_product(rng)
         elif kind < 0.47:

@@ -30,6 +30,7 @@ from sweeps.shares import Sweep, one_thread_each
 one_thread_each()
 
 import numpy as np  # noqa: E402
+from fuzz.bodies import random_bodies  # noqa: E402
 from fuzz.engine import OutOfTime, time_limit  # noqa: E402
 from fuzz.flags import random_flags  # noqa: E402
 from fuzz.folds import random_fold  # noqa: E402
@@ -39,6 +40,7 @@ from fuzz.loops import random_loop  # noqa: E402
 from fuzz.parts import random_parts  # noqa: E402
 from fuzz.places import random_places  # noqa: E402
 from fuzz.products import random_product  # noqa: E402
+from fuzz.turns import random_turns  # noqa: E402
 from sweeps.programs import random_case  # noqa: E402
 from unit.examples import EXAMPLES  # noqa: E402
 
@@ -64,12 +66,14 @@ GENERATORS = {
     "parts": random_parts,
     "folds": random_fold,
     "flags": random_flags,
+    "bodies": random_bodies,
+    "turns": random_turns,
     "handed on": _handed_on,
 }
 ARITHMETIC = "arithmetic"
 """Programs of `sweeps.programs`, whose results numpy knows."""
 
-_OPTIONS = ("", "", "multiprocessors=1", "multiprocessors=2", "pipeline=off", "stages=2")
+_OPTIONS = ("", "", "multiprocessors=1", "multiprocessors=2", "pipeline=off", "stages=2", "assertions=off")
 _SECONDS = 120.0
 """CPU time of one program."""
 

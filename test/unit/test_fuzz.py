@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fuzz.bodies import random_bodies
 from fuzz.classes import CLASSES, SHARES
 from fuzz.engine import CORPUS, REFUSED, Finding, InputClass, Problem, examine
 from fuzz.flags import random_flags
@@ -16,6 +17,7 @@ from fuzz.minimise import minimised
 from fuzz.parts import random_parts
 from fuzz.places import random_places
 from fuzz.programs import EQUAL, FIRST, Programs
+from fuzz.turns import random_turns
 
 _INPUTS = {"programs": 5, "modules": 5, "documents": 2, "layouts": 40, "kernels": 6, "commands": 10}
 """Of each class, in every run of the tests."""
@@ -74,6 +76,20 @@ def test_tiles_are_put_together_as_they_say(number: int) -> None:
 def test_blocks_wait_for_those_before_them(number: int) -> None:
     text = random_flags(random.Random(f"flags {number}"))
     assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("number", range(300))
+def test_bodies_have_branches(number: int) -> None:
+    text = random_bodies(random.Random(f"bodies {number}"))
+    assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("number", range(300))
+def test_loops_go_on_as_often_as_memory_says(number: int) -> None:
+    text = random_turns(random.Random(f"turns {number}"))
+    assert examine(Programs(), f"{FIRST} assertions={'off' if number % 2 else 'on'}\n{text}") == EQUAL, text
 
 
 @pytest.mark.parametrize(

@@ -349,9 +349,10 @@ def _number(interpreter: Interpreter, op: Operation, tile: Tile) -> Value:
 
 
 def _converted(op: UnrealizedConversionCastOp, value: Any) -> PythonValues:
-    """Returns a tile in another layout, or a number of the same bits with another sign or without one."""
+    """Returns a tile in another layout or of other extents, or a number of the same bits, with a sign or without."""
     if isinstance(value, Tile):
-        return (value,)
+        dims = TileType.of(op.results[0]).dims  # elements keep their row-major order
+        return (value if value.shape == dims else value.viewed(lambda each: each.reshape(dims), dims),)
     dtype = dtype_of(op.result_types[0])
     if isinstance(value, Near):
         return (value._replace(value=cast(value.value, dtype)),)

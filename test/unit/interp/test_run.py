@@ -70,6 +70,20 @@ def test_blocks_write_their_tiles() -> None:
         np.testing.assert_array_equal(d, a)
 
 
+def test_casts_keep_the_order_of_elements() -> None:
+    """Behind passes that see a tile in other extents, what follows has those."""
+    wide = "!tirx.tile<1x2x2xf32, register>"
+    kernel = _kernel(f"""
+    {_OWN}{_LOAD}%y = builtin.unrealized_conversion_cast %x : {_REGISTERS} to {wide}
+    %z = tirx.scan ins(%y : {wide}) dim(1) (%p, %q) {{ %p + %q }} -> {wide}
+    %w = builtin.unrealized_conversion_cast %z : {wide} to {_REGISTERS}
+    tirx.store %w, %gd : {_REGISTERS}, {_TILE}
+    """)
+    a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    run_on(kernel, a, d)
+    np.testing.assert_array_equal(d.reshape(2, 2, 2), np.cumsum(a.reshape(2, 2, 2), axis=1))
+
+
 def test_blocks_that_disagree() -> None:
     kind, message = error_of(_kernel(_FIRST + _LOAD + _STORE))
     assert kind == "conflict"
