@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -108,10 +109,20 @@ def _reduced_type(store: tirx.StoreOp, loops: Sequence[scf.ForOp]) -> tirx.TileT
     kernel = enclosing(store, tirx.KernelOp)
     assert kernel is not None
     for op in kernel.walk():
-        if isinstance(op, tirx.StoreOp | tirx.CopyOp) and op.reduce is not None and op is not store:
-            if tirx.base_allocation(op.destination) is memory:
-                return "another operation combines elements of the same memory"
+        if op is not store and any(tirx.base_allocation(tile) is memory for tile in _combined_tiles(op)):
+            return "another operation combines elements of the same memory"
     return _staged_type(tirx.TileType.of(store.value))
+
+
+def _combined_tiles(op: Operation) -> Sequence[SSAValue]:
+    """The tiles and memrefs whose elements an operation combines in one step with those of others."""
+    match op:
+        case tirx.StoreOp() | tirx.CopyOp():
+            return () if op.reduce is None else (op.destination,)
+        case tirx.AtomicOp() | tirx.SignalOp():
+            return tirx.tile_effects(op).writes
+        case _:
+            return ()
 
 
 def _staged_type(value: tirx.TileType) -> tirx.TileType | str:

@@ -150,8 +150,9 @@ tirx.kernel @added(%a: memref<64x4096xf16>, %d: memref<64x4096xf32>, %e: memref<
 // CHECK-LABEL: tirx.kernel @by_threads(
 // CHECK-NOT:     tma_reduce
 // CHECK:         tirx.return
-tirx.kernel @by_threads(%a: memref<64x4096xf16>, %d: memref<64x4096xf32>, %e: memref<64x4096xf32>, %n: index) target("sm_90") threads(128) {
+tirx.kernel @by_threads(%a: memref<64x4096xf16>, %d: memref<64x4096xf32>, %e: memref<64x4096xf32>, %f: memref<64x4096xf32>, %n: index) target("sm_90") threads(128) {
   %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
   %c64 = arith.constant 64 : index
   %sa = tirx.alloc : !s
   %v = tirx.zero : !d
@@ -161,6 +162,11 @@ tirx.kernel @by_threads(%a: memref<64x4096xf16>, %d: memref<64x4096xf32>, %e: me
     %gd = tirx.view %d[%c0, %k] : memref<64x4096xf32> -> !out
     // expected-remark@+1 {{stored directly: another operation combines elements of the same memory}}
     tirx.store %v, %gd reduce(add) : !d, !out
+    %ga1 = tirx.view %f[%c0, %k] : memref<64x4096xf32> -> !out
+    // expected-remark@+1 {{stored directly: another operation combines elements of the same memory}}
+    tirx.store %v, %ga1 reduce(add) : !d, !out
+    %place = tirx.view %f[%k, %c0] : memref<64x4096xf32> -> !tirx.tile<1xf32, global>
+    %before = tirx.atomic add %one, %place : f32, !tirx.tile<1xf32, global> -> f32
     %gm = tirx.view %e[%c0, %k] : memref<64x4096xf32> -> !out
     // expected-remark@+1 {{stored directly: no tma_reduce: expected elements of u32, s32, u64, s64, f16, bf16 for min in a bulk tensor copy, found f32}}
     tirx.store %v, %gm reduce(min) : !d, !out
