@@ -294,6 +294,8 @@ def _again(op: Operation, index: SSAValue, layout: TileLayout, known: dict[SSAVa
         made = made.next_op
     if made is None or type(made) is not type(op):
         made = Emitter.after(op)(again)
+    else:
+        again.erase()
     return made.results[op.results.index(index)]
 
 

@@ -103,3 +103,16 @@ def test_rows_whose_indices_are_computed_of_what_an_iteration_loads(target: str)
 def test_pages_whose_numbers_an_iteration_loads(target: str) -> None:
     """Numbers are loaded by every thread, or by those of the role that starts the copies."""
     _run(target, _LOOP.replace("PLACES", _ROWS_AND_PAGES), 5, 64, paged=True)
+
+
+def test_rows_of_two_arrays_by_one_index_tile() -> None:
+    """Copies that need the indices in one layout share what loads them, and nothing is left of what they do not use."""
+    second = "tirx.copy %w[[%token], 0] clipped, %sw : !x, !s"
+    text = _LOOP.replace("PLACES", _ROWS.replace("tirx.copy %w[%k * 64, 0] clipped, %sw : !x, !s", second))
+    assert second in text
+    rng = np.random.default_rng(0)
+    x, w = (rng.integers(-3, 4, (rows, 64)).astype(np.float16) for rows in (100, 90))
+    ids = rng.integers(-3, 105, (3, 64)).astype(np.int32)
+    y = np.full((64, 64), 7, np.float32)
+    tirx.build(text, "sm_100a", "pipeline=off").kernels["bags"].simulate(x, w, ids, y)
+    np.testing.assert_array_equal(y, sum(_rows(x, row) @ _rows(w, row).T for row in ids))
