@@ -172,7 +172,7 @@ def choose_operand_layout(root: SSAValue, uses: Sequence[_Use], threads: int) ->
     in_one = all(tirx.TileType.of(use.tile).dims in (whole, whole[::-1]) for use in uses)  # rows, or columns
     mn, k = whole if in_one else type_.dims[-2:]
     with legal(uses[0].mma):
-        candidates = [*_candidates((mn, k), type_, uses), *_transposed_candidates(root, uses)]
+        candidates = [*_candidates((mn, k), type_, uses), *_transposed_candidates((mn, k), root, uses)]
     copies = list(placed_copies(alloc))
     if (major := _run_time_major(alloc)) is not None:
         candidates = sorted(candidates, key=lambda tile: tile.major != major)
@@ -237,17 +237,25 @@ def _candidates(shape: tuple[int, int], type_: tirx.TileType, uses: Sequence[_Us
     return [replace(tile, layout=nibbles_of_slots(tile.layout)) for tile in tiles]
 
 
-def _transposed_candidates(root: SSAValue, uses: Sequence[_Use]) -> Iterator[OperandTile]:
+def _transposed_candidates(shape: tuple[int, int], root: SSAValue, uses: Sequence[_Use]) -> Iterator[OperandTile]:
     """Yields layouts of a tile of which products read the transposed view, by the swizzles that only that has."""
+    dtype, columns = tirx.TileType.of(root).dtype, (shape[1], shape[0])
     for use in uses:
-        view, type_ = use.tile.owner, tirx.TileType.of(use.tile)
-        if use.padded or not isinstance(view, tirx.TransposeOp) or view.source is not root or len(type_.dims) != 2:
+        if use.padded or not _is_transposed(use.tile, root):
             continue
-        k_bytes = use.k * type_.dtype.storage_bits // 8
-        for tile in operand_candidates(type_.dims, type_.dtype, k_bytes=k_bytes, family=use.family):
-            if tile.major == "MN" and tile.swizzle not in use.family.modes.get((type_.dtype.storage_bits, "K"), ()):
-                layout = tirx.TransposeOp.layout_of(tile.layout, type_.dims, view.order)
-                yield replace(tile, major="K", layout=layout)
+        k_bytes = use.k * dtype.storage_bits // 8
+        for tile in operand_candidates(columns, dtype, k_bytes=k_bytes, family=use.family):
+            if tile.major == "MN" and tile.swizzle not in use.family.modes.get((dtype.storage_bits, "K"), ()):
+                yield replace(tile, major="K", layout=tirx.TransposeOp.layout_of(tile.layout, columns, (1, 0)))
+
+
+def _is_transposed(part: SSAValue, root: SSAValue) -> bool:
+    """Returns True if the rows of a view of an allocation are columns of that."""
+    swapped = False
+    while part is not root and isinstance(view := part.owner, tirx.SubviewOp | tirx.ReshapeOp | tirx.TransposeOp):
+        swapped ^= isinstance(view, tirx.TransposeOp) and view.order[-1] != len(view.order) - 1
+        part = view.source
+    return swapped
 
 
 def _in_stages(layout: Layout, type_: tirx.TileType) -> Layout:

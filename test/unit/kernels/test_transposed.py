@@ -96,12 +96,12 @@ def _with_columns(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if "%q" not in line and "%gq" not in line)
 
 
-@pytest.mark.parametrize("size", [64, 77])
-def test_columns_of_tf32_are_operands(size: int) -> None:
-    """tcgen05 reads columns of tf32 in atoms of 32 bytes, which bulk copies write."""
-    a, b = (np.random.default_rng(i).integers(-2, 3, (size, 64)).astype(np.float32) for i in (0, 1))
-    sums = np.zeros((64, 64), np.float32)
-    program = tirx.build(_with_columns(_text("sm_100a", "tf32", "f32", both=False)))
+@pytest.mark.parametrize(("size", "n"), [(64, 64), (77, 64), (64, 256)])
+def test_columns_of_tf32_are_operands(size: int, n: int) -> None:
+    """tcgen05 reads columns of tf32 in atoms of 32 bytes, which bulk copies write; of 256 two products read parts."""
+    a, b = (np.random.default_rng(i).integers(-2, 3, (size, n)).astype(np.float32) for i in (0, 1))
+    sums = np.zeros((n, n), np.float32)
+    program = tirx.build(_with_columns(_text("sm_100a", "tf32", "f32", n, both=False)))
     assert "cp.async.bulk.tensor" in program.ptx and "tcgen05.mma" in program.ptx
     program.kernels["both"].simulate(a, b, sums, np.zeros((size, 64), np.float32), check="strict")
     np.testing.assert_array_equal(sums, a.T @ b)
