@@ -88,6 +88,9 @@ def _unroll_in_part(loop: scf.ForOp, factor: int) -> None:
         raise InlineError(loop, "expected a counter of type index and a constant positive step of a loop to unroll")
     emit = Emitter(loop, loop.location)
     trips = trip_count(emit, loop)
+    if isinstance(trips, int) and trips < factor:
+        del loop.attributes[UNROLL]
+        return
     if isinstance(trips, int):
         low = constant_value(loop.lb)
         assert low is not None  # or the number of iterations would not be known

@@ -49,3 +49,20 @@ tirx.kernel @six() target("sm_80") threads(32) {
   } {tirx.unroll = 3}
   tirx.return
 }
+
+// A loop of fewer iterations stays as it is.
+
+// CHECK-LABEL: tirx.kernel @three
+// CHECK:         scf.for %k = %c0 to %c3 step %c1 {
+// CHECK-NEXT:      "test.op"(%k)
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.return
+tirx.kernel @three() target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %k = %c0 to %c3 step %c1 {
+    "test.op"(%k) : (index) -> ()
+  } {tirx.unroll = 4}
+  tirx.return
+}
