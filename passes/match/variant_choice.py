@@ -106,10 +106,10 @@ def choose_variants(
     ]
     costs = _fitted(values, seconds[chosen], relative[chosen])
     terms = [_terms(tile, operands, sizes, target) for tile in variants]
-    return [
+    return tuple(
         (tile, reduce(sum_of, (product_of(n, term) for n, term in zip(numbers, each, strict=True) if n), 0))
         for tile, numbers, each in zip(variants, costs, terms, strict=True)
-    ]
+    )
 
 
 @dataclass(frozen=True)
