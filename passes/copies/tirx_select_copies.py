@@ -8,16 +8,19 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
+from tirx.copy.matrix import MATRIX_FORMS
 from tirx.copy.tma import lanes_of_rows
-from tirx.diagnostics import remark
+from tirx.diagnostics import remark, warn
 from tirx.dialects.tirx import (
     AsyncCopyOp,
+    ConvertOp,
     CopyOp,
     Engine,
     EngineAttr,
     KernelOp,
     LoadOp,
     MemorySpace,
+    MmaOp,
     StoreOp,
     TileType,
     base_allocation,
@@ -86,10 +89,38 @@ def _combine_by_threads(kernel: KernelOp, chosen: Sequence[CopyOp]) -> None:
                 remark(copy, CombinedByThreads())
 
 
+def _is_transposed_by_element(tile: TileType) -> bool:
+    """Returns True if ldmatrix reads rows of a tile's type but not columns, and neighbours along K are not adjacent."""
+    forms = {form.transposed for form in MATRIX_FORMS if tile.dtype.storage_bits in form.element_bits}
+    if tile.memory is not MemorySpace.SHARED or tile.layout is None or forms != {False} or tile.dims[-1] == 1:
+        return False
+    first, second = (tile.layout.apply((*[0] * (len(tile.dims) - 1), k), tile.dims)["m"] for k in range(2))
+    return second - first != 1
+
+
+def _warn_of_columns(mma: MmaOp, chosen: Sequence[LoadOp]) -> None:
+    """Warns of a product of which `chosen` loads an operand element by element, as no instruction transposes it."""
+    found: list[str] = []
+    for name, value in zip("AB", (mma.a, mma.b), strict=True):
+        while isinstance(op := value.owner, ConvertOp):
+            value = op.source
+        if isinstance(op, LoadOp) and op in chosen and op.engine == EngineAttr(Engine.LD_ST):
+            if _is_transposed_by_element(source := TileType.of(op.source)):
+                found.append(f"{name} of {source.element_type}")
+    if found:
+        warn(
+            mma,
+            f"{' and '.join(found)} loaded element by element: neighbours along K are apart in shared memory, and "
+            "ldmatrix transposes elements of 16 bits only; it loads tiles of a memref in which they are adjacent",
+            "slower-product",
+        )
+
+
 class TirxSelectCopiesPass(ModulePass):
     """Stores on every copy between memories the engine that moves its elements: `tcgen05_cp` for scale factors of a
     product, `tcgen05_ld` and `tcgen05_st` for tensor memory, `ld_st` for all others. Loads and stores of fragments in
-    shared memory get `ldmatrix` and `stmatrix` where target and layouts have them.
+    shared memory get `ldmatrix` and `stmatrix` where target and layouts have them; operands of 8 or 32 bits that it
+    would have to transpose are a warning.
 
     Later passes read the engine. One that is written stays where it can do the copy, and is an error elsewhere: `tma`,
     `cp_async` and `tma_store` between global and shared memory need a target and layouts that allow them. Views that
@@ -105,6 +136,7 @@ class TirxSelectCopiesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
             chosen: list[CopyOp] = []
+            loads: list[LoadOp] = []
             for move in kernel.walk():
                 if isinstance(move, CopyOp):
                     if move.engine is None:
@@ -113,6 +145,8 @@ class TirxSelectCopiesPass(ModulePass):
                     engine = match_engine(move)
                     _explain_rows(move, engine)
                 elif isinstance(move, LoadOp | StoreOp):
+                    if isinstance(move, LoadOp) and move.engine is None:
+                        loads.append(move)
                     engine = match_transfer(move)
                 elif isinstance(move, AsyncCopyOp):
                     check_written(move, move.engine.data)
@@ -128,3 +162,5 @@ class TirxSelectCopiesPass(ModulePass):
                 if isinstance(move, CopyOp):
                     _mark_start(move)
             _combine_by_threads(kernel, chosen)
+            for mma in [move for move in kernel.walk() if isinstance(move, MmaOp)]:
+                _warn_of_columns(mma, loads)
