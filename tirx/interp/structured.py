@@ -104,7 +104,12 @@ def _body(
     assert last is not None
     last.operands = [own.get(each, each) for each in yielded]
     values = [_value(each, argument.type) for each, argument in zip(operands, step.body.args, strict=True)]
-    return interpreter.run_ssacfg_region(region, tuple(values))
+    found = interpreter.run_ssacfg_region(region, tuple(values))
+    causes = block_of(interpreter).launch.causes
+    for op, copy in zip(parent.walk(), region.walk(), strict=True):
+        if copy in causes:
+            causes[op] = causes.pop(copy)
+    return found
 
 
 def _value(operand: Any, type_: Attribute | None = None) -> Value:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects import func
 
 import tirx
 from tirx import embed
 from tirx.dialects.tirx import kernels
-from tirx.interp import RunError, run_kernel
+from tirx.interp import RunError, run_function, run_kernel
 
 _TYPES = """
 !m = memref<?xi32>
@@ -322,6 +323,30 @@ def test_quotients_that_are_scattered_to_nowhere(store: str) -> None:
     added = 0 if store.endswith("%u : !t, !g") else 7
     assert _run(_QUOTIENT + body, np.arange(20) + 1, np.ones(20)).tolist() == [n + 1 - added for n in range(20)]
     assert _CAUSE in _error(_QUOTIENT + body.replace("constant 1", "constant 0"))
+
+
+def test_quotients_of_structured_operations() -> None:
+    """They are named behind another memref, too."""
+    text = """func.func @f(%a: memref<4xi32>, %b: memref<4xi32>, %d: memref<4xi32>) {
+  %t = memref.alloc() : memref<4xi32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+    iterator_types = ["parallel"]} ins(%a, %b : memref<4xi32>, memref<4xi32>) outs(%t : memref<4xi32>) {
+  ^bb0(%p: i32, %q: i32, %o: i32):
+    %r = arith.divsi %p, %q : i32
+    linalg.yield %r : i32
+  }
+  "memref.copy"(%t, %d) : (memref<4xi32>, memref<4xi32>) -> ()
+  func.return
+}"""
+    function = embed.parse(text, "f.mlir").body.block.first_op
+    assert isinstance(function, func.FuncOp)
+    a, b = np.arange(4, dtype=np.int32), np.array([1, 0, 1, 1], np.int32)
+    with pytest.raises(
+        RunError, match="^f.mlir:9:3: .* found some of 'arith.divsi' at f.mlir:6:10, which has no result"
+    ):
+        run_function(function, [a, b, np.zeros(4, np.int32)])
+    run_function(function, [a, np.ones(4, np.int32), d := np.zeros(4, np.int32)])
+    assert d.tolist() == [0, 1, 2, 3]
 
 
 def test_compared_with_sums_that_are_not_exact() -> None:
