@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects import memref, scf
-from xdsl.dialects.arith import SelectOp
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
+    FloatAttr,
     FloatTF32Type,
     FunctionType,
     IndexType,
     IntegerType,
     MemRefType,
+    Signedness,
     UnrealizedConversionCastOp,
+    f32,
     i1,
     i8,
     i64,
@@ -38,7 +40,7 @@ _OPERATIONS = (
     *(tirx.AllocOp, tirx.AssertOp, tirx.BroadcastOp, tirx.ConcatOp, tirx.ConvertOp, tirx.CopyOp, tirx.ElementOp),
     *(tirx.FillOp, tirx.KernelOp, tirx.LoadOp, tirx.MapOp, tirx.PrintOp, tirx.ReshapeOp, tirx.SplatOp, tirx.StoreOp),
     *(tirx.SubviewOp, tirx.TransposeOp, tirx.ViewOp, tirx.ZeroOp),
-    *(memref.DimOp, memref.LoadOp, memref.StoreOp, memref.SubviewOp, SelectOp),
+    *(memref.DimOp, memref.LoadOp, memref.StoreOp, memref.SubviewOp, arith.SelectOp),
     *(scf.ConditionOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp),
 )
 """Operations on tiles and memrefs of truths and indices."""
@@ -152,6 +154,9 @@ def _drop_signs(kernel: tirx.KernelOp) -> None:
     found = [value for op in kernel.walk() for value in _defined(op) if _is_signed(value)]
     if not found or any(map(_is_signed, kernel.body.block.args)):
         return  # of an argument of the kernel that is such a number there is an error later on
+    for op in list(kernel.walk()):
+        if op.name.startswith("arith."):
+            _compute_without_sign(op)
     kept: set[SSAValue] = set()
     for op in list(kernel.walk()):
         if isinstance(op, memref.LoadOp | memref.StoreOp) and not isinstance(op.memref.owner, memref.AllocaOp):
@@ -171,6 +176,30 @@ def _drop_signs(kernel: tirx.KernelOp) -> None:
         if isinstance(op, UnrealizedConversionCastOp) and [*op.operand_types] == [*op.result_types]:
             op.results[0].replace_all_uses_with(op.operands[0])
             erase(op)
+
+
+def _compute_without_sign(op: Operation) -> None:
+    """Lets `arith` have numbers without signs of their own: constants of tf32, and indices.
+
+    Raises NoFormError at other operations, which are not for such numbers: their names say what sign they take.
+    """
+    match op:
+        case arith.SelectOp():
+            pass
+        case arith.ConstantOp(value=FloatAttr(value=number, type=FloatTF32Type())):
+            op.properties["value"] = FloatAttr(number.data, f32)
+        case arith.IndexCastOp(input=value) if type(value.type) is IntegerType:
+            if value.type.signedness.data is Signedness.UNSIGNED and value.type.bitwidth < i64.bitwidth:
+                emit = Emitter.before(op)
+                op.operands[0] = emit.extend(_cast(emit, value, scalar_type(value.type)), i64)
+        case _ if any(map(_is_signed, (*op.operands, *op.results))) and not isinstance(op, arith.IndexCastOp):
+            found = next(value.type for value in (*op.operands, *op.results) if _is_signed(value))
+            raise NoFormError(
+                op,
+                f"expected numbers without a sign of their own for '{op.name}', found {found}; expressions take them",
+            )
+        case _:
+            pass
 
 
 def _is_signed(value: SSAValue) -> bool:

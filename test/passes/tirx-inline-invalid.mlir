@@ -82,3 +82,13 @@ tirx.kernel @indices(%m: memref<16x64xindex>) target("sm_80") threads(64) {
   // expected-error@+1 {{expected tiles of integers for 'tirx.bitcast', found index; a map makes them: { i64(%e) }}}
   %y = tirx.bitcast %x : !tirx.tile<16x64xindex, register> -> !tirx.tile<16x64xf64, register>
 }
+
+// -----
+
+tirx.kernel @signs(%m: memref<16xui8>) target("sm_80") threads(64) {
+  %c0 = arith.constant 0 : index
+  %x = memref.load %m[%c0] : memref<16xui8>
+  // expected-error@+1 {{expected numbers without a sign of their own for 'arith.divsi', found ui8; expressions take them}}
+  %y = arith.divsi %x, %x : ui8
+  memref.store %y, %m[%c0] : memref<16xui8>
+}

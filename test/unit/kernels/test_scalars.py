@@ -78,6 +78,32 @@ def test_expressions_know_of_signs() -> None:
     assert np.array_equal(w, 2 * t + u)
 
 
+_PLACES = """
+tirx.kernel @k(%x: memref<1xui8>, %t: memref<256xtf32>, %d: memref<3xtf32>) target("sm_80") grid(1) threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %half = arith.constant 5.0e-01 : f16
+  %three = arith.constant 3.0 : tf32
+  %u = memref.load %x[%c0] : memref<1xui8>
+  %i = arith.index_cast %u : ui8 to index
+  %y = memref.load %t[%i] : memref<256xtf32>
+  %z = tirx.map () { f32(%half) + %three } -> tf32
+  memref.store %y, %d[%c0] : memref<3xtf32>
+  memref.store %three, %d[%c1] : memref<3xtf32>
+  memref.store %z, %d[%c2] : memref<3xtf32>
+}
+"""
+
+
+def test_places_and_constants_of_numbers_with_signs() -> None:
+    kernel = tirx.build(_PLACES).kernels["k"]
+    x, t, d = np.array([200], np.uint8), np.arange(256).astype(np.float32), np.zeros(3, np.float32)
+    assert kernel.check(x, t, d).exact == 1
+    kernel.simulate(x, t, d)
+    assert np.array_equal(d, [200, 3, 3.5])
+
+
 _INDICES = """
 !m = memref<16x32xindex>
 !t = !tirx.tile<16x32xindex, register>
