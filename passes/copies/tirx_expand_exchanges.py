@@ -23,6 +23,7 @@ from tirx.layout.arrangement import Arrangement, row_major_strides
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import held_elements
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
+from tirx.passes.copies.register_gathers import gather_in_registers
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.launch_values import product_of
 from tirx.passes.ir.register_values import REGISTER_BITS, layout_of
@@ -58,6 +59,9 @@ class _Expander:
         for op in list(self.kernel.walk()):
             if isinstance(op, tirx.PrintOp | tirx.AssertOp):
                 self._put_in_shared(op)
+            if isinstance(op, tirx.LoadOp) and tirx.indexed_view(op.source) is not None:
+                with legal(op):
+                    gather_in_registers(op, tirx.thread_set(op).count)
             if not isinstance(op, tirx.FoldOp | tirx.ConvertOp | tirx.AtomicOp | tirx.WaitUntilOp):
                 continue
             self.threads = tirx.thread_set(op).count
@@ -433,7 +437,8 @@ class TirxExpandExchangesPass(ModulePass):
 
     A reduction becomes one within each warp, a store and a load of what the warps found, and one within each thread; a
     scan goes on from there to what a warp scans behind the warps before it. A
-    change of layout stays where shuffles or moves are cheaper (see `plan_exchange`).
+    change of layout stays where shuffles or moves are cheaper (see `plan_exchange`). A tile that is stored to be loaded
+    by index tiles becomes a view of the stored value, where shuffles and selections within warps are cheaper.
     """
 
     name = "tirx-expand-exchanges"

@@ -190,6 +190,10 @@ def _alloc(op: tirx.AllocOp, at: Place) -> Sequence[Registers]:
 def _view(op: tirx.ViewOp, at: Place) -> Sequence[Registers]:
     type_, emit, parameters = op.source_type, at.emit, at.kernel.parameters
     strides = type_.get_strides()
+    if tirx.is_register_tile(op.result):
+        from tirx.passes.copies.gather_emission import gather
+
+        return [gather(at.emit, op, at.kernel.registers, at.threads, at.thread)]
     if not op.is_global:
         return _seen(op, at)
     if op.source not in parameters.pointers or strides is None:

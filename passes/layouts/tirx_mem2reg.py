@@ -41,6 +41,7 @@ from tirx.passes.match.copy_engines import match_engine
 from tirx.passes.match.families import MMA_SYNC, family_of
 from tirx.passes.match.mma_product import has_widening_form
 from tirx.passes.match.product import Product
+from tirx.passes.match.register_gathers import register_gather
 from tirx.rules import ForeignOperationError, KernelArgumentError, RegisterValueError, StageError, UnwrittenError
 from tirx.values import dataclass, field
 
@@ -258,6 +259,8 @@ class _Promoter:
                 op.results[0].replace_all_uses_with(_arranged(self.kernel, op))
             case tirx.ViewOp() if is_register_tile(op.result):
                 self._read_operands(op, values)
+                if register_gather(op, tirx.thread_set(op).count) is not None:
+                    return
                 op.result.replace_all_uses_with(_gathered(self.kernel, op))
             case tirx.ConcatOp() if len({tirx.TileType.of(tile).dims for tile in op.ins}) > 1:
                 self._read_operands(op, values)

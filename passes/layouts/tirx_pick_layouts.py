@@ -36,6 +36,7 @@ from tirx.passes.match.families import MMA_SYNC, WGMMA, family_of
 from tirx.passes.match.mma_product import fastest_variants
 from tirx.passes.match.packed_runs import run_distribution
 from tirx.passes.match.product import Product, legal
+from tirx.passes.match.register_gathers import layout_for_gather
 from tirx.passes.match.tcgen05_product import product_shape
 from tirx.passes.match.tcgen05_scales import block_shape, scale_smem_layout, scale_tmem_layout
 from tirx.passes.match.tensor_tiles import common_fragment
@@ -399,6 +400,10 @@ class _Picker:
     def _registers(self, registers: RegisterClass) -> None:
         type_ = registers.type
         threads = tirx.thread_set(registers.first_op).count
+        for op in registers.transfers:
+            if isinstance(op, tirx.LoadOp) and (layout := layout_for_gather(op, threads)) is not None:
+                self._pick_registers(registers, layout, "elements that warps gather")
+                return
         placed = [end for end in map(tirx.TileType.of, registers.memory) if end.layout is not None]
         tensors = [end for end in placed if end.memory is tirx.MemorySpace.TENSOR]
         memories: list[tuple[Memory, TileLayout | ComposeLayout]] = [

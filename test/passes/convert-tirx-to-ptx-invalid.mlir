@@ -182,3 +182,22 @@ tirx.kernel @barriers() target("sm_90a") grid(1) threads(512) {
   }
   tirx.return
 }
+
+// -----
+
+#lanes = #tirx.tile_layout<S[(4, 32) : (1, 1@laneid)]>
+#rows = #tirx.tile_layout<S[(4, 32) : (32, 1)]>
+!numbers = !tirx.tile<4x32xi8, register, #lanes>
+!indices = !tirx.tile<4x32xi32, register, #lanes>
+
+tirx.kernel @gathered_bytes(%a: memref<4x32xi8>, %at: memref<4x32xi32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %ga = tirx.view %a[%c0, %c0] : memref<4x32xi8> -> !tirx.tile<4x32xi8, global, #rows>
+  %gi = tirx.view %at[%c0, %c0] : memref<4x32xi32> -> !tirx.tile<4x32xi32, global, #rows>
+  %x = tirx.load %ga : !tirx.tile<4x32xi8, global, #rows> -> !numbers
+  %i = tirx.load %gi : !tirx.tile<4x32xi32, global, #rows> -> !indices
+  // expected-error@+1 {{expected a view of elements in the own warp; tirx-mem2reg takes others from memory}}
+  %y = tirx.view %x[%c0, [%i]] : !numbers, !indices -> !numbers
+  tirx.store %y, %ga : !numbers, !tirx.tile<4x32xi8, global, #rows>
+  tirx.return
+}

@@ -363,7 +363,7 @@ def plan_exchange(
     problem: LayoutError | None = None
     for shared in _shared_layouts(shape, element_bits) if arranged is None else ():
         try:
-            costs = [_shared_cost(end, shared, shape, element_bits, threads) for end in (source, result)]
+            costs = [shared_cost(end, shared, shape, element_bits, threads) for end in (source, result)]
         except LayoutError as e:
             problem = problem or e
             continue
@@ -373,7 +373,7 @@ def plan_exchange(
     return min(ways, key=lambda way: way.cycles)
 
 
-def _shared_cost(
+def shared_cost(
     registers: TileLayout, shared: TileLayout | ComposeLayout, shape: Shape, element_bits: int, threads: int
 ) -> CopyCost:
     """The cost of a store or load of a register tile, counted on the addresses of the first warp.

@@ -1,0 +1,29 @@
+"""Gathers from tiles that were in registers just before."""
+
+from __future__ import annotations
+
+from tirx.dialects import tirx
+from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.match.register_gathers import only_store, register_gather
+
+
+def gather_in_registers(op: tirx.LoadOp, threads: int) -> None:
+    """Lets a load of elements that index tiles name take them from the registers that were stored just before.
+
+    It does so where that is cheaper, and the tile in shared memory has no other use: then it is no more.
+    """
+    if (view := tirx.indexed_view(op.source)) is None or (store := only_store(op)) is None:
+        return
+    made = tirx.ViewOp.create(
+        operands=[store.value, *view.where], properties=dict(view.properties), result_types=[op.result.type]
+    )
+    if register_gather(made, threads) is None:
+        made.erase()
+        return
+    gathered = Emitter.before(op)(made).result
+    gathered.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(gathered)
+    memory = store.destination.owner
+    assert isinstance(memory, tirx.AllocOp), "only_store looks for it"
+    for each in (op, view, store, memory):
+        erase(each)

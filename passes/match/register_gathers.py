@@ -1,0 +1,92 @@
+"""Gathers from register tiles: those that warps do by themselves, and those that go through shared memory."""
+
+from __future__ import annotations
+
+from tirx.copy.access import widest_vectors
+from tirx.copy.distribute import VECTOR_BYTES
+from tirx.copy.exchange import SHUFFLED_BITS
+from tirx.copy.register_gather import RegisterGather, plan_register_gather, shared_gather_cycles
+from tirx.dialects import tirx
+from tirx.layout import LayoutError, TileLayout
+from tirx.layout.arrays import np
+from tirx.layout.ownership import held_elements
+from tirx.layout.reduction import reduced
+from tirx.passes.ir.emitter import is_zero
+from tirx.passes.ir.register_classes import same_layout
+
+
+def register_gather(view: tirx.ViewOp, threads: int) -> RegisterGather | None:
+    """Plans a view of a register tile within warps, where that is cheaper than a store to shared memory and a load.
+
+    None where it is not, where layouts are not known, threads lack indices, index tiles name coordinates along several
+    dimensions, the view is a part along others, elements are narrower than 16 bits, or `plan_register_gather` finds no
+    way.
+    """
+    have, want = tirx.TileType.of(view.source).layout, view.result.type.layout
+    if not isinstance(have, TileLayout) or not isinstance(want, TileLayout):
+        return None
+    try:
+        for dim, index in view.index_tiles.items():
+            held = tirx.TileType.of(index).layout
+            if held is None or not same_layout(held, reduced(want, view.result.type.dims, view.still_dims(dim))):
+                return None
+        return _plan(view, have, want, threads)
+    except LayoutError:
+        return None
+
+
+def layout_for_gather(op: tirx.LoadOp, threads: int) -> TileLayout | None:
+    """Returns the layout of a loaded tile in which it would rather be gathered from the registers that were stored.
+
+    It is that of the stored tile, of the same shape. None where shared memory is as good.
+    """
+    if (store := only_store(op)) is None or (view := tirx.indexed_view(op.source)) is None:
+        return None
+    source = tirx.TileType.of(store.value)
+    if not isinstance(source.layout, TileLayout) or source.dims != op.result.type.dims:
+        return None
+    return None if _plan(view, source.layout, source.layout, threads) is None else source.layout
+
+
+def only_store(op: tirx.LoadOp) -> tirx.StoreOp | None:
+    """The store of a register tile before a load of elements that index tiles name, if both alone use a shared tile.
+
+    `tirx-mem2reg` makes them for a view of a value.
+    """
+    if (view := tirx.indexed_view(op.source)) is None or op.pad is not None or not view.result.has_one_use():
+        return None
+    users = {use.operation for use in view.source.uses} - {view}
+    if not isinstance(view.source.owner, tirx.AllocOp) or len(users) != 1:
+        return None
+    store = users.pop()
+    if not isinstance(store, tirx.StoreOp) or store.reduce is not None or store.parent is not op.parent:
+        return None
+    return store if store.is_before_in_block(op) else None
+
+
+def _plan(view: tirx.ViewOp, have: TileLayout, want: TileLayout, threads: int) -> RegisterGather | None:
+    """Plans a view between tiles of these layouts, None where shared memory is cheaper or the only way."""
+    source, result = tirx.TileType.of(view.source), view.result.type
+    bits = source.dtype.storage_bits
+    if len(view.index_tiles) > 1 or view.dims is not None or view.steps is not None or view.sizes:
+        return None
+    if bits < SHUFFLED_BITS or len(source.dims) != len(result.dims):
+        return None
+    (dim,) = view.index_tiles
+    others = [d for d in range(len(source.dims)) if d != dim]
+    if any(source.dims[d] != result.dims[d] or not is_zero(view.indices[d]) for d in others):
+        return None
+    try:
+        plan = plan_register_gather(have, source.dims, want, result.dims, dim, threads)
+    except LayoutError:
+        return None
+    if plan is None:
+        return None
+    last = len(result.dims) - 1
+    elements = held_elements(want, result.dims, threads)
+    used = np.any(elements >= 0, axis=0)
+    # Neighbours with one index are loaded as vectors.
+    widest = 8 * VECTOR_BYTES // bits if dim != last and last in view.still_dims(dim) else 1
+    loaded = int(used.sum()), len(widest_vectors(elements, used, widest))
+    cycles = shared_gather_cycles((have, TileLayout.row_major(source.dims)), source.dims, loaded, bits, threads)
+    return plan if plan.cycles(bits, threads) < cycles else None
