@@ -1,5 +1,6 @@
 """
-Random kernels whose loops go on as often as a launch or memory says, from tiles whose places are loaded in the loop.
+Random kernels whose loops go on as often as a launch or memory says, in each block as often as its own number, from
+tiles whose places are loaded in the loop.
 
 Of some loops several iterations become one (`tirx.unroll`), with what is left behind them. Iterations sum tiles, which
 they stage in memory or read, or multiply them; asserts hold.
@@ -44,7 +45,8 @@ class _Turns:
         else:
             memref = f"memref<{_MOST + 1}x{element}>"
             self.arguments.append(f"%{name}_at: {memref}")
-            read = f"%{name}_{'read' if element == 'index' else 'number'} = memref.load %{name}_at[{where or '%c1'}]"
+            where = where or rng.choice(("%c1", "%block"))
+            read = f"%{name}_{'read' if element == 'index' else 'number'} = memref.load %{name}_at[{where}]"
             self.lines.append(f"{read} : {memref}")
             if element == "i32":
                 self.lines.append(f"%{name}_read = arith.index_cast %{name}_number : i32 to index")
@@ -110,6 +112,7 @@ class _Turns:
         rng = self.rng
         self.lines += [
             "%c1 = arith.constant 1 : index",
+            "%block = tirx.block_id x",
             f"%step = arith.constant {rng.choice((1, 1, 1, 2, 3))} : index",
         ]
         if rng.random() < 0.4:
@@ -127,7 +130,8 @@ class _Turns:
                 'tirx.assert %few, "few" : i1',
             ]
         unroll = f" {{tirx.unroll = {rng.randint(2, 4)}}}" if rng.random() < 0.5 else ""
-        result = f"memref<{own[len('!tirx.tile<') :].partition(',')[0]}>"
+        blocks = rng.choice((1, 1, 2, 5))
+        result = f"memref<{blocks * self.rows}x{self.columns}x{'f32' if self.multiplies else self.element}>"
         body = [
             *before,
             f"%z = tirx.zero : {own}",
@@ -135,14 +139,14 @@ class _Turns:
             *(f"  {line}" for line in inside),
             f"  scf.yield %u : {own}",
             f"}}{unroll}",
-            f"tirx.store %r, %d[0, 0] : {own}, {result}",
+            f"tirx.store %r, %d[%block * {self.rows}, 0] : {own}, {result}",
             "tirx.return",
         ]
         threads = 128 if self.multiplies else rng.choice((64, 128))
         roles = ' attributes {tirx.roles = "load"}' if rng.random() < 0.3 else ""
         head = f'tirx.kernel @turns({", ".join([*self.arguments, f"%d: {result}"])}) target("{rng.choice(_TARGETS)}")'
         lines = "\n  ".join(body)
-        return f"{head} grid(1) threads({threads}){roles} {{\n  {lines}\n}}\n"
+        return f"{head} grid({blocks}) threads({threads}){roles} {{\n  {lines}\n}}\n"
 
 
 def random_turns(rng: random.Random) -> str:
