@@ -321,6 +321,8 @@ class _Made:
             self._require_number(word, node.at, left)
         if left in self.unsigned or right in self.unsigned:
             name = _UNSIGNED.get(name, name)
+        if name in _UNSIGNED or name in _UNSIGNED.values():
+            self._require_same(node.operands, left.type, name not in _UNSIGNED)
         if is_comparison:
             compare = arith.CmpfOp if isinstance(left.type, AnyFloat) else arith.CmpiOp
             return self._op(compare(left, right, name))
@@ -412,6 +414,16 @@ class _Made:
         found: Attribute = value.type
         if not isinstance(found, AnyFloat | IntegerType | IndexType) or found == i1:
             self._refuse(at, f"expected numbers for '{word}', found {value.type}")
+
+    def _require_same(self, nodes: Sequence[_Node], type_: Attribute, unsigned: bool) -> None:
+        """Refuses a number that is another one where the sign matters: as a signed i8, 200 is -56."""
+        bits = type_.bitwidth if isinstance(type_, IntegerType) else i64.bitwidth
+        least, most = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        for node in filter(_is_number, nodes):
+            word = f"-{node.operands[0].word}" if node.word == "unary -" else node.word
+            if not least <= int(word) <= most:
+                sign = "no sign" if unsigned else "a sign"
+                self._refuse(node.at, f"expected a number of {type_} with {sign}, from {least} to {most}, found {word}")
 
     def _named(self, name: str, at: int) -> SSAValue:
         if (known := self.known.get(name)) is not None:

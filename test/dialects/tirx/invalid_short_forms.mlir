@@ -234,6 +234,22 @@ tirx.kernel @n6(%a: memref<8xi8>, %n: index) threads(32) {
 
 // -----
 
+tirx.kernel @signed_number(%a: memref<8xi8>) threads(32) {
+  %x = tirx.load %a[0] : memref<8xi8> -> !tirx.tile<8xi8, register>
+  // expected-error@+1 {{expected a number of i8 with a sign, from -128 to 127, found 200}}
+  %y = tirx.map ins(%x : !tirx.tile<8xi8, register>) (%p) { %p / 200 } -> !tirx.tile<8xi8, register>
+}
+
+// -----
+
+tirx.kernel @unsigned_number(%a: memref<8xui8>) threads(32) {
+  %x = tirx.load %a[0] : memref<8xui8> -> !tirx.tile<8xui8, register>
+  // expected-error@+1 {{expected a number of i8 with no sign, from 0 to 255, found -1}}
+  %y = tirx.map ins(%x : !tirx.tile<8xui8, register>) (%p) { %p > -1 } -> !tirx.tile<8xi1, register>
+}
+
+// -----
+
 tirx.kernel @n7(%a: memref<8xf32>, %n: index) threads(32) {
   %x = tirx.load %a[0] : memref<8xf32> -> !tirx.tile<8xf32, register>
   // expected-error@+1 {{SSA value %n is already defined}}
