@@ -57,7 +57,8 @@ def test_check(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(ROOT)
     ((command, expected),) = marked("check")
     assert main(command.split()[1:]) == 0
-    seconds = re.compile(r"in [\d.]+ s$", re.MULTILINE)
+    # How long it takes, and so how many other schedules it compares, is another matter on each machine.
+    seconds = re.compile(r"in [\d.]+ s(; also with [a-z=0-9 ]+)?$", re.MULTILINE)
     assert seconds.sub("", capsys.readouterr().out) == seconds.sub("", expected)
 
 
