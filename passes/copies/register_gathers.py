@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tirx.dialects import tirx
 from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.match.register_gathers import only_store, register_gather
+from tirx.passes.match.register_gathers import register_gather, stored_before
 
 
 def gather_in_registers(op: tirx.LoadOp, threads: int) -> None:
     """Lets a load of elements that index tiles name take them from the registers that were stored just before.
 
-    It does so where that is cheaper, and the tile in shared memory has no other use: then it is no more.
+    It does so where that is cheaper, and no other load reads what was stored. A shared tile without uses is no more.
     """
-    if (view := tirx.indexed_view(op.source)) is None or (store := only_store(op)) is None:
+    if (view := tirx.indexed_view(op.source)) is None or (store := stored_before(op)) is None:
         return
     made = tirx.ViewOp.create(
         operands=[store.value, *view.where], properties=dict(view.properties), result_types=[op.result.type]
@@ -24,6 +24,9 @@ def gather_in_registers(op: tirx.LoadOp, threads: int) -> None:
     gathered.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(gathered)
     memory = store.destination.owner
-    assert isinstance(memory, tirx.AllocOp), "only_store looks for it"
-    for each in (op, view, store, memory):
-        erase(each)
+    assert isinstance(memory, tirx.AllocOp), "stored_before looks for it"
+    erase(op)
+    erase(store)
+    for each in (view, memory):
+        if not each.result.uses:
+            erase(each)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xdsl.ir import Block, Operation, SSAValue
+
 from tirx.copy.access import widest_vectors
 from tirx.copy.distribute import VECTOR_BYTES
 from tirx.copy.exchange import SHUFFLED_BITS
@@ -40,7 +42,7 @@ def layout_for_gather(op: tirx.LoadOp, threads: int) -> TileLayout | None:
 
     It is that of the stored tile, of the same shape. None where shared memory is as good.
     """
-    if (store := only_store(op)) is None or (view := tirx.indexed_view(op.source)) is None:
+    if (store := stored_before(op)) is None or (view := tirx.indexed_view(op.source)) is None:
         return None
     source = tirx.TileType.of(store.value)
     if not isinstance(source.layout, TileLayout) or source.dims != op.result.type.dims:
@@ -48,20 +50,41 @@ def layout_for_gather(op: tirx.LoadOp, threads: int) -> TileLayout | None:
     return None if _plan(view, source.layout, source.layout, threads) is None else source.layout
 
 
-def only_store(op: tirx.LoadOp) -> tirx.StoreOp | None:
-    """The store of a register tile before a load of elements that index tiles name, if both alone use a shared tile.
+def stored_before(op: tirx.LoadOp) -> tirx.StoreOp | None:
+    """The store of a register tile that a load of elements which index tiles name reads, if it alone does.
 
-    `tirx-mem2reg` makes them for a view of a value.
+    `tirx-mem2reg` makes them for a view of a value; a loop that is pipelined may have several pairs for one tile. None
+    where the shared tile has other uses, or some load of it is not in the block of a store of its own.
     """
-    if (view := tirx.indexed_view(op.source)) is None or op.pad is not None or not view.result.has_one_use():
+    view = tirx.indexed_view(op.source)
+    if view is None or op.pad is not None or not isinstance(view.source.owner, tirx.AllocOp):
         return None
-    users = {use.operation for use in view.source.uses} - {view}
-    if not isinstance(view.source.owner, tirx.AllocOp) or len(users) != 1:
-        return None
-    store = users.pop()
-    if not isinstance(store, tirx.StoreOp) or store.reduce is not None or store.parent is not op.parent:
-        return None
-    return store if store.is_before_in_block(op) else None
+    return _stores_of_loads(view.source).get(op)
+
+
+def _stores_of_loads(memory: SSAValue) -> dict[tirx.LoadOp, tirx.StoreOp]:
+    """For each load of views of a tile the store before it in its block; none where that is not all that uses it."""
+    moves: list[Operation] = []
+    for use in memory.uses:
+        user = use.operation
+        moves += [each.operation for each in user.result.uses] if isinstance(user, tirx.ViewOp) else [user]
+    stores = {each for each in moves if isinstance(each, tirx.StoreOp) and each.destination is memory}
+    loads = [each for each in moves if isinstance(each, tirx.LoadOp) and each.source is not memory]
+    if len(stores) + len(loads) < len(moves) or any(each.reduce is not None for each in stores):
+        return {}
+    found: dict[tirx.LoadOp, tirx.StoreOp] = {}
+    around: dict[Block, set[Operation | None]] = {}
+    for load in loads:
+        assert (block := load.parent) is not None
+        if block not in around:
+            around[block] = {block.find_ancestor_op_in_block(each) for each in moves}
+        last = load.prev_op
+        while last is not None and last not in around[block]:
+            last = last.prev_op
+        if not isinstance(last, tirx.StoreOp) or last in found.values():
+            return {}
+        found[load] = last
+    return found
 
 
 def _plan(view: tirx.ViewOp, have: TileLayout, want: TileLayout, threads: int) -> RegisterGather | None:

@@ -59,3 +59,59 @@ tirx.kernel @read_twice(%a: memref<8x32xf32>, %at: memref<8x32xi32>, %b: memref<
   tirx.copy %m, %b[0, 0] : !tirx.tile<8x32xf32, shared>, memref<8x32xf32>
   tirx.store %y, %b[0, 0] : !t, memref<8x32xf32>
 }
+
+// Each load has the store before it, as a pipelined loop leaves them; where two loads read one store, the tile stays.
+
+// CHECK-LABEL: tirx.kernel @stored_twice
+// CHECK-NOT: tirx.alloc
+// CHECK: %y = tirx.view %x[
+// CHECK: %z = tirx.view %y[
+tirx.kernel @stored_twice(%a: memref<8x32xf32>, %at: memref<8x32xi32>, %b: memref<8x32xf32>) target("sm_80") grid(1) threads(64) {
+  %x = tirx.load %a[0, 0] : memref<8x32xf32> -> !t
+  %i = tirx.load %at[0, 0] : memref<8x32xi32> -> !i
+  %m = tirx.alloc : !tirx.tile<8x32xf32, shared>
+  %g = tirx.view %m[0, [%i]] : !tirx.tile<8x32xf32, shared>, !i -> !tirx.tile<8x32xf32, shared>
+  tirx.store %x, %m : !t, !tirx.tile<8x32xf32, shared>
+  %y = tirx.load %g : !tirx.tile<8x32xf32, shared> -> !t
+  tirx.store %y, %m : !t, !tirx.tile<8x32xf32, shared>
+  %z = tirx.load %g : !tirx.tile<8x32xf32, shared> -> !t
+  tirx.store %z, %b[0, 0] : !t, memref<8x32xf32>
+}
+
+// CHECK-LABEL: tirx.kernel @loaded_twice
+// CHECK: tirx.alloc
+// CHECK-NOT: tirx.view %x[
+tirx.kernel @loaded_twice(%a: memref<8x32xf32>, %at: memref<8x32xi32>, %b: memref<8x32xf32>) target("sm_80") grid(1) threads(64) {
+  %x = tirx.load %a[0, 0] : memref<8x32xf32> -> !t
+  %i = tirx.load %at[0, 0] : memref<8x32xi32> -> !i
+  %m = tirx.alloc : !tirx.tile<8x32xf32, shared>
+  %g = tirx.view %m[0, [%i]] : !tirx.tile<8x32xf32, shared>, !i -> !tirx.tile<8x32xf32, shared>
+  tirx.store %x, %m : !t, !tirx.tile<8x32xf32, shared>
+  %y = tirx.load %g : !tirx.tile<8x32xf32, shared> -> !t
+  %z = tirx.load %g : !tirx.tile<8x32xf32, shared> -> !t
+  tirx.store %z, %b[0, 0] : !t, memref<8x32xf32>
+  tirx.store %y, %b[0, 0] : !t, memref<8x32xf32>
+}
+
+// CHECK-LABEL: tirx.kernel @stored_before
+// CHECK: tirx.alloc
+// CHECK-NOT: tirx.view %x[
+// CHECK: tirx.load {{.*}}shared
+// CHECK-NOT: tirx.view %x[
+// CHECK: tirx.store {{.*}}shared
+// CHECK: tirx.load {{.*}}shared
+tirx.kernel @stored_before(%a: memref<8x32xf32>, %at: memref<8x32xi32>, %b: memref<8x32xf32>, %n: index) target("sm_80") grid(1) threads(64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = tirx.load %a[0, 0] : memref<8x32xf32> -> !t
+  %i = tirx.load %at[0, 0] : memref<8x32xi32> -> !i
+  %m = tirx.alloc : !tirx.tile<8x32xf32, shared>
+  %g = tirx.view %m[0, [%i]] : !tirx.tile<8x32xf32, shared>, !i -> !tirx.tile<8x32xf32, shared>
+  tirx.store %x, %m : !t, !tirx.tile<8x32xf32, shared>
+  scf.for %k = %c0 to %n step %c1 {
+    %y = tirx.load %g : !tirx.tile<8x32xf32, shared> -> !t
+    tirx.store %y, %m : !t, !tirx.tile<8x32xf32, shared>
+    %z = tirx.load %g : !tirx.tile<8x32xf32, shared> -> !t
+    tirx.store %z, %b[0, 0] : !t, memref<8x32xf32>
+  }
+}

@@ -147,3 +147,39 @@ def test_elements_of_the_own_warp(
 def test_others_go_through_shared_memory(source: tuple[int, ...], dim: int, options: dict[str, Any]) -> None:
     ptx = _found(source, source, source, dim, **options)
     assert "ld.shared" in ptx and "shfl" not in ptx
+
+
+_ROWS = """
+!t = !tirx.tile<8x32xf32, register>
+!i = !tirx.tile<8x32xi32, register>
+!s = !tirx.tile<8x32xf32, shared>
+tirx.kernel @k(%a: memref<40x32xf32>, %at: memref<40x32xi32>, %b: memref<40x32xf32>)
+    target("TARGET") grid(1) threads(64) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c40 = arith.constant 40 : index
+  scf.for %n = %c0 to %c40 step %c8 {
+    %m = tirx.alloc copy(%a[%n, 0]) : memref<40x32xf32>, !s
+    %x = tirx.load %m : !s -> !t
+    %i = tirx.load %at[%n, 0] : memref<40x32xi32> -> !i
+    %y = tirx.view %x[0, [%i]] : !t, !i -> !t
+    tirx.store %y, %b[%n, 0] : !t, memref<40x32xf32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_pipelined_loops_gather_in_registers(target: str) -> None:
+    """The parts of the loop before and behind have stores and loads of their own: none of them is left."""
+    program = tirx.build(embed.parse(_ROWS.replace("TARGET", target)))
+    rng = np.random.default_rng(4)
+    a, at = rng.random((40, 32), np.float32), rng.integers(0, 32, (40, 32), np.int32)
+    b = np.zeros_like(a)
+    kernel = program.kernels["k"]
+    kernel.simulate(a, at, b, check="strict")
+    np.testing.assert_array_equal(b, np.take_along_axis(a, at.astype(np.int64), 1))
+    assert kernel.launch.schedule is not None
+    assert "m" in [ring.name for ring in kernel.launch.schedule.rings]
+    loads = [line.split()[0] for line in program.ptx.splitlines() if "ld.shared" in line]
+    assert "shfl.sync.idx" in program.ptx and all(".v4" in load for load in loads)
