@@ -202,25 +202,36 @@ def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> lis
             continue
         plan.asked = wanted
         plans.append(plan)
-    return _with_slots(kernel, target, _without_shared_tiles(plans))
+    return _with_slots(kernel, target, _without_outer_loops(plans))
 
 
-def _without_shared_tiles(plans: Sequence[LoopPlan]) -> list[LoopPlan]:
-    """Leaves out loops whose rings have a tile that a loop inside of them holds: it has one ring, of that loop."""
+def _without_outer_loops(plans: Sequence[LoopPlan]) -> list[LoopPlan]:
+    """Leaves out loops around others.
+
+    A tile that a loop inside holds has one ring, of that loop. A loop that runs ahead cannot have one with rings in it
+    (`ring-undecided`): the inner one fills its rings more often. One with `tirx.stages` is left to the proof.
+    """
     held = {tile.alloc for plan in plans for tile in plan.held}
     found: list[LoopPlan] = []
     for plan in plans:
         shared = next((tile.alloc for ring in plan.rings for tile in ring.tiles if tile.alloc in held), None)
-        if shared is None:
+        if shared is not None:
+            reason = f"a loop inside of it holds {tile_name(shared)}"
+        elif _asked(plan.loop) is None and any(_is_around(plan.loop, each.loop) for each in plans):
+            reason = "a loop inside of it fills rings"
+        else:
             found.append(plan)
             continue
-        reason = f"a loop inside of it holds {tile_name(shared)}"
         if _asked(plan.loop) is not None:
             raise ScheduleOptionError(
                 plan.loop, f"expected a loop that can be pipelined for {STAGES}, found that {reason}"
             )
         remark(plan.loop, Reason(reason))
     return found
+
+
+def _is_around(loop: scf.ForOp, other: scf.ForOp) -> bool:
+    return loop is not other and loop.is_ancestor(other)
 
 
 def _asked(loop: scf.ForOp) -> int | None:

@@ -62,7 +62,8 @@ class TirxPipelineLoopsPass(ModulePass):
     that a bulk store empties. Where A may come back early (`tirx-release-early`) it has a ring of its own.
     `stages` is the number of slots, `auto` for what shared memory has room for (3 to 6); `tirx.stages = 4` on a loop
     says it for that loop, and 1 keeps it as it is. Remarks name every choice and, for what stays as it is, what is in
-    the way. Rings that `tirx-check-rings` could not prove right are taken back.
+    the way. Of loops within each other the innermost that copies has the rings. Rings that
+    `tirx-check-rings` could not prove right are taken back.
     """
 
     name = "tirx-pipeline-loops"
