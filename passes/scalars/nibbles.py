@@ -22,14 +22,14 @@ NIBBLE = IntegerType(4)
 @dataclass(frozen=True)
 class _Magic:
     """
-    A float format whose numbers from `2^digits` on, of which `exponent` has the bits, have integers in their low bits.
+    A float format whose numbers from `2^digits` on have integers in their low bits.
 
-    `shift`: the bits by which the second element of a byte lies further left among them; `needs`: rows of `FEATURES`.
+    `shift`: the bits by which the second element of a byte lies further left among them, where those of `2^(digits -
+    shift)` have integers; `needs`: rows of `FEATURES`.
     """
 
     format: PairFormat
     digits: int
-    exponent: int
     shift: int
     needs: tuple[str, ...] = ()
 
@@ -41,8 +41,8 @@ class _Magic:
 
 
 _MAGIC: Mapping[Attribute, _Magic] = {
-    f16: _Magic(PairFormat.F16X2, 10, 0x6400, 4),
-    bf16: _Magic(PairFormat.BF16X2, 7, 0x4300, 0, ("bf16.fma",)),
+    f16: _Magic(PairFormat.F16X2, 10, 4),
+    bf16: _Magic(PairFormat.BF16X2, 7, 0, ("bf16.fma",)),
 }
 
 
@@ -72,8 +72,10 @@ def _repeated(emit: Emitter, register: SSAValue, byte: int) -> SSAValue:
 def pair_of_floats(emit: Emitter, register: SSAValue, at: int, type_: Attribute, *, signed: bool) -> SSAValue:
     """Returns elements `at` (even) and `at` + 1 of a register (i32) as a pair of f16 or bf16, which have all of them.
 
-    The byte of both, twice, gets the exponent behind which integers are digits; what the exponent and the place of the
-    second element add is taken off by one fma: three instructions, and in bf16 a shift of the register.
+    The byte of both, twice, gets the exponents behind which integers are digits; what these add is taken off: three
+    instructions, and in bf16 a shift of the register. Constants of both halves that `ptxas` would move to a register
+    for each use are none: additions of f16 have theirs in the instruction, and bf16, whose addition is newer than its
+    fma, multiplies by one.
     """
     magic = _MAGIC[type_]
     byte = at // 2
@@ -84,14 +86,17 @@ def pair_of_floats(emit: Emitter, register: SSAValue, at: int, type_: Attribute,
         other, digits = emit.div(register, 16), byte | byte << 4 | (byte + 4) << 8 | (byte + 4) << 12
         bytes_ = emit(PrmtOp(register, other, emit(arith.ConstantOp(bit_pattern(digits, 32))).result)).result
     sign = 8 if signed else 0  # of two's complement, the number is (n ^ 8) - 8
-    mask, low, high = 0xF | 0xF << 16 + magic.shift, magic.exponent | sign, magic.exponent | sign << magic.shift
-    constants = (emit(arith.ConstantOp(bit_pattern(bits, 32))).result for bits in (mask, low | high << 16))
-    digits = emit(LogicAndXorOp(bytes_, *constants)).result
-    scale = 2.0**-magic.shift
-    by, less = (1.0, scale), (-(2.0**magic.digits) - sign, -(2.0**magic.digits) * scale - sign)
-    pairs = (magic.bits(first) | magic.bits(second) << 16 for first, second in (by, less))
-    operands = [digits, *(emit(arith.ConstantOp(bit_pattern(pair, 32))).result for pair in pairs)]
-    return emit(PairOp(PairOperation.FMA, magic.format, operands)).result
+    bases = (2.0**magic.digits, 2.0 ** (magic.digits - magic.shift))
+
+    def pair(low: float, high: float, bits: int = 0) -> SSAValue:
+        return emit(arith.ConstantOp(bit_pattern(magic.bits(low) | magic.bits(high) << 16 | bits, 32))).result
+
+    mask = emit(arith.ConstantOp(bit_pattern(0xF | 0xF << 16 + magic.shift, 32))).result
+    digits = emit(LogicAndXorOp(bytes_, mask, pair(bases[0], bases[1], sign | sign << 16 + magic.shift))).result
+    less = pair(-bases[0] - sign, -bases[1] - sign)
+    if type_ == f16:
+        return emit(PairOp(PairOperation.ADD, magic.format, [digits, less])).result
+    return emit(PairOp(PairOperation.FMA, magic.format, [digits, pair(1.0, 1.0), less])).result
 
 
 def packed_nibbles(emit: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
