@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
-from xdsl.ir import Attribute
 
 from tirx.builder import functions
 from tirx.builder.memory import Memory
@@ -57,7 +56,7 @@ def wait_until(place: Any, how: str, number: Number | Scalar = 1, *, scope: str 
         raise BuildError(f"expected a comparison of ge, gt, le, lt, eq and ne, found {how!r}")
     flag = _flag(place, number)
     return operation(
-        "tirx.wait_until", *flag, predicate=CMPI_COMPARISON_OPERATIONS.index(name), scope=scope, to=_type(flag[1])
+        "tirx.wait_until", *flag, predicate=CMPI_COMPARISON_OPERATIONS.index(name), scope=scope, to=flag[1].value.type
     )
 
 
@@ -84,16 +83,14 @@ def atomic(
         number = given.read() if isinstance(given, View) else given
         if isinstance(number, Tile):
             return number
-        return functions.scalar(number, place.dtype) if is_one else full(place.dtype, number, *place.shape)
+        if not is_one:
+            return full(place.dtype, number, *place.shape)
+        return place.trace.typed(functions.scalar(number, place.dtype).value, place.dtype.attribute)
 
     is_one = not place.shape
     if isinstance(place, View) and is_one:
         place = place.as_tile()
     made, other = operand(value), None if expected is None else operand(expected)
     return operation(
-        "tirx.atomic", made, place, other, kind=how, order=order or "relaxed", scope=scope or "gpu", to=_type(made)
+        "tirx.atomic", made, place, other, kind=how, order=order or "relaxed", scope=scope or "gpu", to=made.type
     )
-
-
-def _type(value: Tile | Scalar) -> Attribute:
-    return value.value.type if isinstance(value, Scalar) else value.type

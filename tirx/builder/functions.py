@@ -18,7 +18,7 @@ from tirx.builder import scalars
 from tirx.builder.dtypes import DTYPES, LATE, DType, f32, i1, index
 from tirx.builder.scalars import Elements, Number, Scalar
 from tirx.builder.trace import BuildError, current
-from tirx.dialects.formula import Call
+from tirx.dialects.formula import Call, Formula
 from tirx.frames import hiding_frames
 from tirx.values import dataclass
 
@@ -26,7 +26,30 @@ ElementsT = TypeVar("ElementsT", bound=Elements)
 
 
 _FLOATS = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
-_FORMULAS = {"add": "add", "mul": "mul", "ceildiv": "ceildiv", "minimum": "min", "maximum": "max"}
+
+
+def _call(function: str) -> Callable[[Formula, Formula], Formula]:
+    return lambda a, b: Call(function, (a, b))
+
+
+def _difference(a: Formula, b: Formula) -> Formula:
+    return Call("add", (a, -b if isinstance(b, int) else Call("mul", (b, -1))))
+
+
+def _quotient(a: Formula, b: Formula) -> Formula:
+    """Rounded down: `ceildiv(a - (b - 1), b)`."""
+    return Call("ceildiv", (_difference(a, _difference(b, 1) if isinstance(b, Call) else b - 1), b))
+
+
+_FORMULAS = {
+    "add": _call("add"),
+    "sub": _difference,
+    "mul": _call("mul"),
+    "floordiv": _quotient,
+    "ceildiv": _call("ceildiv"),
+    "minimum": _call("min"),
+    "maximum": _call("max"),
+}
 """Functions that the launch can compute, too."""
 
 _NATURAL = {"add", "mul", "floordiv", "ceildiv", "mod", "minimum", "maximum", "rshift", "lshift", "and"}
@@ -77,7 +100,7 @@ class Function:
         if len(operands) == 2 and self.name in _FORMULAS and dtype.is_index:
             a, b = (each.formula for each in operands)
             if a is not None and b is not None:
-                formula = Call(_FORMULAS[self.name], (a, b))
+                formula = _FORMULAS[self.name](a, b)
         return Scalar(trace, trace(op).results[0], self.dtype([dtype]), natural=keeps, formula=formula)
 
 

@@ -46,7 +46,8 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
         given = value.read() if isinstance(value, Tile) else value
         where = [as_index(each).value for each in place.places]
         trace.before_write(place.source)
-        trace(memref.StoreOp.get(functions.scalar(given, place.dtype).value, place.source, where))
+        number = trace.typed(functions.scalar(given, place.dtype).value, place.dtype.attribute)
+        trace(memref.StoreOp.get(number, place.source, where))
         trace.writes += 1
         return
     if isinstance(place, View) and any(isinstance(at, Tile) and at.has_zeros_outside for at in place.places):

@@ -105,7 +105,8 @@ def wrapped(value: SSAValue) -> Any:
         case MemRefType():
             return Array(current(), value, array_type(value.type), -1)
         case _:
-            return Scalar(current(), value, dtype_of(value.type))
+            trace, dtype = current(), dtype_of(value.type)
+            return Scalar(trace, trace.typed(value, dtype.scalar), dtype)
 
 
 def array_type(type_: MemRefType[Attribute]) -> ArrayType:

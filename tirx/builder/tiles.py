@@ -543,7 +543,12 @@ def full(dtype: DType, value: Number | Scalar, *shape: int) -> Tile:
     """
     if not isinstance(dtype, DType):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise BuildError(f"expected an element type in front, such as tx.f32, found {dtype!r}")
-    number = functions.scalar(value, dtype) if isinstance(value, Scalar) else value
+    is_scalar = isinstance(value, Scalar) or getattr(value, "is_element", False)
+    if isinstance(value, Tile) and not is_scalar:
+        raise BuildError(
+            f"expected one number, found {value!r}; .broadcast({', '.join(map(str, shape))}) repeats a tile"
+        )
+    number = functions.scalar(value, dtype) if is_scalar else value
     return Tile(current(), extents_of(shape), dtype, node=_Node("number", (number,), {}, python_location()))
 
 

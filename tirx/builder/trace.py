@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     MemRefType,
     StringAttr,
+    UnrealizedConversionCastOp,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -230,6 +231,12 @@ class Trace:
                 self.entry.insert_op_before(op, first)
             self._constants[attribute] = op.result
         return self._constants[attribute]
+
+    def typed(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """Returns a number of an array (`ui8`) as one that `arith` computes with (`i8`), or the other way."""
+        if value.type == type_:
+            return value
+        return self(UnrealizedConversionCastOp.get([value], [type_])).results[0]
 
     def sees(self, value: SSAValue) -> bool:
         """Returns True unless a value was made in a loop or branch that has ended."""

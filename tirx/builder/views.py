@@ -352,7 +352,7 @@ class View(Tile):
         if self.is_element:
             where = [as_index(place).value for place in self.places]
             value = trace(memref.LoadOp.get(self.source, where)).res
-            found = Scalar(trace, value, self.dtype)
+            found = Scalar(trace, trace.typed(value, self.dtype.scalar), self.dtype)
         else:
             padding = None if pad is None else functions.scalar(pad, self.dtype).value
             found = Tile.of(trace(LoadOp(self.op_value, self.type, pad=padding)).result)

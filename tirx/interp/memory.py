@@ -73,16 +73,56 @@ def reinterpreted(numbers: Numbers, dims: tuple[int, ...], dtype: np.dtype[Any])
     return Numbers(viewed(data, dtype), None if known is None else resized(known, np.all), error)
 
 
+class Groups:
+    """Numbers, below SEVERAL, of groups of marks that nothing orders among each other."""
+
+    def __init__(self) -> None:
+        self._members: list[frozenset[int]] = []
+        self._numbers: dict[frozenset[int], int] = {}
+
+    def members(self, mark: int) -> frozenset[int]:
+        """Returns the marks of the group with the number `mark`, or a mark alone."""
+        return self._members[SEVERAL - 1 - mark] if mark < SEVERAL else frozenset((mark,))
+
+    def number(self, members: frozenset[int]) -> int:
+        """Returns the number of a group."""
+        if members not in self._numbers:
+            self._members.append(members)
+            self._numbers[members] = SEVERAL - len(self._members)
+        return self._numbers[members]
+
+
 class Mark(NamedTuple):
-    """The number that a block marks elements with, and those of accesses that flags order before it."""
+    """
+    The number that a block marks elements with, and those of accesses that flags order before it.
+
+    `groups` are those of a launch in which blocks wait: all blocks that have read an element, say, may be ordered
+    before the one that writes it. Without, elements that several blocks have marked are those of SEVERAL.
+    """
 
     number: int
     before: frozenset[int] = frozenset()
+    groups: Groups | None = None
 
     def is_ordered(self, marks: Array) -> Array:
         """Returns True where nobody has marked elements whom nothing orders before this one."""
         alone = (marks == self.number) | (marks == NOBODY)
-        return alone | np.isin(marks, list(self.before)) if self.before else alone
+        if not self.before:
+            return alone
+        known, own = list(self.before), self.before | {self.number}
+        if self.groups is not None:
+            known += [each for each in np.unique(marks[marks < SEVERAL]).tolist() if self.groups.members(each) <= own]
+        return alone | np.isin(marks, known)
+
+    def added(self, marks: Array) -> Array:
+        """Returns marks to which this one is added: it takes the place of those that are ordered before it."""
+        found = np.asarray(np.where(self.is_ordered(marks), self.number, SEVERAL))
+        if self.groups is not None:
+            others = found == SEVERAL
+            for each in np.unique(marks[others]).tolist():
+                left = self.groups.members(each) - self.before
+                found[others & (marks == each)] = self.groups.number(left | {self.number})
+        return found
 
 
 @dataclass(frozen=True)
@@ -105,7 +145,7 @@ class Marks:
                 raise Conflict(
                     "expected elements of global memory that one block changes to be used by no other, found some"
                 )
-        marks[...] = np.where(mark.is_ordered(marks), mark.number, SEVERAL)
+        marks[...] = mark.added(marks)
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from xdsl.ir import Operation
 
 from tirx.diagnostics import operation_name
 from tirx.dialects.formula import LaunchSizes
-from tirx.dialects.tirx import KernelOp, RingOp
+from tirx.dialects.tirx import AtomicOp, KernelOp, RingOp, WaitUntilOp
 from tirx.interp.errors import RunError, UndefinedUse
-from tirx.interp.memory import Conflict, Mark, Numbers, Tile
+from tirx.interp.memory import Conflict, Groups, Mark, Numbers, Tile
 from tirx.interp.numbers import Near, UndefinedValue
 from tirx.interp.parties import Parties
 from tirx.interp.products import Sum
@@ -53,6 +53,10 @@ class Launch:
     """The address of a flag -> marks of all accesses before somebody has set it."""
     operations: int = 0
 
+    def __post_init__(self) -> None:
+        waits = any(isinstance(op, WaitUntilOp | AtomicOp) and op.acquires for op in self.kernel.walk())
+        self._groups = Groups() if waits else None
+
     @property
     def arithmetic(self) -> Mapping[str, bool]:
         """The way in which products and sums of the launch are computed."""
@@ -66,7 +70,7 @@ class Launch:
     def new_mark(self, before: frozenset[int] = frozenset()) -> Mark:
         """Returns a mark that no block has used."""
         self.marks += 1
-        return Mark(self.marks, before)
+        return Mark(self.marks, before, self._groups)
 
     @property
     def blocks(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,9 +21,9 @@ from tirx.interp import run_kernel
 from tirx.runtime.tune import Trial, Tuned
 
 
-def _run(kernel: tx.Kernel, *arguments: Any, **constants: Any) -> str:
+def _run(kernel: tx.Kernel, *arguments: Any, types: Sequence[Any] = (), **constants: Any) -> str:
     """Runs a kernel on whole tiles; returns its IR."""
-    module = kernel.ir(**constants)
+    module = kernel.ir(*types, **constants)
     module.verify()
     run_kernel(next(iter(kernels(module))), arguments)
     return str(module)
@@ -252,6 +253,49 @@ def test_the_simulator_runs_them() -> None:
 )
 def test_types_of_arrays(dtype: str, name: str) -> None:
     assert str(type_of_array(np.zeros((2, 3), dtype))) == f"{name}[None, None]"
+
+
+@tx.jit(threads=32)
+def of_elements(x: tx.Array, y: tx.Array) -> None:
+    a, b, total = x[0], x[1], x[1]
+    for i in tx.range(3):
+        total = total + x[i]
+    y[0], y[1], y[2], y[3] = a + b, a // 3, total, tx.where(a < b, a, b)
+    if b != a:
+        y[4] = b >> 1
+    y[8:16] = tx.full(x.dtype, a, 8) + x[8:16].load(pad=b)
+    if x.dtype.bits >= 32:
+        y[5] = tx.atomic(x[2], "max", a)
+        y[6], y[7] = x[2], tx.atomic(x[3], "cas", b, expected=x[3]) // 2
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"])
+def test_elements_of_integers(name: str) -> None:
+    """Those that have a sign, or none, in the IR are numbers in Python, and are stored again."""
+    highest, wide = np.iinfo(name).max, np.dtype(name).itemsize >= 4
+    x = np.array([highest - 1, highest, 5, 9, *range(8)], name)
+    y = np.zeros(16, name)
+    a, b, c, d = map(int, x[:4])
+    old = [c, a, d // 2] if wide else [0, 0, 0]
+    some = [a + each for each in (*x[8:].tolist(), *[b] * 4)]
+    expected = [a + b, a // 3, a + 2 * b + c, a, b >> 1, *old, *some]
+    _run(of_elements, x, y, types=[x, y])
+    assert np.array_equal(y, np.array([each % 2**64 for each in expected], np.uint64).astype(name))
+
+
+@tx.jit(f32[None, None], f32[None, None], threads=32, target="sm_80")
+def differences(x: tx.Array, y: tx.Array) -> None:
+    i, j = tx.grid(x.shape[0] - 1, x.shape[1] // 3)
+    y[i, j] = x[i + 1, j * 3] - x[i, j * 3]
+
+
+@pytest.mark.parametrize("shape", [(5, 11), (4, 9), (1, 4), (3, 2)])
+def test_grids_of_differences_and_quotients(shape: tuple[int, int]) -> None:
+    x, y = _numbers(*shape), _numbers(*shape)
+    expected = y.copy()
+    expected[: shape[0] - 1, : shape[1] // 3] = np.diff(x, axis=0)[:, : shape[1] // 3 * 3 : 3]
+    _run(differences, x, y)
+    assert np.array_equal(y, expected)
 
 
 def test_strides_of_arrays() -> None:

@@ -65,6 +65,7 @@ _SAID = [
     ('a[:, :].sum("1")', "expected a dimension of 2, found '1'"),
     ("a[:, :].sum(1, -1)", "expected different dimensions, found (1, -1)"),
     ("tx.concat([a[:, 0:32], a[:, 32:64]], 2)", "expected a dimension of 2, found 2"),
+    ("tx.full(f32, a[0, :], 64)", "expected one number, found a view f32[64]; .broadcast(64) repeats a tile"),
     ("a[:, 0:3].load().bitcast(tx.f64)", "expected a last extent of whole f64 for .bitcast, found a tile f32[64, 3]"),
     ("tx.concat([], 0)", "expected tiles to stand behind each other, found none"),
     (

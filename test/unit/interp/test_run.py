@@ -165,6 +165,36 @@ def test_flags_order_blocks() -> None:
     assert error_of(_kernel(early, arguments, "grid(2) in_order"), *given)[0] == "conflict"
 
 
+_TOGETHER = f"""
+%i = tirx.block_id x
+%one = arith.constant 1 : i32
+%three = arith.constant 3 : i32
+%ga = tirx.view %a[%c0] : memref<8xf32> -> {_TILE}
+%gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
+{_LOAD}tirx.store %x, %gd reduce(add) : {_REGISTERS}, {_TILE}
+tirx.signal add %flags[%c0], %one : memref<?xi32>
+%seen = tirx.wait_until %flags[%c0] sge, %three : memref<?xi32>
+%y = tirx.load %gd : {_REGISTERS.replace("register", "global")} -> {_REGISTERS}
+%last = arith.cmpi eq, %i, %c1 : index
+scf.if %last {{
+  tirx.store %y, %ga : {_REGISTERS}, {_TILE}
+}}
+"""
+"""Three blocks read a tile and add to another one; behind a barrier they read the sums; one writes what all read."""
+
+
+def test_flags_order_all_blocks() -> None:
+    """What several blocks have read or combined is ordered behind a barrier of all of them, and only there."""
+    arguments = "%a: memref<8xf32>, %d: memref<8xf32>, %flags: memref<?xi32>"
+    for seed in (None, 0, 1, 2):
+        a, d, flags = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
+        run_on(_kernel(_TOGETHER, arguments, "grid(3) cooperative"), a, d, flags, seed=seed)
+        assert a.tolist() == [0, 3, 6, 9, 4, 5, 6, 7] and d.tolist() == [0, 3, 6, 9, 0, 0, 0, 0]
+    early = _TOGETHER.replace("constant 3", "constant 2")  # leaves out the third
+    given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
+    assert error_of(_kernel(early, arguments, "grid(3) cooperative"), *given)[0] == "conflict"
+
+
 def test_what_was_never_written() -> None:
     """The operation that reads it is named, where it comes to an argument, and not where it is left out."""
     load = f"%s = tirx.alloc : {_SLOT}\n%x = tirx.load %s : {_SLOT} -> {_REGISTERS}\n"
