@@ -530,7 +530,7 @@ def _other_width(tile: Tile, dtype: DType) -> Tile:
     return Tile.of(tile.trace(BitcastOp(tile.load().ssa(), type_)).result)
 
 
-def full(dtype: DType, value: Number | Scalar, *shape: int) -> Tile:
+def full(dtype: DType, value: Number | Elements, *shape: int) -> Tile:
     """
     A tile whose elements are all one number.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ArrayAttr
@@ -11,9 +11,9 @@ from xdsl.ir import SSAValue
 
 from tirx.builder import functions
 from tirx.builder.dtypes import DTYPES, LATE, ArrayType, DType, index
-from tirx.builder.scalars import Number, Scalar
+from tirx.builder.scalars import Elements, Number, Scalar
 from tirx.builder.spans import Span, as_index
-from tirx.builder.tiles import Tile, index_of, parts_of, slice_of
+from tirx.builder.tiles import Tile, common_shape, index_of, parts_of, slice_of
 from tirx.builder.trace import BuildError, NeedsExtent, Trace, Unusable, name_value, python_location, root
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call
@@ -175,6 +175,57 @@ def _gathered(tile: Tile, key: Place) -> Tile:
 LATE["gather"] = _gathered
 
 
+class _Together(NamedTuple):
+    """Places of a view, dimensions of the source that its own are (None: of none), and its shape."""
+
+    places: list[Span | Scalar | Tile]
+    dims: list[int | None]
+    shape: list[int]
+    full: frozenset[int]
+    """Places of tiles of indices that have the view's rank."""
+
+
+def _together(places: Sequence[Span | Scalar | Tile]) -> _Together:
+    """The view at these places. Several tiles of indices of rank 1 go along one dimension, as those of numpy do."""
+    found, own = [*places], [d for d, place in enumerate(places) if not isinstance(place, Scalar)]
+    tiles = {d: place for d, place in enumerate(places) if isinstance(place, Tile)}
+    vectors = {d: place for d, place in tiles.items() if len(place.shape) == 1}
+    if len(vectors) > 1:
+        _check_vectors(tiles, vectors, own)
+        first = min(vectors)
+        own = [d for d in own if d == first or d not in vectors]
+        at = [0 if d == first else None for d in own]
+        full = {d: place.expand(at) for d, place in vectors.items()}
+        for d, place in full.items():
+            found[d] = place
+    else:
+        full = {d: place for d, place in tiles.items() if d not in vectors}
+    if not full:
+        extents = [each.extent if isinstance(each := places[d], Span) else cast(Tile, each).shape[0] for d in own]
+        return _Together(found, [*own], extents, frozenset())
+    shape = list(common_shape("indices", [*full.values()]))
+    others = [d for d in own if d in full][1:]  # those of one dimension with another one
+    own = [d for d in own if d not in others[len(others) - max(0, len(own) - len(shape)) :]]
+    if len(own) > len(shape):
+        raise BuildError(f"expected tiles of indices of the view's rank, {len(own)}, found {len(shape)}")
+    moving = [*[None] * (len(shape) - len(own)), *own]
+    for t, d in enumerate(moving):
+        if d is not None and d not in full:
+            shape[t] = place.extent if isinstance(place := found[d], Span) else cast(Tile, place).shape[0]
+    return _Together(found, moving, shape, frozenset(full))
+
+
+def _check_vectors(tiles: dict[int, Tile], vectors: dict[int, Tile], own: list[int]) -> None:
+    """Raises BuildError for tiles of indices that do not name one element, or part, after the other together."""
+    extents = list(dict.fromkeys(each.shape[0] for each in vectors.values()))
+    if len(extents) > 1:
+        raise BuildError(f"expected tiles of indices of one extent, found {extents[0]} and {extents[1]}")
+    if len(tiles) > len(vectors):
+        raise BuildError("expected tiles of indices of one rank, found several; [:, None] gives them another one")
+    if any(d not in vectors for d in own if min(vectors) < d < max(vectors)):
+        raise BuildError("expected tiles of indices behind each other, found a span between them")
+
+
 class View(Tile):
     """
     A part of an array, or of a tile in shared memory, at places: it is read where it is used, as a view of numpy.
@@ -199,6 +250,8 @@ class View(Tile):
         places: Sequence[Span | Scalar | Tile],
         dims: list[int | None] | None = None,
         array: Array | None = None,
+        shape: Sequence[int] = (),
+        full: frozenset[int] = frozenset(),
     ):
         self.source = source
         self.array_type = type_
@@ -208,26 +261,11 @@ class View(Tile):
         self._kept: Scalar | None = None
         """An element that was read before memory was written."""
         self._since = trace.writes
-        vectors = sum(isinstance(place, Tile) and len(place.shape) == 1 for place in places)
-        if vectors > 1:
-            raise BuildError(
-                f"expected one tile of indices of rank 1, found {vectors}; give them the rank of the view by [:, None]"
-            )
-        full_rank = [place.shape for place in self.places if isinstance(place, Tile) and len(place.shape) > 1]
-        own = [d for d, place in enumerate(self.places) if not isinstance(place, Scalar)]
-        moving: list[int | None] = [*own]
-        if full_rank:
-            shape = list(full_rank[0])
-            moving = [*[None] * (len(shape) - len(own)), *own]
-            for t, d in enumerate(moving):
-                if d is not None and isinstance(place := self.places[d], Span):
-                    shape[t] = place.extent
+        if dims is None:
+            found = _together(self.places)
+            self.places, self.dims, shape, self._full = found.places, found.dims, found.shape, found.full
         else:
-            shape = [p.extent if isinstance(p := self.places[d], Span) else cast(Tile, p).shape[0] for d in own]
-        self.dims: list[int | None] = moving if dims is None else dims
-        if dims is not None:
-            extents = dict(zip(moving, shape, strict=True))
-            shape = [1 if d is None else extents[d] for d in dims]
+            self.dims, self._full = dims, full
         super().__init__(trace, shape, type_.dtype)
         self._op: SSAValue | None = None
         self._reshaped: View | None = None
@@ -339,7 +377,7 @@ class View(Tile):
         """The tile in registers, or the scalar, as it is in memory now."""
         return self.load()
 
-    def load(self, pad: Number | Scalar | None = None) -> Any:
+    def load(self, pad: Number | Elements | None = None) -> Any:
         """The tile in registers, or the scalar; `pad` stands for what is outside of the array (0)."""
         trace = self.trace
         if self._kept is not None:
@@ -372,14 +410,19 @@ class View(Tile):
         self._check_order(order)
         if self._reshaped is not None:
             return Part(self, lambda tile: tile.transpose(*order))
-        dims = [self.dims[d] for d in order]
-        return View(self.trace, self.source, self.array_type, self.places, dims, self.array)
+        return self._with_dims(order, lambda tile: tile.transpose(*order))
 
     def expand(self, dims: Sequence[int | None]) -> View:
         if self._reshaped is not None:
             return self.reshape(*(1 if d is None else self.shape[d] for d in dims))
-        kept = [None if d is None else self.dims[d] for d in dims]
-        return View(self.trace, self.source, self.array_type, self.places, kept, self.array)
+        return self._with_dims(dims, lambda tile: tile.expand(dims))
+
+    def _with_dims(self, own: Sequence[int | None], change: Callable[[Tile], Tile]) -> View:
+        """The view with these of its dimensions, None for one of extent 1; `change` does so to tiles of indices."""
+        places = [change(cast(Tile, p)) if d in self._full else p for d, p in enumerate(self.places)]
+        dims = [None if d is None else self.dims[d] for d in own]
+        shape = [1 if d is None else self.shape[d] for d in own]
+        return View(self.trace, self.source, self.array_type, places, dims, self.array, shape, self._full)
 
     def __getitem__(self, key: Any) -> Tile:
         parts = parts_of(key)
@@ -399,8 +442,9 @@ class View(Tile):
 
     def reshape(self, *shape: int) -> View:
         """The same elements in row-major order, in another shape."""
-        found = View(self.trace, self.source, self.array_type, self.places, list(self.dims), self.array)
-        found.shape, found._reshaped = self._reshaped_to(shape), self
+        own, made = [*self.dims], self._reshaped_to(shape)
+        found = View(self.trace, self.source, self.array_type, self.places, own, self.array, made, self._full)
+        found._reshaped = self
         return found
 
     def __iadd__(self, value: Any) -> Any:

@@ -152,8 +152,8 @@ _SAID = [
     ("a[64, 0]", "expected an index of 0 to 63, found 64"),
     ('a["a", 0]', "expected a span, an index, a slice or a tile of indices, found 'a'; tx.tile makes a span"),
     (
-        "a[tx.tile(0, 64).index, tx.tile(0, 64).index]",
-        "expected one tile of indices of rank 1, found 2; give them the rank of the view by [:, None]",
+        "a[tx.tile(0, 64).index, tx.tile(0, 32).index]",
+        "expected tiles of indices of one extent, found 64 and 32",
     ),
     ("n + (1 << 40)", "expected a number that fits into i32, found 1099511627776"),
     ("(tx.tile(0, 8) * 2) // 2", "expected a span whose extent 2 divides, found a span of 8 indices"),
