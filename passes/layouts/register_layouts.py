@@ -262,7 +262,8 @@ def _erase_unused(index: SSAValue) -> None:
 
 def _indices_in(user: Operation, index: SSAValue, layout: TileLayout) -> SSAValue:
     """The index tile in a layout: done once more in that, where maps compute it of loads from global memory and of
-    scalars, else converted in front of `user`.
+    scalars, else converted in front of `user`. Elements that share bytes are not loaded in any layout: what maps make
+    of them is converted.
     """
     found = _tile_layout(index)
     if found is not None and same_layout(found, layout):
@@ -273,7 +274,7 @@ def _indices_in(user: Operation, index: SSAValue, layout: TileLayout) -> SSAValu
                 return _again(op, index, layout, {})
         case tirx.SplatOp() | tirx.ZeroOp() as op:
             return _again(op, index, layout, {})
-        case tirx.MapOp() as op if not op.outs:
+        case tirx.MapOp() as op if not op.outs and all(tirx.TileType.of(tile).dtype.bits >= 8 for tile in op.ins):
             with legal(op):
                 parts = {each.part: each.layout(layout) for each in op.reductions()}
             ins = {tile: _indices_in(op, tile, parts.get(tile, layout)) for tile in op.ins}

@@ -23,3 +23,18 @@ tirx.kernel @packed() target("sm_100a") threads(128) {
   tirx.mma %a, %a, %d scales(%s, %s) : !tirx.tile<128x256xf4E2M1FN, shared>, !tirx.tile<128x256xf4E2M1FN, shared>, !tirx.tile<128x128xf32, tensor>, !tirx.tile<128x8xf8E8M0FNU, tensor>, !tirx.tile<128x8xf8E8M0FNU, tensor>
   tirx.return
 }
+
+// Codes of 4 bits name elements of a table: no thread loads a single code, so that what the map makes of them is converted.
+
+// CHECK-LABEL: tirx.kernel @table
+// CHECK:         tirx.yield %{{.*}} : i32
+// CHECK-NEXT:    } -> [[OWN:.*]]
+// CHECK-NEXT:    %[[AT:.*]] = tirx.convert %at : [[OWN]] -> !tirx.tile<64x64xi32, register, #tirx.tile_layout<S[(32, 128) : (1, 1@tx)]>>
+// CHECK-NEXT:    %g = tirx.view %t[[%[[AT]]]] clipped
+tirx.kernel @table(%w: memref<64x64xi4>, %t: memref<16xf32>, %d: memref<64x64xf32>) target("sm_80") grid(1) threads(128) {
+  %c = tirx.load %w[0, 0] : memref<64x64xi4> -> !tirx.tile<64x64xi4, register>
+  %at = tirx.map ins(%c : !tirx.tile<64x64xi4, register>) (%e) { i32(%e) & 15 } -> !tirx.tile<64x64xi32, register>
+  %g = tirx.view %t[[%at]] clipped : memref<16xf32>, !tirx.tile<64x64xi32, register> -> !tirx.tile<64x64xf32, global>
+  %x = tirx.load %g : !tirx.tile<64x64xf32, global> -> !tirx.tile<64x64xf32, register>
+  tirx.store %x, %d[0, 0] : !tirx.tile<64x64xf32, register>, memref<64x64xf32>
+}
