@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, log
 from random import Random
 from typing import Any
@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import f16, f32
 
 from tirx.dialects.formula import Call, LaunchSizes
 from tirx.hw.targets import Target
-from tirx.passes.match.tile_choice import Operands
-from tirx.passes.match.variant_choice import candidates, choose_variants
+from tirx.passes.match.tile_choice import Operands, VariantChoice
+from tirx.passes.match.variant_choice import candidates, choose_variants, times_of
 from tirx.passes.products.tirx_tile_linalg import SCHEDULES
 from tirx.predict import gpu_of
 
@@ -53,12 +53,20 @@ def losses_of(
     sizes = sizes_of(size, count, least)
     every = tuple(np.array(each) if n is None else n for each, n in zip(zip(*sizes, strict=True), size, strict=True))
     found = candidates(operands, target, SCHEDULES)
-    times = np.array([np.broadcast_to(each.seconds(operands, every), count) for each in found])
+    times = times_of(found, operands, every)
     kinds = {each.at(operands, sizes[0], target).kind: i for i, each in enumerate(found)}  # pyright: ignore
     launches = [LaunchSizes([each], [], gpu_of(target).multiprocessors) for each in sizes]
-    costs = np.array([[launch.evaluate(cost) for launch in launches] for _, cost in variants], float)
-    chosen = times[[kinds[tile.kind] for tile, _ in variants]]
-    return len(variants), seconds, chosen[costs.argmin(axis=0), np.arange(count)] / times.min(axis=0) - 1
+    taken = [
+        min((each for each in variants if all(one.holds(launch) for one in each.conditions)), key=cost_of(launch))
+        for launch in launches
+    ]
+    chosen = times[[kinds[each.tile.kind] for each in taken], np.arange(count)]
+    return len({each.tile.kind for each in variants}), seconds, chosen / times.min(axis=0) - 1
+
+
+def cost_of(launch: LaunchSizes) -> Callable[[VariantChoice], int]:
+    """The costs of variants for a launch."""
+    return lambda each: launch.evaluate(each.cost)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from xdsl.ir import Attribute
 
+from tirx.dialects.formula import Formula, Requirement
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
@@ -125,6 +126,16 @@ class TileChoice:
             " as a stream along K" if self.streamed else "",
         )
         return f"{self.rows}x{self.columns}x{self.depth}{''.join(words)}"
+
+
+@dataclass(frozen=True)
+class VariantChoice:
+    """A tile for launches that pass all of `conditions`: they take the one with the least cost."""
+
+    tile: TileChoice
+    cost: Formula = 0
+    """The time that the model predicts, in femtoseconds."""
+    conditions: tuple[Requirement, ...] = ()
 
 
 @dataclass(frozen=True)

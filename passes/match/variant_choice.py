@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, reduce
 from math import exp, inf, log
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from tirx.dialects.formula import OPERATORS, Call, Formula
+from tirx.dialects.formula import OPERATORS, Call, Formula, Requirement
 from tirx.hw.targets import Target
 from tirx.layout.arrays import np
 from tirx.passes.ir.launch_values import ceildiv, product_of, sum_of
@@ -22,6 +22,7 @@ from tirx.passes.match.tile_choice import (
     Ring,
     Schedules,
     TileChoice,
+    VariantChoice,
     rated_tile,
     ring_of,
     rings_of,
@@ -29,7 +30,7 @@ from tirx.passes.match.tile_choice import (
 )
 from tirx.predict import gpu_of
 from tirx.predict.model import seconds_of
-from tirx.predict.work import SECTOR
+from tirx.predict.work import SECTOR, Work
 from tirx.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -46,14 +47,32 @@ _NONE = 4.0
 
 _LARGEST = 8192
 
-_ENDS = (*range(8, 1024, 8), *range(1024, _LARGEST + 1, 32), *range(1032, _LARGEST + 1, 64))
-"""Sizes that tiles of many kinds end with, or just behind them."""
+_STEP = 8
+"""Tiles end at multiples of it, and N and K mostly are some."""
 
-_ANY, _OF_SEVERAL = 340, 1000
-"""Other sizes beside these; sizes where more than one extent is open."""
+_ENDS = (*range(_STEP, 1024, _STEP), *range(1024, _LARGEST + 1, 32)), *[range(_STEP, _LARGEST + 1, _STEP)] * 2
+"""M, N and K between which times of fast tiles do not jump."""
+
+_SPARE = 4
+"""One more of so many kernels may be needed until others are needless."""
+
+_EVERY = 512
+"""The largest M below which all are rated, where N and K are known."""
+
+_OF_SEVERAL, _FOR_EACH = 500, 10
+"""Sizes where more than one extent is open, and as many more for each kernel."""
+
+_FIRST = -(1 << 62)
+"""The cost of a variant for sizes for which other costs are wrong."""
 
 _OFTEN, _RARE = 128, 10
 """The least N and K of most of the latter, as of models, and one of how many may have fewer."""
+
+_AT_ONCE = 1 << 13
+"""Times that are computed at once, in arrays that stay in the cache."""
+
+_DIFFERENT = "rows", "columns", "slots", "at_once"
+"""Fields of the work in which tiles differ that are rated at once."""
 
 _TURNS = 6
 """Fits of the formulas, each with the mistakes of the one before."""
@@ -83,33 +102,43 @@ Sizes = tuple[Formula, Formula, Formula]
 @lru_cache(maxsize=64)
 def choose_variants(
     operands: Operands, sizes: Sizes, target: Target, schedules: Schedules = PLAIN, most: int = MOST_VARIANTS
-) -> Sequence[tuple[TileChoice, Formula]]:
+) -> Sequence[VariantChoice]:
     """The fewest tiles with which sizes take little more time than with the best one of each, at most `most`.
 
-    Each has the time that the model predicts, as a formula of `sizes` in femtoseconds: a launch takes the variant with
-    the least one. The formulas are fitted to predictions for sizes up to 8192, those of fast variants most exactly.
+    Costs, formulas of `sizes`, are fitted to predictions for sizes up to 8192, those of fast variants most exactly.
+    Where one extent is open, and they are too wrong for some of its sizes, a tile occurs once more for just these.
     Empty where no instructions multiply these types.
     """
-    drawn = _drawn(operands)
+    drawn = _drawn(operands, most)
     every = tuple(np.array([size[d] for size in drawn]) if n is None else n for d, n in enumerate(operands.size))
     tiles = candidates(operands, target, schedules)
     if not tiles:
         return ()
-    seconds = np.array([np.broadcast_to(each.seconds(operands, every), len(drawn)) for each in tiles])
+    seconds = times_of(tiles, operands, every)
     relative = seconds / seconds.min(axis=0)
-    chosen = _cover(relative, most)
+    chosen = _cover(relative, _weights(operands, drawn), most)
     variants = [tiles[i].at(operands, drawn[int(relative[i].argmin())], target) for i in chosen]
     opened = tuple(Call("size", (0, d)) if n is None else n for d, n in enumerate(operands.size))
     values = [
         np.array([np.broadcast_to(_value(each, every), len(drawn)) for each in _terms(tile, operands, opened, target)])
         for tile in variants
     ]
-    costs = _fitted(values, seconds[chosen], relative[chosen])
+    costs, taken = _fitted(values, seconds[chosen], relative[chosen])
     terms = [_terms(tile, operands, sizes, target) for tile in variants]
-    return tuple(
-        (tile, reduce(sum_of, (product_of(n, term) for n, term in zip(numbers, each, strict=True) if n), 0))
+    found = [
+        VariantChoice(
+            tile, reduce(sum_of, (product_of(n, term) for n, term in zip(numbers, each, strict=True) if n), 0)
+        )
         for tile, numbers, each in zip(variants, costs, terms, strict=True)
-    )
+    ]
+    if operands.size.count(None) == 1:
+        d = operands.size.index(None)
+        size, places = sizes[d], np.searchsorted(_ENDS[d], [each[d] for each in drawn])
+        for place, first, last in _exceptions(relative[chosen], taken, places):
+            least = _ENDS[d][first - 1] + 1 if first else 1
+            within = Requirement(size, "at_least", least, ""), Requirement(size, "at_most", _ENDS[d][last], "")
+            found.append(VariantChoice(variants[place], _FIRST, within))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -121,14 +150,11 @@ class Candidate:
     is_ordered: bool
     rating: tuple[Any, ...]
 
-    def seconds(self, operands: Operands, size: _Sizes) -> Any:
-        """Predicted times of sizes."""
+    def work(self, operands: Operands, size: _Sizes) -> Work:
+        """The work of sizes, which may be arrays."""
         m, n, k = size
         work = self.ring.of((n, m, k) if self.exchanged else size, None in operands.size[:2])
-        work = replace(work, group=GROUP) if self.is_ordered else work
-        times, _ = seconds_of(work.counts(self.ring.gpu), self.ring.gpu)
-        is_worth = work.shares is not None or self.is_ordered
-        return times / (LOOP_GAIN if is_worth else 1)
+        return replace(work, group=GROUP) if self.is_ordered else work
 
     def at(self, operands: Operands, size: _Size, target: Target) -> TileChoice:
         """The choice for a size."""
@@ -136,6 +162,27 @@ class Candidate:
         found = rated_tile(given.exchange() if self.exchanged else given, target, *self.rating)
         assert found is not None
         return found
+
+
+def times_of(tiles: Sequence[Candidate], operands: Operands, size: _Sizes) -> NDArray[Any]:
+    """Seconds by the timing model: a row for each of `tiles`, and a column for each size.
+
+    Tiles that differ in their extents and slots only are rated at once.
+    """
+    works = [each.work(operands, size) for each in tiles]
+    alike: dict[_Key, list[int]] = {}
+    for i, (each, work) in enumerate(zip(tiles, works, strict=True)):
+        others = work.family, work.shares, work.parts, work.cluster_shares, work.streamed, work.blocks, work.group
+        alike.setdefault((each.exchanged, each.is_ordered, work.bulk_stores, work.slots == 1, *others), []).append(i)
+    count = max(np.size(n) for n in size)
+    found, at_once = np.empty((len(tiles), count)), max(1, _AT_ONCE // count)
+    for every in alike.values():
+        for rows in (every[i : i + at_once] for i in range(0, len(every), at_once)):
+            first, gpu = works[rows[0]], tiles[rows[0]].ring.gpu
+            columns = {name: np.array([[getattr(works[i], name)] for i in rows]) for name in _DIFFERENT}
+            is_worth = first.shares is not None or tiles[rows[0]].is_ordered
+            found[rows] = seconds_of(replace(first, **columns).counts(gpu), gpu)[0] / (LOOP_GAIN if is_worth else 1)
+    return found
 
 
 def candidates(operands: Operands, target: Target, schedules: Schedules = PLAIN) -> Sequence[Candidate]:
@@ -168,42 +215,75 @@ def _candidates_of(family: str, operands: Operands, target: Target, schedules: S
     return list(found.values())
 
 
-def _drawn(operands: Operands) -> Sequence[_Size]:
-    """Sizes where a single extent that is not known ends tiles, or is any; several are any ones.
+def _drawn(operands: Operands, most: int) -> Sequence[_Size]:
+    """All sizes between which times do not jump, ascending, where a single extent is open; of several any.
 
     Any are drawn evenly by their logarithm, N and K in multiples of 8.
     """
-    random, is_alone = Random(0), operands.size.count(None) == 1
+    m, n, k = operands.size
+    if operands.size.count(None) == 1:
+        if m is None:
+            rows = sorted({*range(1, _EVERY), *_ENDS[0], *(end + 1 for end in _ENDS[0][:-1])})
+            return [(each, n or 1, k or 1) for each in rows]
+        return [(m, n or end, k or end) for end in _ENDS[1]]
+    random = Random(0)
 
     def drawn(known: int | None, d: int, i: int) -> int:
         if known is not None:
             return known
-        if is_alone and i < len(_ENDS):
-            return _ENDS[i]
-        least = 1 if is_alone or d == 0 or i % _RARE == 0 else _OFTEN
-        n = round(exp(random.uniform(log(least), log(_LARGEST))))
-        return -(-n // 8) * 8 if d else n
+        least = 1 if d == 0 or i % _RARE == 0 else _OFTEN
+        extent = round(exp(random.uniform(log(least), log(_LARGEST))))
+        return -(-extent // _STEP) * _STEP if d else extent
 
-    m, n, k = operands.size
-    return [
-        (drawn(m, 0, i), drawn(n, 1, i), drawn(k, 2, i)) for i in range(len(_ENDS) + _ANY if is_alone else _OF_SEVERAL)
-    ]
+    return [(drawn(m, 0, i), drawn(n, 1, i), drawn(k, 2, i)) for i in range(_OF_SEVERAL + _FOR_EACH * most)]
 
 
-def _cover(times: NDArray[Any], most: int) -> Sequence[int]:
+def _weights(operands: Operands, drawn: Sequence[_Size]) -> NDArray[Any]:
+    """Weights of sizes, as if launches had any logarithm of them, and N and K of 128 or more."""
+    if operands.size.count(None) > 1:
+        return np.ones(len(drawn))
+    d = operands.size.index(None)
+    extents = np.array([size[d] for size in drawn])
+    return np.gradient(extents) / np.maximum(extents, _OFTEN if d else 1)
+
+
+def _cover(times: NDArray[Any], weights: NDArray[Any], most: int) -> Sequence[int]:
     """The rows that gain most first, until the least of each column is no more than it may be beside 1.
 
     Rows without which it still is are left out again.
     """
-    now, chosen = np.full(times.shape[1], _NONE), list[int]()
-    while len(chosen) < most and (now > _LOSS).any():
-        chosen.append(int(np.maximum(np.minimum(now, times), _LOSS).sum(axis=1).argmin()))
+    now, chosen, with_each = np.full(times.shape[1], _NONE), list[int](), np.empty(times.shape)
+    while len(chosen) < most + most // _SPARE and (now > _LOSS).any():
+        np.maximum(np.minimum(now, times, out=with_each), _LOSS, out=with_each)
+        chosen.append(int((with_each @ weights).argmin()))
         now = np.minimum(now, times[chosen[-1]])
     for row in list(chosen):
         others = [each for each in chosen if each != row]
         if others and (times[others].min(axis=0) <= _LOSS).all():
             chosen = others
-    return chosen
+    return chosen[:most]
+
+
+def _exceptions(relative: NDArray[Any], taken: NDArray[Any], places: NDArray[Any]) -> Iterator[tuple[int, int, int]]:
+    """Variants, and the first and last place where they are taken instead of those that have the least cost.
+
+    These take too much more time there than the best candidate, or than the best variant where all of them do.
+    `relative` has a column for each size, of which `places` says the first end that is not below it, ascending.
+    """
+    begins = np.searchsorted(places, range(places[-1] + 1))
+    times = np.maximum.reduceat(relative, begins, axis=1)
+    least = times.min(axis=0)
+    allowed = np.where(least > _LOSS, least * _LOSS, _LOSS)
+    found = np.maximum.reduceat(relative[taken, range(len(taken))], begins)
+    wrong = np.flatnonzero(found > allowed).tolist()
+    fits, start = times <= allowed, 0
+    for at in wrong:
+        if at < start:
+            continue
+        ends = [next((i for i in range(at, len(begins)) if not row[i]), len(begins)) for row in fits]
+        start = max(ends)
+        last = max(each for each in wrong if each < start)
+        yield ends.index(start), at, last
 
 
 def _value(formula: Formula, size: _Sizes) -> Any:
@@ -219,15 +299,17 @@ def _value(formula: Formula, size: _Sizes) -> Any:
             return formula
 
 
-def _fitted(terms: Sequence[NDArray[Any]], seconds: NDArray[Any], relative: NDArray[Any]) -> list[list[int]]:
-    """The numbers whose sum with the terms of a variant is its time in femtoseconds.
+def _fitted(
+    terms: Sequence[NDArray[Any]], seconds: NDArray[Any], relative: NDArray[Any]
+) -> tuple[list[list[int]], NDArray[Any]]:
+    """The numbers whose sum with the terms of a variant is its time in femtoseconds; the least variant of each size.
 
     The least sum has to be that of a fast variant. So fast variants weigh more, and so do, from turn to turn, sizes
     of which a slow one has the least sum.
     """
     weights, every = 1 / (seconds * relative**2), range(seconds.shape[1])
     numbers: list[list[int]] = [[] for _ in terms]
-    best, sums, kept = inf, np.zeros(seconds.shape), numbers
+    best, sums, kept = inf, np.zeros(seconds.shape), (numbers, np.zeros(0, int))
     changed = set(range(len(terms)))
     for _ in range(_TURNS):
         for i in changed:
@@ -240,7 +322,7 @@ def _fitted(terms: Sequence[NDArray[Any]], seconds: NDArray[Any], relative: NDAr
         loss = seconds[taken, every] / seconds[fastest, every]
         mean = float(np.maximum(loss, _LOSS).mean())
         if mean < best:
-            best, kept = mean, list(numbers)
+            best, kept = mean, (list(numbers), taken)
         slow = np.flatnonzero(loss > _LOSS)
         for rows in (taken, fastest):
             weights[rows[slow], slow] *= np.minimum(loss[slow], 2) ** 2

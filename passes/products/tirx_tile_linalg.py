@@ -31,6 +31,7 @@ from tirx.passes.match.tile_choice import (
     Operands,
     Schedules,
     TileChoice,
+    VariantChoice,
     choose_tiles,
 )
 from tirx.passes.products.linalg_reading import Reading
@@ -54,9 +55,6 @@ _TILE, _THREADS = (128, 128, 64), 256
 
 SCHEDULES = Schedules((1, 2, 4), (MOST_SLOTS, 8, 12), ordered=True)
 """What the model rates where nothing is written."""
-
-_Variants = Sequence[tuple[TileChoice, Formula]]
-"""Tiles, each with a formula of its time."""
 
 
 @dataclass(frozen=True)
@@ -161,12 +159,12 @@ class _Tiling(Reading):
         """Puts a kernel in the place of the function, and its variants in front of it."""
         steps = self.read()
         found = self._variants(steps)
-        first, *others = found or [(None, 0)]
-        name = self.function.sym_name.data
-        variants = [Variant(self._make_variant(choice), (), cost) for choice, cost in others if choice is not None]
-        kernel = self._make(steps, first[0])
-        if variants:
-            set_variants(kernel, [Variant(name, (), first[1]), *variants])
+        tiles = {each.tile.kind: each.tile for each in found}
+        name, first = self.function.sym_name.data, next(iter(tiles.values()), None)
+        names = {kind: self._make_variant(tile) if tile is not first else name for kind, tile in tiles.items()}
+        kernel = self._make(steps, first)
+        if len(found) > 1:
+            set_variants(kernel, [Variant(names[each.tile.kind], each.conditions, each.cost) for each in found])
 
     def _make_variant(self, choice: TileChoice) -> str:
         """Puts a kernel of the same function with another tile in front of it. Returns its name."""
@@ -230,7 +228,7 @@ class _Tiling(Reading):
         erase(self.function)
         return kernel
 
-    def _variants(self, steps: Sequence[Structured]) -> _Variants:
+    def _variants(self, steps: Sequence[Structured]) -> Sequence[VariantChoice]:
         """The best tiles for the first contraction, and where to take which. Empty where options say the tile."""
         options, step = self.options, self._contracted(steps)
         if options.tile is not None or options.target is None or step is None or self.rank != 2:
@@ -248,14 +246,14 @@ class _Tiling(Reading):
             most = self.options.variants or MOST_VARIANTS
             m, n, k = (self._size_along(step, d) for d in (*step.parallel[self.batch :], *step.reduction))
             variants = choose_variants(operands, (m, n, k), target, schedules, most)
-            for choice, _ in variants:
+            for choice in dict.fromkeys(each.tile for each in variants):
                 remark(step.op, TilesChosen(name, str(choice), f"{choice.prediction}"))
             return variants
         found = choose_tiles(operands, target, schedules)[:2]
         if found:
             others = "".join(f"; {each}: {each.score / found[0].score - 1:+.0%}" for each in found[1:])
             remark(step.op, TilesChosen(name, str(found[0]), f"{found[0].prediction}{others}"))
-        return [(each, 0) for each in found[:1]]
+        return [VariantChoice(each) for each in found[:1]]
 
     @staticmethod
     def _contracted(steps: Sequence[Structured]) -> Structured | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tirx.layout.arrays import np
 from tirx.predict.gpus import Gpu
-from tirx.predict.work import Counts, Work
+from tirx.predict.work import Counts, Work, is_array
 from tirx.values import dataclass, replace
 
 _FADING = 8 * 2.0**20
@@ -16,9 +17,6 @@ _USE_WITHOUT_COST = 0.4
 
 _TURNS = 3
 """Turns of the fixed point of time and clock; the third changes a millionth."""
-
-_JOIN = 3
-"""The exponent that joins transfer and latency of a slot: they overlap where both are near."""
 
 _HANDED_ON = 28e3
 """Cycles until sums of several blocks are one tile: a stream of 384 x 1536 x 7168 takes 39 us on an H200, not 23."""
@@ -45,47 +43,79 @@ class Terms(NamedTuple):
     epilogue: float
 
 
+class _Round(NamedTuple):
+    """Cycles of a round as in `Terms`; seconds of what other clocks drive; of loops of a stream, one more of each."""
+
+    products: float
+    fill: float
+    l2: float
+    memory: float
+    start: float
+    """Cycles until a slot whose transfer takes no time is free again."""
+    stored: float
+    added: float
+    per: float
+
+
 def _most(a: float, b: float) -> float:
-    """The larger of two, by arithmetic: a fit hands arrays to these equations."""
-    return (a + b + abs(a - b)) / 2
+    """The larger of two numbers, or of each pair where one is an array: a fit hands arrays to these equations."""
+    return np.maximum(a, b) if is_array(a) or is_array(b) else max(a, b)
 
 
-def _terms(x: Counts, gpu: Gpu, at: float, per: float, hertz: float) -> Terms:
-    """Terms of a round of `at` tiles, `per` of them on each multiprocessor, at a clock."""
-    cold = 1 / (1 + 2.718281828 ** ((gpu.kept - x.touched) / _FADING))
+def _cold(x: Counts, gpu: Gpu) -> float:
+    """The share of what a kernel touches that L2 does not keep."""
+    return 1 / (1 + 2.718281828 ** ((gpu.kept - x.touched) / _FADING))
+
+
+def _round(x: Counts, gpu: Gpu, at: float, per: float, cold: float) -> _Round:
+    """A round of `at` tiles, `per` of them on each multiprocessor, before its clock is known."""
     requests = 1 + x.straddles * (gpu.straddle - 1)
-    products = x.product * per + gpu.step * (1 + (x.serial + (x.loops > 0)) / 2) + gpu.pair * x.paired
     fill = x.fill * per * (requests / gpu.fill + x.by_threads * gpu.load_by_threads / 16)
-    fill = fill + gpu.outside * x.outside * at / gpu.multiprocessors
-    l2 = ((1 - gpu.spread) * x.nearby + gpu.spread * x.through_l2) * requests * at * hertz / gpu.l2
-    memory = x.read / x.tiles / x.steps * cold * at * hertz / gpu.memory
-    transfer = _most(fill, _most(l2, memory))
-    chain = gpu.latency + gpu.slot + gpu.memory_latency * cold + x.product + transfer / per
+    return _Round(
+        products=x.product * per + (gpu.step * (1 + (1 * x.serial + (x.loops > 0)) / 2) + gpu.pair * x.paired),
+        fill=fill + gpu.outside / gpu.multiprocessors * x.outside * at,
+        l2=((1 - gpu.spread) * x.nearby + gpu.spread * x.through_l2) * requests * at / gpu.l2,
+        memory=x.read / x.tiles / x.steps * cold * at / gpu.memory,
+        start=gpu.memory_latency * cold + (gpu.latency + gpu.slot + x.product),
+        stored=x.out * per / gpu.store + gpu.epilogue,
+        added=x.added * at / gpu.add,
+        per=per,
+    )
+
+
+def _terms(x: Counts, gpu: Gpu, each: _Round, hertz: float) -> Terms:
+    """Terms of a round at a clock."""
+    l2, memory = each.l2 * hertz, each.memory * hertz
+    transfer = _most(each.fill, _most(l2, memory))
+    chain = each.start + transfer / each.per
     latency = chain / x.slots
-    overlapped = _most(products, (transfer**_JOIN + latency**_JOIN) ** (1 / _JOIN))
-    step = x.serial * _most(chain, _most(products, transfer)) + (1 - x.serial) * overlapped
-    epilogue = gpu.epilogue + x.out * per / gpu.store + gpu.store_by_threads * x.scattered * per
-    epilogue = epilogue + x.added * at * hertz / gpu.add
-    epilogue = epilogue + x.exchanged * per / gpu.exchange + (x.exchanged > 0) * gpu.meeting
-    epilogue = epilogue + x.loops * (chain + gpu.epilogue + x.out * per / gpu.store)  # of every loop of a stream
-    epilogue = epilogue + ((x.loops > 0) & (x.loops < _WHOLE)) * _HANDED_ON
-    return Terms(products, fill, l2, memory, latency, step, epilogue)
+    cubes = transfer * transfer * transfer + latency * latency * latency  # `**` takes arrays many times as long
+    step = _most(each.products, cubes ** (1 / 3))  # transfer and latency of a slot overlap where both are near
+    if x.serial is not False:
+        step = x.serial * _most(chain, _most(each.products, transfer)) + (1 - x.serial) * step
+    epilogue = each.stored + gpu.store_by_threads * x.scattered * each.per + each.added * hertz
+    epilogue = epilogue + x.exchanged * each.per / gpu.exchange + (x.exchanged > 0) * gpu.meeting
+    if not isinstance(x.loops, int):
+        epilogue = epilogue + x.loops * (chain + each.stored)  # of every loop of a stream
+        epilogue = epilogue + ((x.loops > 0) & (x.loops < _WHOLE)) * _HANDED_ON
+    return Terms(each.products, each.fill, l2, memory, latency, step, epilogue)
 
 
 def seconds_of(x: Counts, gpu: Gpu) -> tuple[float, float]:
     """Seconds of a launch, and the clock in hertz. Fields of both arguments may be arrays."""
-    hertz, seconds = gpu.hertz * 1.0, 0.0
-    cold = 1 / (1 + 2.718281828 ** ((gpu.kept - x.touched) / _FADING))
+    hertz, seconds, cold = gpu.hertz * 1.0, 0.0, _cold(x, gpu)
+    round_ = _round(x, gpu, x.at, x.per, cold)
+    last_round = round_ if x.last_at is x.at else _round(x, gpu, x.last_at, x.last_per, cold)
+    again = (1 - x.persistent) * gpu.block
+    ends = gpu.memory_latency * cold + (gpu.latency + gpu.slot)
+    second = x.parted * (_SECOND_LAUNCH + x.elements * 10 / _SECOND_PASS)
+    used = x.tiles * x.steps * x.useful / gpu.multiprocessors
     for _ in range(_TURNS):
-        whole = _terms(x, gpu, x.at, x.per, hertz)
-        last = whole if x.last_at is x.at else _terms(x, gpu, x.last_at, x.last_per, hertz)
-        again = (1 - x.persistent) * gpu.block
+        whole = _terms(x, gpu, round_, hertz)
+        last = whole if last_round is round_ else _terms(x, gpu, last_round, hertz)
         cycles = (x.rounds - 1) * (x.steps * whole.step + whole.epilogue + again) + x.steps * last.step + last.epilogue
-        cycles = cycles + gpu.latency + gpu.slot + gpu.memory_latency * cold
-        second = x.parted * (_SECOND_LAUNCH + x.elements * 10 / _SECOND_PASS)
-        seconds = gpu.launch + cycles / hertz + second
-        used = x.tiles * x.steps * x.useful / gpu.multiprocessors / (gpu.hertz * seconds)
-        hertz = gpu.hertz * (1 - gpu.throttle * _most(used - _USE_WITHOUT_COST, 0.0))
+        seconds = gpu.launch + (cycles + ends) / hertz + second
+        hertz = gpu.hertz * (1 - gpu.throttle * _most(used / (gpu.hertz * seconds) - _USE_WITHOUT_COST, 0.0))
     return seconds, hertz
 
 
@@ -119,7 +149,7 @@ def predict(work: Work, gpu: Gpu) -> Prediction:
     """Predicts the time of a launch that does `work` on a GPU which nothing else uses."""
     x = work.counts(gpu)
     seconds, hertz = seconds_of(x, gpu)
-    terms = _terms(x, gpu, x.at, x.per, hertz)
+    terms = _terms(x, gpu, _round(x, gpu, x.at, x.per, _cold(x, gpu)), hertz)
     loop = x.rounds * x.steps * terms.step / hertz
     waits = {
         "products": terms.products,

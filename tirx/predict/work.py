@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Literal, NamedTuple
 
+from tirx.layout.arrays import np
 from tirx.predict.gpus import Gpu
 from tirx.values import dataclass
 
@@ -28,9 +29,14 @@ _SUM = 4
 """Bytes of a sum that blocks of a cluster exchange."""
 
 
+def is_array(a: object) -> bool:
+    """Returns True for an array of numbers, False for a number."""
+    return not isinstance(a, float | int)
+
+
 def _least(a: float, b: float) -> float:
     """The smaller of two numbers, or of each pair where one is an array."""
-    return a - (a - b) * (a > b)
+    return np.minimum(a, b) if is_array(a) or is_array(b) else min(a, b)
 
 
 class Counts(NamedTuple):
@@ -80,7 +86,8 @@ class Counts(NamedTuple):
 class Work:
     """A product D = A B^T of `batch` matrices of M x K and N x K elements, and how a kernel computes it.
 
-    The extents of `size` may be arrays: what `counts` returns, and the times of `seconds_of`, are then arrays, too.
+    The extents of `size`, and rows, columns, slots and `at_once`, may be arrays: what `counts` returns, and the times
+    of `seconds_of`, are then arrays, too.
     `rows` x `columns` is the tile of a block and `step` the bytes of K of an iteration. `slots` are those of the ring
     (1: nothing overlaps), `group` the rows of tiles that neighbours go through before the next column (1: row by row,
     as grids with a block for each tile are dealt out).
@@ -126,7 +133,7 @@ class Work:
         cluster, ends = (self.parts, self.cluster_shares) if self.cluster_shares else (1, 1)
         added = self.parts > cluster
         places = gpu.multiprocessors * self.at_once
-        at = _least(tiles, min(places, self.blocks or places))
+        at = _least(tiles, _least(places, self.blocks or places))
         if cluster > 2:  # of two, every multiprocessor has a neighbour for
             at = _least(at, gpu.in_clusters * gpu.multiprocessors // cluster * cluster * self.at_once)
         rounds = -(-tiles // at)
@@ -155,7 +162,7 @@ class Work:
             last_at=last,
             last_per=-(-last // gpu.multiprocessors),
             steps=steps,
-            product=self.rows * max(self.columns, gpu.narrowest) * self.step / rate + self._second(gpu),
+            product=self.rows * -_least(-self.columns, -gpu.narrowest) * self.step / rate + self._second(gpu),
             useful=self.rows * self.columns * self.step / rate,
             fill=(used_rows + used_columns) * self.step,
             through_l2=(used_rows / half_a + used_columns / half_b) * self.step,
@@ -180,7 +187,7 @@ class Work:
 
     def _second(self, gpu: Gpu) -> float:
         """Cycles of a step beside the products, where a warpgroup multiplies twice 64 rows."""
-        return gpu.second if self.family == "wgmma" and self.rows > 3 * _ROWS else 0
+        return gpu.second * (self.family == "wgmma") * (self.rows > 3 * _ROWS)
 
     def _nearby(self, blocks: float) -> float:
         """Rows of A and B that `blocks` neighbouring blocks read in all, for each of them."""
