@@ -383,9 +383,13 @@ class _Made:
         if isinstance(of, IndexType) and isinstance(to, IntegerType):
             return self._to(to, arith.IndexCastOp(value, IntegerType(to.width.data)))
         if not isinstance(of, AnyFloat | IntegerType) or (
-            of.bitwidth == to.bitwidth and isinstance(of, IntegerType) == isinstance(to, IntegerType)
+            of.bitwidth == to.bitwidth and isinstance(of, AnyFloat) and isinstance(to, AnyFloat)
         ):
             self._refuse(at, f"expected a number that is converted to {to}, found {of}")
+        if of.bitwidth == to.bitwidth and isinstance(of, IntegerType) and isinstance(to, IntegerType):
+            if (value in self.unsigned) == _is_unsigned(to):
+                self._refuse(at, f"expected a number that {to}(...) changes, found an integer of {to.width.data} bits")
+            return self._to(to, arith.BitcastOp(value, scalar_type(to)))  # the same bits, with a sign or without one
         wider, narrower = _CASTS[isinstance(of, IntegerType), isinstance(to, IntegerType)]
         cast_ = wider if to.bitwidth > of.bitwidth else narrower
         if of == i1 or value in self.unsigned or (isinstance(of, AnyFloat) and _is_unsigned(to)):

@@ -166,9 +166,8 @@ def _drop_signs(kernel: tirx.KernelOp) -> None:
                 for use in uses:
                     use.operation.operands[use.index] = plain
                 kept.add(op.res)
-            elif isinstance(op, memref.StoreOp) and _is_signed(op.value):
-                op.operands[0] = _cast(Emitter.before(op), op.value, op.value.type)
-                kept.add(op.value)
+            elif isinstance(op, memref.StoreOp) and scalar_type(stored := _element_type(op.memref)) != stored:
+                op.operands[0] = _cast(Emitter.before(op), op.value, stored)
     for value in found:
         if value not in kept:
             Rewriter.replace_value_with_new_type(value, _without_sign(value.type))
@@ -215,6 +214,10 @@ def _without_sign(type_: Attribute) -> Attribute:
         return scalar_type(type_)
     found: MemRefType[Attribute] = type_
     return MemRefType(scalar_type(found.element_type), found.shape, found.layout, found.memory_space)
+
+
+def _element_type(value: SSAValue) -> Attribute:
+    return cast("MemRefType[Attribute]", value.type).element_type
 
 
 def _cast(emit: Emitter, value: SSAValue, type_: Attribute) -> SSAValue:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Self, cast
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -107,7 +108,8 @@ def verify_bound(kernel: KernelOp, values: Values) -> None:
     clone = kernel.clone()
     for own, copied in zip(kernel.walk(), clone.walk(), strict=True):
         copied.location = own.location
-    ModuleOp([clone])
+    around = kernel.parent_block()
+    ModuleOp([clone, *(each.clone() for each in (around.ops if around else ()) if isinstance(each, func.FuncOp))])
     specialize(clone, values)
 
 

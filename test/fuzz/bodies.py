@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import random
 
-_TARGETS = ("sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a")
+from fuzz.targets import TARGETS
+
 _TYPES = ("i16", "i32", "i32", "i64", "index", "f16", "f32", "f64")
 _AFFINE = (
     "(d0) -> (d0 * 3 - 5)",
@@ -219,7 +220,7 @@ def random_bodies(rng: random.Random) -> str:
         lines.append(f"tirx.store %f, %e[{zeros}] : !tirx.tile<{left}, register>, memref<{left}>")
         arguments.append(f"%e: memref<{left}>")
     head = (
-        f'tirx.kernel @bodies({", ".join([*arguments, "%n: index", f"%d: {memref}"])}) target("{rng.choice(_TARGETS)}")'
+        f'tirx.kernel @bodies({", ".join([*arguments, "%n: index", f"%d: {memref}"])}) target("{rng.choice(TARGETS)}")'
     )
     text = "\n  ".join([*lines, "tirx.return"])
     return f"{head} grid(1) threads({rng.choice((32, 64, 128))}) {{\n  {text}\n}}\n"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-TARGETS = ("sm_75", "sm_80", "sm_90a", "sm_100a")
+from fuzz.targets import TARGETS
+
 _KINDS = {
     "i32": ("add", "min", "max", "and", "or", "xor"),
     "i64": ("add", "min", "max", "and", "or", "xor"),

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import random
 
-_TARGETS = ("sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a")
+from fuzz.targets import TARGETS
+
 _INTEGERS = ("i16", "i32", "i64")
 _FLOATS = ("f16", "f32", "f64")
 _EXTENTS = (1, 2, 3, 4, 6, 8, 16, 24, 32, 64, 128, 256)
@@ -118,7 +119,7 @@ class _Kernel:
             shape = self.shape if type_ == whole else part
             self.lines.append(f"  tirx.store {result}, {self._view(shape)} : {type_}, {self._type(shape, 'global')}")
         self._views_first()
-        head = f'tirx.kernel @folds({", ".join(self.arguments)}) target("{rng.choice(_TARGETS)}") grid(1)'
+        head = f'tirx.kernel @folds({", ".join(self.arguments)}) target("{rng.choice(TARGETS)}") grid(1)'
         number = "0.0" if dtype in _FLOATS else "0"
         start = ["  %zero = arith.constant 0 : index", f"  %z = arith.constant {number} : {dtype}"]
         head += f" threads({rng.choice((32, 64, 128, 256))}) {{"

@@ -25,7 +25,6 @@ _PRODUCTS = (
     ("f16", "f32"), ("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("f64", "f64"), ("si8", "i32"), ("ui8", "i32"),
     ("f8E4M3FN", "f32"), ("f8E5M2", "f32"),
 )  # fmt: skip
-_ENGINES = ("tma", "cp_async", "ld_st", "tma_store")
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,8 @@ class Kernel:
         source = self.choose(shape=target.shape, dtype=target.dtype)
         if source is None or source.name == target.name:
             return self.fill(target)
-        engine = f" engine {self.rng.choice(_ENGINES)}" if self.rng.random() < 0.03 else ""
+        is_staged = (source.memory, target.memory) in (("global", "shared"), ("shared", "global"))
+        engine = " engine ld_st" if is_staged and self.rng.random() < 0.1 else ""
         self.add(f"tirx.copy {source.name}, {target.name}{engine} : {source.type}, {target.type}")
         self.learn(target)
         return None

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from fuzz.loops import Tile, Writer
 
-TARGETS = ("sm_80", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a")
+TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a")
 _WITH_TMA = ("sm_90a", "sm_100a", "sm_103a", "sm_120a")
 _WITH_WIDE_TILES = ("sm_90a", "sm_100a", "sm_103a")
 """Targets whose products take tiles of 64 rows and more."""

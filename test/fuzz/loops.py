@@ -12,7 +12,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-_TARGETS = ("sm_80", "sm_90a", "sm_90a", "sm_100a", "sm_100a", "sm_120a")
+_TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90a", "sm_90a", "sm_100a", "sm_100a", "sm_120a")
 _TYPES = ("f16", "f16", "f16", "bf16", "f8E4M3FN")
 _SUMS = "f32"
 _TURNS = 2
@@ -139,8 +139,9 @@ class _Loop:
     def __init__(self, writer: Writer, target: str, threads: int):
         rng = writer.rng
         self.writer, self.rng = writer, rng
-        self.dtype = rng.choice(_TYPES)
-        small = target in ("sm_80", "sm_120a") or threads % 128 != 0
+        self.dtype = "f16" if target == "sm_75" else rng.choice(_TYPES)
+        self.target = target
+        small = target not in ("sm_90a", "sm_100a") or threads % 128 != 0
         self.m, self.n = rng.choice((16, 32, 64) if small else (64, 128, 128, 256)), rng.choice((16, 32, 64))
         self.k = rng.choice((32, 64)) if self.dtype.startswith("f8") else rng.choice((16, 32, 64))
         self.turns = rng.choice((1, 2, 3, 4))
@@ -206,9 +207,9 @@ class _Loop:
         writer.store(last, row, rows)
 
     def _stage(self, memory: tuple[str, str], starts: tuple[str, str], tile: Tile) -> None:
-        engine = (
-            self.rng.choice((" engine tma", " engine cp_async", " engine ld_st")) if self.writer.chance(0.1) else ""
-        )
+        engines = [" engine ld_st"] + [" engine cp_async"] * (self.target != "sm_75")
+        engines += [" engine tma"] * (self.target in ("sm_90a", "sm_100a", "sm_120a"))
+        engine = self.rng.choice(engines) if self.writer.chance(0.1) else ""
         self.writer.copy(self.writer.view(memory, starts, tile.shape, self.clipped), tile, engine)
 
     def _products(self, sa: Tile, sb: Tile, acc: Tile) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 from math import prod
 
-_TARGETS = ("sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a")
+from fuzz.targets import TARGETS
+
 _TYPES = ("f16", "f32", "f64", "i16", "i32", "i64")
 _EXTENTS = (1, 2, 3, 4, 6, 8, 16, 32, 64)
 _MOST = 4096
@@ -151,7 +152,7 @@ class _Kernel:
         for name, shape in self.values[-2:]:
             view = self._view(shape)
             self.lines.append(f"  tirx.store {name}, {view} : {self._tile(shape)}, {self._tile(shape, 'global')}")
-        target, threads = self.rng.choice(_TARGETS), self.rng.choice((32, 64, 128, 256))
+        target, threads = self.rng.choice(TARGETS), self.rng.choice((32, 64, 128, 256))
         head = f'tirx.kernel @parts({", ".join(self.arguments)}) target("{target}") grid(1) threads({threads}) {{'
         zero = "  %zero = arith.constant 0 : index"
         return "\n".join([head, zero, *self.views, *self.lines, "  tirx.return", "}", ""])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from math import prod
 
-TARGETS = ("sm_75", "sm_80", "sm_90a", "sm_100a")
+from fuzz.targets import TARGETS
+
 _TYPES = ("f16", "f32", "f64", "si8", "i32", "bf16")
 
 
@@ -31,6 +32,7 @@ class _View:
         spans = [(tile[of[d]] - 1) * steps[d] + 1 if d in of else 1 for d in range(rank)]
         clipped = rng.random() < 0.7 or any(n < span for n, span in zip(source, spans, strict=True))
         places, sizes = list[str](), list[str]()
+        starts = dict[int, int]()
         self.arguments: list[str] = []
         types = list[str]()
         for d, (n, span) in enumerate(zip(source, spans, strict=True)):
@@ -47,13 +49,12 @@ class _View:
                 steps[d] = 1
                 types.append(self._indices(rng, f"{name}{d}", shape, n, clipped))
                 continue
-            low, high = (-span // 2, n - span // 2) if clipped and rng.random() < 0.6 else (0, n - span)
-            unit = 8 if rng.random() < 0.5 else 1
-            places.append(self._constant(f"{name}{d}", rng.randint(low, max(low, high)) // unit * unit))
+            start, end = _positions(rng, n, span, steps[d], clipped, is_empty=name == "a" and rng.random() < 0.04)
+            places.append(self._constant(f"{name}{d}", start))
+            starts[d] = start
+            sizes.append("*")
             if d in of and clipped and rng.random() < 0.3:
-                sizes.append(self._constant(f"{name}n{d}", rng.randint(-2, tile[of[d]] + 2)))
-            else:
-                sizes.append("*")
+                sizes[-1] = self._constant(f"{name}n{d}", rng.randint(min(end, tile[of[d]]), tile[of[d]] + 2))
         clauses: list[str] = []
         if order != list(range(rank - len(tile), rank)) or rng.random() < 0.2:
             clauses.append(f"dims({', '.join(map(str, order))})")
@@ -63,8 +64,17 @@ class _View:
             clauses.append("clipped")
         if set(sizes) != {"*"}:
             clauses.append(f"to [{', '.join(sizes)}]")
-        shape = ["?" if rng.random() < 0.2 and rank < 4 else str(n) for n in source]
+        shape = [str(n) for n in source]
+        bytes_ = {"f64": 8, "f32": 4, "i32": 4, "si8": 1}.get(element, 2)
+        near = [d for d, start in starts.items() if start <= 0]
+        if clipped and rank < 4 and near and rng.random() < 0.3:  # some elements are inside at any size
+            shape[rng.choice(near)] = "?"
         strides = rng.choice((["?"] * rank, ["?"] * (rank - 1) + ["1"])) if rng.random() < 0.2 else []
+        if source[-1] * bytes_ % 16 and rng.random() < 0.9:  # what `cp.async` refuses at the launch
+            strides = []
+        self.has_words = order[-1] == rank - 1 and not (strides or types or set(steps) != {1} or "?" in shape[1:])
+        self.has_words &= all(n * bytes_ % 4 == 0 for n in (source[-1], tile[-1], starts.get(rank - 1, 0)))
+        """Neighbours in memory are neighbours in the tile, by whole words, as `cp.async` needs them."""
         layout = f", strided<[{', '.join(strides)}]>" if strides else ""
         self.memref = f"memref<{'x'.join(shape)}x{element}{layout}>"
         self.type = f"!tirx.tile<{'x'.join(map(str, tile))}x{element}, global>"
@@ -87,7 +97,8 @@ class _View:
         terms = [f"%t{d} = tirx.index {d}" for d in range(len(shape))]
         sums = [f"%u{d} = arith.addi %{'u' if d > 1 else 't'}{d - 1}, %t{d} : index" for d in range(1, len(shape))]
         last = f"%u{len(shape) - 1}" if sums else "%t0"
-        low = rng.randint(-2, 1) if clipped else 0
+        least = 0 if name[0] == "d" else -1  # the first element is inside of what is written
+        low = rng.randint(least, min(1, size - 1)) if clipped else 0
         self.lines += [
             f"%zero{name} = tirx.zero : {own}",
             f"%x{name} = tirx.map ins(%zero{name} : {own}) {{",
@@ -111,6 +122,22 @@ class _View:
         return f"%c{name}"
 
 
+def _positions(rng: random.Random, n: int, span: int, step: int, clipped: bool, is_empty: bool) -> tuple[int, int]:
+    """Returns where `span` elements begin in a dimension of `n`, and how many positions reach one inside.
+
+    Without `clipped` all are inside, with `is_empty` perhaps none, else some.
+    """
+    unit = 8 if rng.random() < 0.5 else 1
+    if not clipped or rng.random() < 0.4:
+        return rng.randint(0, max(0, n - span)) // unit * unit, 1
+    if is_empty:
+        return rng.choice((-span - 8, n, n + 8)), 1
+    position, place = rng.randint(0, (span - 1) // step), rng.randrange(n)
+    start = place - position * step
+    positions = [p for p in range((span - 1) // step + 1) if 0 <= start // unit * unit + p * step < n]
+    return (start // unit * unit, positions[0] + 1) if positions else (start, position + 1)
+
+
 def random_places(rng: random.Random) -> str:
     """Returns the text of a kernel of one block, which copies a view of one argument to a view of another one."""
     element, threads = rng.choice(_TYPES), rng.choice((32, 64, 128))
@@ -125,14 +152,17 @@ def random_places(rng: random.Random) -> str:
 
     shapes = source(), source()
     indexed = rng.choice(((0, 0), (0, 0), (0.5, 0), (0.3, 0.3), (0, 0.5)))
+    if element == "si8":  # which nothing combines
+        indexed = (indexed[0], 0)
+    target = rng.choice(TARGETS)
     a, d = (
         _View(rng, name, tile, element, shape, each) for name, shape, each in zip("ad", shapes, indexed, strict=True)
     )
-    reduce = " reduce(add)" if indexed[1] and element not in ("si8",) else ""
+    reduce = " reduce(add)" if indexed[1] else ""
     own = f"!tirx.tile<{'x'.join(map(str, tile))}x{element}, "
     through = rng.choice(("register", "shared", "both"))
     if through == "register" and element != "si8" and rng.random() < 0.4:
-        return _table(rng, a, d, own, element, tile, threads)
+        return _table(rng, a, d, own, element, tile, threads, target)
     if through == "register":
         pad = rng.choice(("", f"%pad = arith.constant {5 if element[0] == 'i' else '5.0'} : {element}"))
         clause = " pad(%pad)" if pad and element != "si8" else ""
@@ -142,19 +172,22 @@ def random_places(rng: random.Random) -> str:
             f"tirx.store %v, %gd{reduce} : {own}register>, {d.type}",
         ]
     elif rng.random() < 0.4 and element != "si8" and not indexed[1] and "%ca0 =" in "".join(a.lines):
-        return _loop(rng, a, d, own, element, threads)
+        return _loop(rng, a, d, own, element, threads, target)
     else:
-        engine = rng.choice(("", " engine cp_async"))
+        can = a.has_words and target != "sm_75"
+        engine = rng.choice(("", " engine ld_st", " engine cp_async" if can else ""))
         moves = [f"%s = tirx.alloc : {own}shared>", f"tirx.copy %ga, %s{engine} : {a.type}, {own}shared>"]
         if through == "shared":
             moves.append(f"tirx.copy %s, %gd{reduce} : {own}shared>, {d.type}")
         else:
             moves.append(f"%v = tirx.load %s : {own}shared> -> {own}register>")
             moves.append(f"tirx.store %v, %gd{reduce} : {own}register>, {d.type}")
-    return _kernel(rng, a, d, threads, [*a.lines, *d.lines, *moves])
+    return _kernel(target, a, d, threads, [*a.lines, *d.lines, *moves])
 
 
-def _table(rng: random.Random, a: _View, d: _View, own: str, element: str, tile: tuple[int, ...], threads: int) -> str:
+def _table(
+    rng: random.Random, a: _View, d: _View, own: str, element: str, tile: tuple[int, ...], threads: int, target: str
+) -> str:
     """Elements go to places of a shared tile, which are counted, and elements of it come from there."""
     size, zero = rng.choice((8, 20, 64)), "0" if element[0] == "i" else "0.0"
     ids, shared = own.replace(element, "i32"), f"!tirx.tile<{size}x{element}, shared>"
@@ -179,10 +212,10 @@ def _table(rng: random.Random, a: _View, d: _View, own: str, element: str, tile:
         f"%w = tirx.load %places{rng.choice(('', ' pad(%nothing)'))} : {own}shared> -> {own}register>",
         f"tirx.store %w, %gd : {own}register>, {d.type}",
     ]
-    return _kernel(rng, a, d, threads, moves)
+    return _kernel(target, a, d, threads, moves)
 
 
-def _loop(rng: random.Random, a: _View, d: _View, own: str, element: str, threads: int) -> str:
+def _loop(rng: random.Random, a: _View, d: _View, own: str, element: str, threads: int, target: str) -> str:
     """Sums what views along a loop, which stages them in shared memory, read."""
     inside = [line for line in a.lines if "%ca0 =" not in line]
     moves = [
@@ -208,11 +241,11 @@ def _loop(rng: random.Random, a: _View, d: _View, own: str, element: str, thread
         "}",
         f"tirx.store %r, %gd : {own}register>, {d.type}",
     ]
-    return _kernel(rng, a, d, threads, moves)
+    return _kernel(target, a, d, threads, moves)
 
 
-def _kernel(rng: random.Random, a: _View, d: _View, threads: int, lines: list[str]) -> str:
+def _kernel(target: str, a: _View, d: _View, threads: int, lines: list[str]) -> str:
     body = "\n  ".join([*lines, "tirx.return"])
     arguments = ", ".join([f"%a: {a.memref}", *a.arguments, *d.arguments, f"%d: {d.memref}"])
-    head = f'tirx.kernel @k({arguments}) target("{rng.choice(TARGETS)}")'
+    head = f'tirx.kernel @k({arguments}) target("{target}")'
     return f"{head} grid(1) threads({threads}) {{\n  {body}\n}}\n"

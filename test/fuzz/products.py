@@ -3,7 +3,7 @@ Random kernels of one product, with what tensor cores can be asked for: a sparse
 any way, scale factors, operands of two types and of 4, 6 and 8 bits, negated operands, sums that are overwritten,
 columns that count as zero.
 
-Only wgmma and tcgen05 have these; other targets refuse them. Numbers stay small.
+Only wgmma and tcgen05 have all of these. Numbers stay small.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import gcd
 
 from fuzz.loops import Tile, Writer
 
-_TARGETS = ("sm_90a", "sm_90a", "sm_90a", "sm_100a", "sm_100a", "sm_100a", "sm_103a", "sm_120a")
+_TARGETS = (*("sm_75", "sm_80", "sm_89", "sm_120a"), *("sm_90a",) * 4, *("sm_100a",) * 4)
 _BYTES = ("f8E4M3FN", "f8E5M2")
 _NARROW = (*_BYTES, "f6E2M3FN", "f6E3M2FN", "f4E2M1FN")
 _INTEGERS = ("si8", "ui8")
@@ -49,8 +49,10 @@ class _Form:
 
 
 def _form(rng: random.Random, target: str) -> _Form:
-    sparse = 2 if rng.random() < 0.65 else 1
+    sparse = 2 if rng.random() < 0.65 and target != "sm_75" else 1
     kind = rng.random()
+    if target == "sm_75":
+        return _Form("f16", "f16", rng.choice(("f32", "f16")), 16)
     if target.startswith("sm_10") and kind < 0.45:
         if kind < 0.12:
             scale = rng.choice((("f8E8M0FNU", 32), ("f8E8M0FNU", 16), ("f8E4M3FN", 16)))
@@ -65,7 +67,9 @@ def _form(rng: random.Random, target: str) -> _Form:
         d = rng.choice(("f32", "f16")) if a == "f16" else "f32"
         return _Form(a, a, d, (8 if a == "tf32" else 16) * sparse, (2 if a == "tf32" else 4) if sparse == 2 else 0)
     types, d = (_INTEGERS, "i32") if rng.random() < 0.4 else (_BYTES, rng.choice(("f32", "f32", "f16")))
-    return _Form(rng.choice(types), rng.choice(types), d, 32 * sparse, 4 if sparse == 2 else 0)
+    a = rng.choice(types)
+    b = rng.choice(types) if target.startswith("sm_10") else a
+    return _Form(a, b, d, 32 * sparse, 4 if sparse == 2 else 0)
 
 
 class _Product:
@@ -77,12 +81,15 @@ class _Product:
         self.form = _form(rng, target)
         on_tensor = target.startswith("sm_10")
         self.m = rng.choice((64, 128, 128, 128, 256)) if on_tensor else 64 * rng.choice((1, max(1, threads // 128), 2))
+        if self.form.chunk and on_tensor:
+            self.m = min(self.m, 128)
         self.n = rng.choice((16, 32, 64)) if on_tensor else rng.choice((8, 16, 24, 32, 64, 72))
         self.units, self.turns = rng.choice((1, 2, 2, 3, 4)), rng.choice((1, 1, 2, 3))
         if self.form.scale is not None:
             self.m = 128
             if writer.chance(0.85):  # factors come in whole columns of tensor memory
                 self.units = 4 * self.form.scale[1] // gcd(self.form.k, 4 * self.form.scale[1])
+        self.has_clauses = on_tensor or target == "sm_90a"
         self.own = "tensor" if on_tensor else "register"
         self.memory = rng.choice(("accumulator", self.own, self.own, self.own))
         self.clipped = writer.chance(0.15)
@@ -130,9 +137,9 @@ class _Product:
     def _clauses(self) -> str:
         """Clauses that leave the operands as they are, in any order with those that have some."""
         found: list[str] = []
-        if self.form.d != "i32":
+        if self.form.d != "i32" and self.has_clauses:
             found += [name for name in ("negate_a", "negate_b") if self.writer.chance(0.12)]
-        elif self.writer.chance(0.3):
+        elif self.form.d == "i32" and self.writer.chance(0.3):
             found.append("saturate")
         if self.memory == "tensor" and self.writer.chance(0.08):
             found.append("weight_stationary")
@@ -148,7 +155,7 @@ class _Product:
         a, of_a = self._operand(self.m, form.stored, form.a)
         b, of_b = self._operand(self.n, form.k, form.b)
         acc = writer.alloc((self.m, self.n), form.d, self.memory)
-        overwritten = writer.chance(0.4)
+        overwritten = self.has_clauses and writer.chance(0.4)
         if not overwritten or self.own == "register" or writer.chance(0.2):
             number = self.rng.choice((0, 0, 1, -2))
             writer.fill(acc, str(number) if form.d == "i32" else f"{number}.0")

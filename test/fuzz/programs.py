@@ -2,10 +2,9 @@
 Kernels on tiles, compiled, simulated and compared with what they mean.
 
 An input is a module of one kernel, whose first line says with which options it is compiled:
-`// pipeline: stages=2`. Seeds are kernels of examples and tests and programs of `fuzz.grammar`, `fuzz.folds`,
-`fuzz.parts`, `fuzz.bodies`, `fuzz.turns`, `fuzz.loops`, `fuzz.products`, `fuzz.places`, `fuzz.handed_on` and
-`sweeps.programs`, which are mutated now and then. It must be refused with a located error; otherwise `ptxas` accepts
-the PTX, and what it computes in the simulator is what it means (`tirx.interp`), unless it has no result.
+`// pipeline: stages=2`. Seeds are kernels of examples and tests, programs of the other generators of tile programs here
+and of `sweeps.programs`, which are mutated now and then. It must be refused with a located error; otherwise `ptxas`
+accepts the PTX, and what it computes in the simulator is what it means (`tirx.interp`), unless it has no result.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import re
 from functools import cache
 from typing import Any
 
+from fuzz.atomics import random_atomics
 from fuzz.bodies import random_bodies
 from fuzz.engine import ACCEPTED, REFUSED, InputClass, Problem, words_of
 from fuzz.flags import random_flags
@@ -28,6 +28,8 @@ from fuzz.mutate import mutated
 from fuzz.parts import random_parts
 from fuzz.places import random_places
 from fuzz.products import random_product
+from fuzz.scalars import bound, random_scalars
+from fuzz.targets import of_any_target
 from fuzz.turns import random_turns
 from sweeps.programs import random_case
 from xdsl.dialects.builtin import MemRefType
@@ -35,12 +37,14 @@ from xdsl.dialects.builtin import MemRefType
 from tirx.diagnostics import LocatedError, diagnostic_handler
 from tirx.dialects.tirx import KernelOp, kernels
 from tirx.interp import RunError, run_kernel
+from tirx.passes import lower_to_ptx_passes
+from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check_arguments import arguments_of
 from tirx.runtime.check_sizes import Sizes
 from tirx.runtime.program import Program, build
 from tirx.text.parsing import parse_located
-from tirx.text.verification import CheckError, verify_located
+from tirx.text.verification import CheckError, run_passes, verify_located
 from tirx.universe import new_context
 
 EQUAL = "equal"
@@ -51,6 +55,9 @@ _OPTIONS = (
 )  # fmt: skip
 """With few multiprocessors kernels of a few blocks become persistent."""
 
+_OTHERS = (
+    random_fold, random_parts, random_flags, random_bodies, random_turns, random_scalars, random_atomics,
+)  # fmt: skip
 _MOST_ELEMENTS = 1 << 17
 _MOST_OPERATIONS = 20_000
 """That a kernel may run: mutations make loops without end."""
@@ -68,10 +75,14 @@ def _seeds() -> tuple[str, ...]:
     return tuple(text for text in texts if "tirx.kernel" in text and not any(name in text for name in other))
 
 
-def _parsed(text: str) -> tuple[Any, KernelOp]:
+def _parsed(text: str, options: str = "") -> tuple[Any, KernelOp]:
+    """A module and its kernel, whose parameters are numbers."""
     with diagnostic_handler(lambda _: None):
-        module = parse_located(new_context(), text, "<input>")
+        context = new_context()
+        module = parse_located(context, text, "<input>")
         verify_located(module)
+        found = [each for each in lower_to_ptx_passes(None, options).passes if isinstance(each, TirxSpecializePass)]
+        run_passes(context, module, found)
     found = list(kernels(module))
     if len(found) != 1:
         raise ValueError(f"expected one kernel, found {len(found)}")
@@ -120,11 +131,11 @@ class Programs(InputClass):
         self._assembler = Assembler()
 
     def generate(self, rng: random.Random) -> str:
-        kind = rng.random()
+        kind, parameters = rng.random(), ""
         if kind < 0.3:
             text = random_kernel(rng)
         elif kind < 0.35:
-            text = rng.choice((random_fold, random_parts, random_flags, random_bodies, random_turns))(rng)
+            text = rng.choice(_OTHERS)(rng)
         elif kind < 0.42:
             text = random_product(rng)
         elif kind < 0.47:
@@ -140,7 +151,9 @@ class Programs(InputClass):
             text = mutated(rng.choice(_seeds()), rng)
         if kind < 0.63 and rng.random() < 0.3:
             text = mutated(text, rng)
-        return f"{FIRST} {rng.choice(_OPTIONS)}\n{text}"
+        else:
+            text, parameters = of_any_target(text, rng), bound(text, rng)
+        return f"{FIRST} {rng.choice(_OPTIONS)} {parameters}\n{text}"
 
     def check(self, text: str) -> str:
         first, _, rest = text.partition("\n")
@@ -160,12 +173,12 @@ class Programs(InputClass):
                 return REFUSED
             raise
         self._assembler.check(program.ptx)
-        return EQUAL if self._compare(program, rest) else ACCEPTED
+        return EQUAL if self._compare(program, rest, first.removeprefix(FIRST).strip()) else ACCEPTED
 
-    def _compare(self, program: Program, text: str) -> bool:
+    def _compare(self, program: Program, text: str, options: str) -> bool:
         """Raises Problem for another result than that of the program itself; False where there is none."""
         try:
-            _, kernel = _parsed(text)
+            _, kernel = _parsed(text, options)
             if not (arguments := _arguments(kernel)):
                 return False  # nobody sees what it computes
             # What takes long to run takes longer in the simulator.

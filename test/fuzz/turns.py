@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 
-_TARGETS = ("sm_75", "sm_80", "sm_90a", "sm_90a", "sm_100a", "sm_120a")
+_TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90a", "sm_90a", "sm_100a", "sm_120a")
 _ELEMENTS = ("f16", "f32", "i32")
 _MOST = 9
 """The most iterations."""

@@ -95,6 +95,8 @@ tirx.kernel @variable(%m: memref<4xi1>) target("sm_80") threads(32) {
 // CHECK-NEXT:    arith.select %{{.*}}, %[[BITS]], %[[BITS]] : i8
 // CHECK-NEXT:    builtin.unrealized_conversion_cast %{{.*}} : i8 to ui8
 // CHECK-NEXT:    memref.store
+// CHECK-NEXT:    %[[AGAIN:.*]] = builtin.unrealized_conversion_cast %[[BITS]] : i8 to ui8
+// CHECK-NEXT:    memref.store %[[AGAIN]]
 tirx.kernel @stored(%m: memref<4xindex>, %n: memref<4xui8>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %true = arith.constant true
@@ -104,6 +106,7 @@ tirx.kernel @stored(%m: memref<4xindex>, %n: memref<4xui8>) target("sm_80") thre
   %u = memref.load %n[%c0] : memref<4xui8>
   %v = arith.select %true, %u, %u : ui8
   memref.store %v, %n[%i] : memref<4xui8>
+  memref.store %u, %n[%i] : memref<4xui8>
 }
 
 // Branches of bodies become choices, and affine maps arith.

@@ -59,3 +59,19 @@ tirx.kernel @gemm(%a: memref<512x256xf16>, %b: memref<512x256xf16>, %d: memref<5
   tirx.copy %acc, %gd : !acc, !tirx.tile<[BM]x[BN]xf32, global>
   tirx.return
 }
+
+// A kernel with parameters calls functions, which are verified with it.
+
+// DEFAULT-LABEL: tirx.kernel @calls(
+// DEFAULT:         %r = arith.constant 3 : i32
+// DEFAULT-NEXT:    func.call @twice(%r) : (i32) -> i32
+tirx.kernel @calls(%n: i32) target("sm_90a") params(R in [3, 5]) grid(1) threads(32) {
+  %r = tirx.param R : i32
+  %s = func.call @twice(%r) : (i32) -> i32
+  tirx.return
+}
+
+func.func private @twice(%n: i32) -> i32 {
+  %r = arith.addi %n, %n : i32
+  func.return %r : i32
+}

@@ -5,19 +5,21 @@ Random programs against their own meaning: the interpreter, numpy where a genera
         [--results FILE]
 
 Every program is compiled with options drawn for it and watched (`tirx.runtime.watch`): kernels are run behind each pass
-that changes them and keeps tiles, and the PTX in the simulator, for small integers and normal numbers. Then the PTX of
-its functions as single instructions is compared modulo a prime. Programs of `sweeps.programs` are also run with their
-arguments, and compared with numpy. The examples come first.
+that changes them and keeps tiles, and the PTX in the simulator, for small integers and normal numbers; `ptxas`
+assembles it. Then the PTX of its functions as single instructions is compared modulo a prime. Programs of
+`sweeps.programs` are also run with their arguments, and compared with numpy. The examples come first.
 
 The table says for each family how many agree (with numpy: "and numpy"), how many of those modulo the prime, how many
-the compiler refuses, and how many have no result for the arguments that are made. Others are printed, with their text.
-Program `number` of a seed is the same with any number of jobs. Exits with 1 if one is wrong.
+were assembled, how many the compiler refuses, and how many have no result for the arguments that are made. Others are
+printed, with their text. It comes at the end, when the time is up, and at SIGTERM or SIGINT. Program `number` of a seed
+is the same with any number of jobs. Exits with 1 if one is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -30,6 +32,7 @@ from sweeps.shares import Sweep, one_thread_each
 one_thread_each()
 
 import numpy as np  # noqa: E402
+from fuzz.atomics import random_atomics  # noqa: E402
 from fuzz.bodies import random_bodies  # noqa: E402
 from fuzz.engine import OutOfTime, time_limit  # noqa: E402
 from fuzz.flags import random_flags  # noqa: E402
@@ -40,6 +43,8 @@ from fuzz.loops import random_loop  # noqa: E402
 from fuzz.parts import random_parts  # noqa: E402
 from fuzz.places import random_places  # noqa: E402
 from fuzz.products import random_product  # noqa: E402
+from fuzz.scalars import bound, random_scalars  # noqa: E402
+from fuzz.targets import of_any_target  # noqa: E402
 from fuzz.turns import random_turns  # noqa: E402
 from sweeps.programs import random_case  # noqa: E402
 from unit.examples import EXAMPLES  # noqa: E402
@@ -47,6 +52,7 @@ from unit.examples import EXAMPLES  # noqa: E402
 from tirx.diagnostics import LocatedError, diagnostic_handler  # noqa: E402
 from tirx.dialects.tirx import kernels  # noqa: E402
 from tirx.interp import RunError, run_kernel  # noqa: E402
+from tirx.ptx.ptxas import assemble, find_ptxas  # noqa: E402
 from tirx.runtime import build  # noqa: E402
 from tirx.text.parsing import parse_located  # noqa: E402
 from tirx.text.verification import CheckError  # noqa: E402
@@ -68,6 +74,8 @@ GENERATORS = {
     "flags": random_flags,
     "bodies": random_bodies,
     "turns": random_turns,
+    "scalars": random_scalars,
+    "atomics": random_atomics,
     "handed on": _handed_on,
 }
 ARITHMETIC = "arithmetic"
@@ -78,6 +86,8 @@ _SECONDS = 120.0
 """CPU time of one program."""
 
 _GOOD = ("agrees", "refused", "no result")
+_BESIDES = ("numpy", "modular", "assembled")
+"""What else is said of a program."""
 
 
 def program_of(name: str) -> tuple[str, str, int | None]:
@@ -90,7 +100,8 @@ def program_of(name: str) -> tuple[str, str, int | None]:
     if family == ARITHMETIC:
         seed = rng.randrange(10**9)
         return random_case(seed).text, options, seed
-    return GENERATORS[family](rng), options, None
+    text = of_any_target(GENERATORS[family](rng), rng)
+    return text, f"{options} {bound(text, rng)}".strip(), None
 
 
 def _equals_numpy(text: str, seed: int) -> bool:
@@ -101,6 +112,20 @@ def _equals_numpy(text: str, seed: int) -> bool:
     return all(bool((np.asarray(found) == expected).all()) for expected, found in pairs)
 
 
+class _RejectedError(Exception):
+    """What `ptxas` says of PTX that it does not assemble."""
+
+
+def _assembled(ptx: str) -> bool:
+    """Returns True for PTX that `ptxas` assembles, False where there is none. Raises _RejectedError."""
+    target = re.search(r"^\.target (\w+)", ptx, re.MULTILINE)
+    if find_ptxas() is None or target is None:
+        return False
+    if not (result := assemble(ptx, target[1], warnings_as_errors=False)).ok:
+        raise _RejectedError(result.stderr[:400])
+    return True
+
+
 def examine(name: str) -> Mapping[str, Any]:
     """What is said of a program."""
     text, options, seed = program_of(name)
@@ -108,6 +133,7 @@ def examine(name: str) -> Mapping[str, Any]:
     try:
         with time_limit(_SECONDS), diagnostic_handler(lambda _: None):
             program = build(text, options=options, verify=True)
+            said["assembled"] = _assembled(program.ptx)
             for kernel in program.kernels.values():
                 kernel.check(numbers=["integers"], seconds=0.1)
             said["outcome"] = "agrees"
@@ -127,6 +153,8 @@ def examine(name: str) -> Mapping[str, Any]:
         return {"outcome": "wrong", "message": str(error)[:600], "text": f"// {options}\n{text}"}
     except RunError as error:
         return {"outcome": "no result", "message": str(error)[:200]}
+    except _RejectedError as error:
+        return {"outcome": "not assembled", "message": str(error), "text": f"// {options}\n{text}"}
     except OutOfTime:
         return {"outcome": "no end", "text": f"// {options}\n{text}"}
     except Exception as error:  # a bug of the compiler: the sweep counts it and goes on
@@ -149,18 +177,19 @@ def main() -> int:
     counts = defaultdict[str, Counter[str]](Counter)
     for name, result in Sweep.of(options).run([(each, each) for each in names], examine):
         own = counts[name.partition(": ")[0]]
-        own.update([str(result["outcome"]), *(word for word in ("numpy", "modular") if result.get(word))])
+        own.update([str(result["outcome"]), *(word for word in _BESIDES if result.get(word))])
         if result["outcome"] not in _GOOD:
             print(f"{name}: {result['outcome']}: {result.get('message', '')}\n{result.get('text', '')}", flush=True)
     print(
-        "| family | programs | agree | and numpy | modulo a prime | refused | no result | others |\n|---|" + "---:|" * 7
+        "| family | programs | agree | and numpy | modulo a prime | assembled | refused | no result | others |\n|---|"
+        + "---:|" * 8
     )
     counts["all"] = sum(counts.values(), Counter[str]())
     bad = 0
     for family, own in counts.items():
-        total = sum(n for word, n in own.items() if word not in ("numpy", "modular"))
+        total = sum(n for word, n in own.items() if word not in _BESIDES)
         bad = total - sum(own[word] for word in _GOOD)
-        shown = (total, own["agrees"], own["numpy"], own["modular"], own["refused"], own["no result"], bad)
+        shown = (total, own["agrees"], *(own[word] for word in _BESIDES), own["refused"], own["no result"], bad)
         print(f"| {family} | {' | '.join(map(str, shown))} |")
     return int(bad > 0)
 

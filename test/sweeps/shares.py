@@ -6,6 +6,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,15 @@ Result = Mapping[str, Any]
 
 _work: list[Callable[[int], Result]] = []
 """What processes do with the task of a number; they are forked, so that tasks need not be pickled."""
+
+
+_STOPS = (signal.SIGTERM, signal.SIGINT)
+
+
+def _go_on() -> None:
+    """Lets a process of the pool end as the pool says: the terminal sends SIGINT to all processes."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run(number: int) -> tuple[int, Result]:
@@ -76,25 +86,34 @@ class Sweep:
         """
         Tasks of the part, and their results: those of earlier runs first. `work` may run in other processes.
 
-        Tasks are begun in their order. Those that have not ended when the time is over are not done.
+        Tasks are begun in their order. Those that have not ended when the time is over, or at SIGTERM or SIGINT, are
+        not done.
         """
         end = time.monotonic() + self.seconds
         mine = tasks[self.part.number - 1 :: self.part.of]
         yield from ((task, self.done[name]) for name, task in mine if name in self.done)
         left = [(name, task) for name, task in mine if name not in self.done]
         _work[:] = [lambda number: work(left[number][1])]
-        with multiprocessing.get_context("fork").Pool(self.jobs, maxtasksperchild=20) as pool:
-            finished = pool.imap_unordered(_run, range(len(left)))
-            for _ in left:
-                try:
-                    number, result = finished.next(max(0, end - time.monotonic()))
-                except multiprocessing.TimeoutError:
-                    return
-                name, task = left[number]
-                if self.results is not None:
-                    with self.results.open("a") as file:
-                        file.write(json.dumps({"name": name, **result}) + "\n")
-                yield task, result
+        stopped: list[int] = []
+        before = {each: signal.signal(each, lambda number, _: stopped.append(number)) for each in _STOPS}
+        try:
+            with multiprocessing.get_context("fork").Pool(self.jobs, _go_on, maxtasksperchild=20) as pool:
+                finished = pool.imap_unordered(_run, range(len(left)))
+                count = 0
+                while count < len(left) and not stopped and time.monotonic() < end:
+                    try:
+                        number, result = finished.next(max(0, min(1, end - time.monotonic())))
+                    except multiprocessing.TimeoutError:
+                        continue
+                    count += 1
+                    name, task = left[number]
+                    if self.results is not None:
+                        with self.results.open("a") as file:
+                            file.write(json.dumps({"name": name, **result}) + "\n")
+                    yield task, result
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
 
 
 def one_thread_each() -> None:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fuzz.atomics import random_atomics
 from fuzz.bodies import random_bodies
 from fuzz.classes import CLASSES, SHARES
-from fuzz.engine import CORPUS, REFUSED, Finding, InputClass, Problem, examine
+from fuzz.engine import CORPUS, REFUSED, ROOT, Finding, InputClass, Problem, examine
 from fuzz.flags import random_flags
 from fuzz.folds import random_fold
 from fuzz.minimise import minimised
 from fuzz.parts import random_parts
 from fuzz.places import random_places
 from fuzz.programs import EQUAL, FIRST, Programs
+from fuzz.scalars import bound, random_scalars
+from fuzz.targets import TARGETS
 from fuzz.turns import random_turns
+from sweeps.own_meaning import ARITHMETIC, GENERATORS, program_of
+
+from tirx.dialects.ptx.atomics import Atomic
 
 _INPUTS = {"programs": 5, "modules": 5, "documents": 2, "layouts": 40, "kernels": 6, "commands": 10}
 """Of each class, in every run of the tests."""
@@ -80,6 +87,21 @@ def test_blocks_wait_for_those_before_them(number: int) -> None:
 
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("number", range(300))
+def test_numbers_go_between_memory_tiles_and_functions(number: int) -> None:
+    rng = random.Random(f"scalars {number}")
+    text = random_scalars(rng)
+    assert examine(Programs(), f"{FIRST} {bound(text, rng)}\n{text}") == EQUAL, text
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("number", range(300))
+def test_blocks_combine_elements_in_one_step(number: int) -> None:
+    text = random_atomics(random.Random(f"atomics {number}"))
+    assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("number", range(300))
 def test_bodies_have_branches(number: int) -> None:
     text = random_bodies(random.Random(f"bodies {number}"))
     assert examine(Programs(), f"{FIRST} \n{text}") == EQUAL, text
@@ -102,6 +124,39 @@ def test_loops_go_on_as_often_as_memory_says(number: int) -> None:
 )
 def test_programs_that_every_run_has(test: Callable[[int], None], number: int) -> None:
     test(number)
+
+
+_BY_PASSES = {
+    f"tirx.{name}" for name in (
+        "acquire", "address", "async_copy", "async_mma", "async_next", "at", "await", "barrier", "cluster_sum",
+        "cp_async", "cta_rank", "for", "leader", "mma_sync", "pack", "release", "ring", "role", "roles", "slot",
+        "ticket", "tiles", "tma_load", "tma_store", "unpack", "warpgroup", "words",
+    )
+}  # fmt: skip
+"""Operations that passes make, or that are for kernels whose schedule is written."""
+
+_BESIDES = {
+    "func.call", "memref.alloca", "memref.dim", "memref.load", "memref.store", "memref.subview", "scf.for", "scf.if",
+    "scf.while",
+}  # fmt: skip
+
+
+def test_every_operation_is_drawn() -> None:
+    """The generators of random programs draw each operation of tile programs, for every target, by every engine."""
+    texts = [program_of(f"{family}: 0 {n}")[0] for family in (*GENERATORS, ARITHMETIC) for n in range(60)]
+
+    def drawn(pattern: str) -> set[str]:
+        return {found for text in texts for found in re.findall(pattern, text)}
+
+    operations = drawn(r"(?<![!#\w.@])((?:tirx|memref|scf|func)\.\w+)(?! =)\b")
+    page = (ROOT / "docs" / "operations.md").read_text()
+    assert (set(re.findall(r"^### `(tirx\.\w+)`", page, re.MULTILINE)) | _BESIDES) - operations == _BY_PASSES
+    assert drawn(r'target\("(\w+)"\)') == set(TARGETS)
+    assert drawn(r" engine (\w+)") == {"ld_st", "cp_async", "tma", "tma_store"}
+    assert drawn(r"tirx\.atomic (\w+)") == {str(kind) for kind in Atomic} - {"inc"}
+    assert drawn(r"tirx\.atomic .* (acquire|release|acq_rel)\b") == {"acquire", "release", "acq_rel"}
+    assert drawn(r"(?:atomic|signal|wait_until) .* (cta|cluster|gpu|sys) :") == {"cta", "cluster", "gpu", "sys"}
+    assert drawn(r" (in_order|cooperative) ") == {"in_order", "cooperative"}
 
 
 def test_every_class_has_a_share() -> None:

@@ -324,6 +324,14 @@ def _new(interpreter: Interpreter, type_: TileType, *, known: bool = False) -> T
     return Tile.new(type_.dims, tile_dtype(type_), bounds=block_of(interpreter).launch.bounds, known=known)
 
 
+def _variable(interpreter: Interpreter, op: memref.AllocaOp) -> Tile:
+    """Returns a scalar variable, which nothing has been written to. Raises RunError for several elements."""
+    type_ = op.memref.type
+    if type_.get_num_dims():
+        raise RunError(op, "unsupported", f"expected a scalar variable such as memref<f32>, found {type_}")
+    return Tile.new((), dtype_of(type_.element_type), bounds=block_of(interpreter).launch.bounds)
+
+
 def _splat(type_: TileType, value: Value) -> PythonValues:
     return (Tile(type_.dims, full(type_.dims, value, tile_dtype(type_))),)
 
@@ -348,10 +356,15 @@ def _number(interpreter: Interpreter, op: Operation, tile: Tile) -> Value:
     return value_of(number, op.results[0].type)
 
 
-def _converted(op: UnrealizedConversionCastOp, value: Any) -> PythonValues:
-    """Returns a tile in another layout or of other extents, or a number of the same bits, with a sign or without."""
+def _converted(interpreter: Interpreter, op: UnrealizedConversionCastOp, value: Any) -> PythonValues:
+    """
+    Returns a tile in another layout or of other extents, the one element of a tile, or a number of the same bits, with
+    a sign or without.
+    """
     if isinstance(value, Tile):
-        dims = TileType.of(op.results[0]).dims  # elements keep their row-major order
+        if not isinstance(type_ := op.result_types[0], TileType):
+            return (_number(interpreter, op, value),)
+        dims = type_.dims  # elements keep their row-major order
         return (value if value.shape == dims else value.viewed(lambda each: each.reshape(dims), dims),)
     dtype = dtype_of(op.result_types[0])
     if isinstance(value, Near):
@@ -511,6 +524,7 @@ TABLE = rules(
         BroadcastOp: lambda run, op, args: _loaded(run, op, args[0], op.result.type),
         MmaOp: lambda run, op, args: product(run, op, args),
         arith.ConstantOp: lambda run, op, args: (constant(op),),
+        memref.AllocaOp: lambda run, op, args: (_variable(run, op),),
         memref.DimOp: lambda run, op, args: (args[0].shape[int(args[1])],),
         memref.LoadOp: lambda run, op, args: (_number(run, op, _element(op, *args)),),
         BlockIdOp: lambda run, op, args: (block_of(run).at["xyz".index(op.axis.data)],),
@@ -520,7 +534,7 @@ TABLE = rules(
     },
     carrying={
         **dict.fromkeys(RULES, _scalar),
-        UnrealizedConversionCastOp: lambda run, op, args: _converted(op, args[0]),
+        UnrealizedConversionCastOp: lambda run, op, args: _converted(run, op, args[0]),
         SplatOp: lambda run, op, args: _splat(op.result.type, args[0]),
         FillOp: lambda run, op, args: _set(run, op, *args),
         arith.SelectOp: lambda run, op, args: (

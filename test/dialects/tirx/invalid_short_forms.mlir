@@ -343,3 +343,17 @@ tirx.kernel @no_parameter(%n: index, %f: f32) params(BM in [1, 2]) threads(32) {
   // expected-error@+1 {{expected a number of type f32, found the parameter BM}}
   %x = tirx.map () { %f * BM } -> f32
 }
+
+// -----
+
+tirx.kernel @no_change(%n: i32) threads(32) {
+  // expected-error@+1 {{expected a number that i32(...) changes, found an integer of 32 bits}}
+  %x = tirx.map () { i32(%n) } -> i32
+}
+
+// -----
+
+tirx.kernel @no_conversion(%h: f16) threads(32) {
+  // expected-error@+1 {{expected a number that is converted to bf16, found f16}}
+  %x = tirx.map () { bf16(%h) } -> bf16
+}

@@ -110,7 +110,7 @@ func.func @f(%a: memref<3x4xf32>, %v: memref<4xf32>, %d: memref<3xf32>) {
         (
             f"func.func @f({_ARGUMENTS}) {{\n  %t = memref.alloca() : memref<4xf32>\n  func.return\n}}",
             "unsupported",
-            "f.mlir:6:8: expected operations of linalg and arith, found 'memref.alloca'",
+            "f.mlir:6:8: expected a scalar variable such as memref<f32>, found memref<4xf32>",
         ),
         (
             f"func.func @f({_ARGUMENTS}) {{\n  %t = memref.alloc() : memref<4x5xf32>\n"

@@ -78,6 +78,63 @@ def test_expressions_know_of_signs() -> None:
     assert np.array_equal(w, 2 * t + u)
 
 
+_SAME_BITS = """
+tirx.kernel @k(%u: memref<8xui64>, %s: memref<8xi32>, %d: memref<8xi64>, %v: memref<8xui32>, %w: memref<8xui64>,
+    %f: memref<16xf32>) target("sm_80") grid(8) threads(32) {
+  %i = tirx.block_id x
+  %c8 = arith.constant 8 : index
+  %j = arith.addi %i, %c8 : index
+  %x = memref.load %u[%i] : memref<8xui64>
+  %y = memref.load %s[%i] : memref<8xi32>
+  memref.store %x, %w[%i] : memref<8xui64>
+  %half = tirx.map () { i64(%x) >> 1 } -> i64
+  memref.store %half, %d[%i] : memref<8xi64>
+  %bits = tirx.map () { ui32(%y) } -> ui32
+  memref.store %bits, %v[%i] : memref<8xui32>
+  %positive = tirx.map () { f32(%bits) } -> f32
+  %number = tirx.map () { f32(i32(%bits)) } -> f32
+  memref.store %positive, %f[%i] : memref<16xf32>
+  memref.store %number, %f[%j] : memref<16xf32>
+}
+"""
+
+
+def test_numbers_get_and_lose_a_sign() -> None:
+    """A conversion to as many bits keeps these; one that is stored as it was loaded needs none."""
+    u, s = (np.arange(8) - 4).astype(np.uint64), np.arange(-4, 4).astype(np.int32)
+    d, v, w, f = np.zeros(8, np.int64), np.zeros(8, np.uint32), np.zeros(8, np.uint64), np.zeros(16, np.float32)
+    kernel = tirx.build(_SAME_BITS, verify=True).kernels["k"]
+    kernel.simulate(u, s, d, v, w, f)
+    assert np.array_equal(d, u.astype(np.int64) >> 1) and np.array_equal(w, u)
+    assert np.array_equal(v, s.astype(np.uint32))
+    assert np.array_equal(f, np.concatenate([s.astype(np.uint32), s]).astype(np.float32))
+
+
+_VARIABLE = """
+tirx.kernel @k(%a: memref<4xf32>, %d: memref<4xf32>) target("sm_80") grid(4) threads(32) {
+  %i = tirx.block_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %sum = memref.alloca() : memref<f32>
+  %zero = arith.constant 0.0 : f32
+  memref.store %zero, %sum[] : memref<f32>
+  scf.for %k = %c0 to %i step %c1 {
+    %x = memref.load %a[%k] : memref<4xf32>
+    %old = memref.load %sum[] : memref<f32>
+    %new = arith.addf %old, %x : f32
+    memref.store %new, %sum[] : memref<f32>
+  }
+  %all = memref.load %sum[] : memref<f32>
+  memref.store %all, %d[%i] : memref<4xf32>
+}
+"""
+
+
+def test_variables_are_interpreted() -> None:
+    a, d = np.arange(1, 5).astype(np.float32), np.zeros(4, np.float32)
+    assert tirx.build(_VARIABLE).kernels["k"].check(a, d).exact == 1
+
+
 _PLACES = """
 tirx.kernel @k(%x: memref<1xui8>, %t: memref<256xtf32>, %d: memref<3xtf32>) target("sm_80") grid(1) threads(32) {
   %c0 = arith.constant 0 : index
