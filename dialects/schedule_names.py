@@ -87,6 +87,3 @@ class Schedule:
             )
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"expected names of roles and rings, found ones with a fault: {error!r}") from error
-
-
-__all__ = ["RING", "RingPlace", "RoleWarps", "Schedule", "SlotTile"]

@@ -29,8 +29,6 @@ from tirx.dialects.tirx import Combination
 from tirx.rules import LinalgError
 from tirx.values import dataclass
 
-__all__ = ["Form", "Structured", "contracted", "is_structured", "memref_type", "reduced", "structured"]
-
 _T = TypeVar("_T")
 
 _COMBINATIONS: dict[type[Operation], Combination] = {

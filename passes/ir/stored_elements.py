@@ -222,6 +222,3 @@ def _element_type(value: SSAValue) -> Attribute:
 
 def _cast(emit: Emitter, value: SSAValue, type_: Attribute) -> SSAValue:
     return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
-
-
-__all__ = ["elements_as_stored"]

@@ -113,6 +113,3 @@ def emit_assert(emit: Emitter, op: AssertOp, kernel: str, thread: SSAValue, thre
     holds = inside.compare(wide, inside.constant(0, IntegerType(64 if wide.type == i64 else 32)), "ne")
     emit(BarWarpSyncOp())
     fail(inside, holds, [(f"{message.replace('%', '%%')}: element %d in row-major order\n", at)])
-
-
-__all__ = ["emit_assert", "emit_print"]

@@ -452,6 +452,3 @@ def _bitcast(op: arith.BitcastOp, emit: Emitter) -> SSAValue:
     if width(op.input.type) != width(op.result.type):  # an index has as many bits as a pointer
         raise _unsupported(op, op.input.type, op.result.type)
     return emit.value(ptx.MovOp(op.input, op.result.type))
-
-
-__all__ = ["RULES", "ConvertArithToPtxPass", "convert_entry"]

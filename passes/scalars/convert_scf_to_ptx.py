@@ -181,6 +181,3 @@ def _while(op: scf.WhileOp) -> Sequence[Block]:
     _append(body, BraOp(header, results), _written(end, op))
     _replace(op, values)
     return header, body
-
-
-__all__ = ["RULES", "ConvertScfToPtxPass", "convert_entry"]

@@ -393,6 +393,3 @@ class ReduceEmission(_Fold):
             return None
         unsigned = _is_unsigned(self.source.element_type) and self.combination is not Combination.ADD
         return self.emit(ReduxSyncOp(self.combination.value, register, unsigned=unsigned)).result
-
-
-__all__ = ["ReduceEmission", "RegionEmission", "ScanEmission", "identity", "tree"]

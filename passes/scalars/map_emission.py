@@ -433,6 +433,3 @@ def packed_bytes(emit: Emitter, pairs: Sequence[SSAValue]) -> SSAValue:
     a, b, c, d = pairs
     halves = [emit.bit_or(low, emit.mul(high, 1 << 8)) for low, high in ((a, b), (c, d))]
     return emit(PackOp(*halves)).result
-
-
-__all__ = ["MapEmission", "packed_bytes"]

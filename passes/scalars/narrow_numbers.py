@@ -222,6 +222,3 @@ def _integer(type_: Attribute) -> IntegerType:
             return type_
         case _:
             raise AssertionError(f"expected an integer type, found {type_}")
-
-
-__all__ = ["defined_values", "narrow_format", "number_bits", "widen_narrow"]

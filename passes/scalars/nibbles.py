@@ -103,6 +103,3 @@ def packed_nibbles(emit: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
     """Returns two elements (i4) in the low byte of an i16."""
     first, second = (emit.extend(value, i16) for value in (low, high))
     return emit.bit_or(first, emit.mul(second, 1 << 4))
-
-
-__all__ = ["NIBBLE", "has_pairs", "nibble", "pair_of_floats", "packed_nibbles"]

@@ -260,6 +260,3 @@ def shuffled(emit: Emitter, value: SSAValue, shuffle: Callable[[SSAValue], SSAVa
             return emit(UnpackOp(shuffle(emit(PackOp(value, value)).result), value.type)).low
         case _:
             return shuffle(value)
-
-
-__all__ = ["broadcast", "convert", "elements_of", "gathered", "joined", "registers_of_elements", "shuffled"]

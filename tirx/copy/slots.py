@@ -60,6 +60,3 @@ def _source_slots(
                 f"in none or in different ones: {part} does not follow from {whole}"
             )
     return tuple(found)
-
-
-__all__ = ["projected", "source_slots"]

@@ -90,5 +90,3 @@ WIDE_FUNCTIONS: Mapping[str, Bound] = {
     "cos": Bound(-51.0),
 }
 """Function of `math` -> its error in f64, of sequences of instructions that are rounded to nearest each."""
-
-__all__ = ["EXACT", "FUNCTIONS", "INSTRUCTIONS", "WIDE_FUNCTIONS", "Bound"]

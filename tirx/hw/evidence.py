@@ -62,6 +62,3 @@ def evidence(feature: str, target: Target) -> Evidence:
     version = required_version(feature, target)
     text = _OF_RUBIN if target.cc == 107 and feature in CAPABILITIES else f"PTX ISA {format_version(version)}"
     return Evidence(text, PTXAS if feature in FEATURES else None, NUMBERS.get((feature, target.cc)))
-
-
-__all__ = ["NUMBERS", "PTXAS", "Evidence", "evidence"]

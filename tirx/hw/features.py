@@ -346,19 +346,3 @@ def required_version(feature: str, target: Target) -> PtxVersion:
 def smallest_version(features: Iterable[str], target: Target) -> PtxVersion:
     """The smallest PTX version that knows `target` and all of `features`; UnsupportedFeature as above."""
     return max((required_version(feature, target) for feature in sorted(features)), default=target.min_ptx)
-
-
-__all__ = [
-    "CAPABILITIES",
-    "FEATURES",
-    "Requirement",
-    "Since",
-    "Specific",
-    "UnsupportedFeature",
-    "first_target",
-    "required_version",
-    "since",
-    "smallest_version",
-    "supporting_targets",
-    "supports",
-]

@@ -115,6 +115,3 @@ class Arrangement:
         placed = [Iter(it.extent, slots.get(i, it.stride), it.axis) for i, it in enumerate(shard)]
         replica = [it for it in source.replica if it.axis != "m"]
         return TileLayout(placed, replica, tuple(offset.items())).canonicalize()
-
-
-__all__ = ["Arrangement", "row_major_strides"]

@@ -23,25 +23,15 @@ class RingError(HasRule, Exception):
         self.others = tuple(others)
 
 
+# fmt: off
 class ArrivalError(RingError, rule="ring-arrivals"): ...
-
-
 class AwaitError(RingError, rule="ring-awaits"): ...
-
-
 class DeadlockError(RingError, rule="ring-deadlock"): ...
-
-
 class LaunchControlError(RingError, rule="ring-launch-control"): ...
-
-
 class PartyError(RingError, rule="ring-parties"): ...
-
-
 class SlotUseError(RingError, rule="ring-slot-use"): ...
-
-
 class UndecidedError(RingError, rule="ring-undecided"): ...
+# fmt: on
 
 
 class EndlessError(UndecidedError):
