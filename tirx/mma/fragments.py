@@ -9,6 +9,7 @@ mma.sync", a sparse A and its codes 9.7.14.6, "Matrix Fragments for sparse mma" 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from math import prod
 from types import MappingProxyType
 from typing import Literal
@@ -16,6 +17,7 @@ from typing import Literal
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import Iter, TileLayout
+from tirx.layout.arrays import IntArray
 from tirx.layout.axis import WARP_SIZE
 from tirx.values import dataclass, replace
 
@@ -61,6 +63,11 @@ class Fragment:
     def registers(self) -> int:
         """Registers per thread."""
         return self.elements // self.elements_per_register
+
+    @cached_property
+    def places(self) -> tuple[IntArray, IntArray]:
+        """The lane of each element, and its position among those of the thread: arrays of `shape`."""
+        return self.layout.axis_table("laneid", self.shape), self.layout.axis_table("m", self.shape)
 
 
 @dataclass(frozen=True)

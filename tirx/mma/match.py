@@ -61,8 +61,7 @@ class _Operand:
 
     def fragment_elements(self, fragment: Fragment, register: int) -> IntArray:
         """(warps, products, rows, columns): what the lanes hold where the instruction looks for each element."""
-        lanes = fragment.layout.axis_table("laneid", fragment.shape)
-        slots = fragment.layout.axis_table("m", fragment.shape)
+        lanes, slots = fragment.places
         return self.held[:, lanes, register + slots]
 
 
@@ -114,8 +113,7 @@ def _starts(operand: _Operand, fragments: Sequence[Fragment]) -> list[tuple[int,
 
 def _first_place(operand: _Operand, fragment: Fragment, register: int, wrong: BoolArray) -> tuple[_At, str]:
     """The first place of `wrong` (warps, products, rows, columns) by thread and register, and a text about it."""
-    lanes = fragment.layout.axis_table("laneid", fragment.shape)
-    slots = fragment.layout.axis_table("m", fragment.shape)
+    lanes, slots = fragment.places
     _, _, registers = operand.held.shape
     warps = np.arange(wrong.shape[0], dtype=np.int64).reshape(-1, 1, 1, 1)
     threads: IntArray = warps * WARP_SIZE + lanes
@@ -388,8 +386,7 @@ def _codes(window: _Window, operand: _Operand, variant: MmaVariant) -> tuple[int
     fragment, chunk = variant.codes.fragment, variant.codes.chunk
     codes = _whole(window, variant)[..., ::chunk] // chunk
     expected: IntArray = window.rows[..., None] * operand.columns + codes[:, :, None, :]
-    lanes = fragment.layout.axis_table("laneid", fragment.shape)
-    slots = fragment.layout.axis_table("m", fragment.shape)
+    lanes, slots = fragment.places
     for start in range(0, operand.held.shape[2] - int(slots.max()), fragment.elements_per_register):
         for selector, further in enumerate(variant.codes.selector_lanes):
             if (operand.held[:, lanes + further, start + slots] == expected).all():
