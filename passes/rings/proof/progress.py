@@ -214,7 +214,7 @@ class _Progress:
         self.rounds: list[str] = []
         self._prepared: dict[Hashable, list[_Steps | _Loops]] = {}
         self._done: dict[Hashable, States] = {}
-        self._bounds: dict[Hashable, tuple[list[Loop], int]] = {}
+        self._bounds: dict[Hashable, tuple[list[Loop], int, set[str]]] = {}
         self._behind: dict[Hashable, tuple[_Loops, States]] = {}
 
     def round(self, loops: Mapping[str, Loop], states: States, i: int, n: int) -> States:
@@ -224,7 +224,8 @@ class _Progress:
             return states
         kind = self._kind(loops, rounds, i, n)
         if kind not in self._prepared:
-            bodies = {role: _in_round(loops[role], i, n) for role in rounds}
+            rotating = self._bounds[kind[0]][2]
+            bodies = {role: _in_round(loops[role], i, n) if role in rotating else loops[role].body for role in rounds}
             self._prepared[kind] = [
                 _prepared(item.bodies, i, rounds) if isinstance(item, _Segment) else item for item in _aligned(bodies)
             ]
@@ -236,12 +237,14 @@ class _Progress:
             self._done[key] = states
         return self._done[key]
 
-    def _kind(self, loops: Mapping[str, Loop], rounds: Mapping[str, int], i: int, n: int) -> Hashable:
+    def _kind(self, loops: Mapping[str, Loop], rounds: Mapping[str, int], i: int, n: int) -> tuple[Hashable, ...]:
         """Equal for rounds in which the roles do the same: as far from the ends as no guard and no lag looks."""
         running = [loops[role] for role in rounds]
         names = tuple((role, id(loop)) for role, loop in zip(rounds, running, strict=True))
         if names not in self._bounds:
-            self._bounds[names] = running, _bound(running)  # the loops too: their identities are in the key
+            rotating = {role for role, loop in zip(rounds, running, strict=True) if _rotates(loop.body, loop.name)}
+            # The loops too: their identities are in the key.
+            self._bounds[names] = running, _bound(running), rotating
         far = self._bounds[names][1]
         return names, min(i, far), min(n - i, far), tuple(min(total - i, far) for total in rounds.values())
 
