@@ -1,4 +1,4 @@
-// RUN: tirx-opt %s --lower-to-ptx -o /dev/null --split-input-file --verify-diagnostics
+// RUN: tirx-opt %s -p "tirx-mem2reg,tirx-load-operands,tirx-pick-layouts,tirx-select-copies" -o /dev/null --split-input-file --verify-diagnostics
 
 // A transposed tile of 8 bits is loaded by element, for each of its products once; its rows are not, nor other types.
 

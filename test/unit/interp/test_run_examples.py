@@ -25,10 +25,8 @@ from tirx.universe import new_context
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_example(path: Any) -> None:
-    """It computes what numpy says, as it is written and behind all passes that keep tiles."""
+    """It computes what numpy says behind all passes that keep tiles."""
     context, module = new_context(), embed.parse(path.read_text(), path.name)
-    for kernel in kernels(module):
-        LAUNCHES[kernel.sym_name.data].check(kernel)
     last: dict[str, KernelOp] = {}
     with diagnostic_handler(lambda _: None):
         for each in lower_to_ptx_passes(None, "multiprocessors=2 stages=2").passes:
@@ -53,7 +51,7 @@ def test_every_example_is_there_in_python() -> None:
 
 @pytest.mark.parametrize("path", _PYTHON, ids=lambda path: path.stem)
 def test_example_in_python(path: Any, sampled: Sampled) -> None:
-    """It has the kernels of the text, with their arguments and targets, computes its numbers, and compiles."""
+    """Text and Python have the same arguments and targets, and compute what numpy says; what Python makes compiles."""
     names = run_path(str(path.parent / "python" / f"{path.stem}.py"))
     written = {name: each for name, each in names.items() if isinstance(each, tx.Kernel)}
     texts = list(kernels(embed.parse(path.read_text(), path.name)))

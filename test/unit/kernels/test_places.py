@@ -7,7 +7,11 @@ import pytest
 from unit.examples import EXAMPLES
 
 import tirx
+from tirx import embed
 from tirx.diagnostics import Diagnostic, diagnostic_handler
+from tirx.passes import lower_to_ptx_passes
+from tirx.text.verification import run_passes
+from tirx.universe import new_context
 
 _SCATTER = """
 !ids = !tirx.tile<16xi32, register>
@@ -186,8 +190,10 @@ def test_copies_by_threads_for_products_rounds_apart() -> None:
     text = text.replace("tirx.copy %gk, %sk :", "tirx.copy %gk, %sk engine cp_async :")
     text = text.replace("tirx.copy %gv, %sv :", "tirx.copy %gv, %sv engine cp_async :")
     found: list[Diagnostic] = []
+    passes = lower_to_ptx_passes().passes
+    last = [each.name for each in passes].index("tirx-pipeline-loops")
     with diagnostic_handler(found.append):
-        tirx.compile(text)
+        run_passes(new_context(), embed.parse(text), passes[: last + 1])
     assert any("products would run rounds apart from cp_async" in each.message for each in found)
     assert sum("filled 1 iteration ahead by cp_async, read by wgmma" in each.message for each in found) == 4
 

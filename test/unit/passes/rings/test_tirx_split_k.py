@@ -106,7 +106,7 @@ def test_the_same_bits_in_every_order_of_blocks_and_threads() -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((rows, size[2])).astype(np.float16) for rows in size[:2])
     kernel = tirx.build(_product(size, 64, 64), options="parts=4").kernels["k"]
-    runs = [np.zeros(size[:2], np.float32) for _ in range(3)]
+    runs = [np.zeros(size[:2], np.float32) for _ in range(2)]
     for seed, d in enumerate(runs):
         kernel.simulate(a, b, d, seed=seed)
         assert d.tobytes() == runs[0].tobytes()
