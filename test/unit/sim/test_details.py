@@ -337,6 +337,7 @@ def test_bytes_of_boxes() -> None:
     assert sizes == [64, 256, 192]
 
 
+@pytest.mark.usefixtures("shares_in_turn")
 @pytest.mark.parametrize(("jobs", "source"), [(1, ".loc 2 40 7"), (2, ".loc 2 40 7"), (1, "")])
 def test_errors_name_the_line_of_the_program(jobs: int, source: str) -> None:
     """The last one in front of the instruction, of the same function."""
