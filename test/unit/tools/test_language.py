@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -269,55 +265,10 @@ def test_diagnostics_of_tirx_opt_as_json(tmp_path: Path, capsys: pytest.CaptureF
     assert (data["file"], data["line"], data["severity"]) == (str(path), 2, "error")
 
 
-def test_a_client_over_standard_input() -> None:
-    pytest.importorskip("pygls", reason="the extra lsp is not installed")
-    asyncio.run(_talk())
-
-
 def test_flags(capsys: pytest.CaptureFixture[str]) -> None:
     main = pytest.importorskip("tirx.tools.lsp", reason="the extra lsp is not installed").main
     assert main(["--tcp"]) == 1
     assert capsys.readouterr().err == "error: unrecognized arguments: --tcp\n"
-
-
-async def _talk() -> None:
-    """What an editor does: opens a file, changes it, asks for hover, definition and completion."""
-    server = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "import sys; from tirx.tools.commands import tirx_lsp; sys.exit(tirx_lsp())"),
-        "--stdio",
-        "--clientProcessId=1",
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(_ROOT)},
-    )
-    assert server.stdin is not None and server.stdout is not None
-    client = _Client(server.stdin, server.stdout)
-    uri = "file:///k.mlir"
-    asked: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}}
-    capabilities = (await client.ask("initialize", asked))["capabilities"]
-    assert capabilities["hoverProvider"] and capabilities["definitionProvider"] and capabilities["completionProvider"]
-    client.tell("initialized", {})
-    document = {"uri": uri, "languageId": "mlir", "version": 1, "text": _PROGRAM.replace("sm_80", "sm_8x")}
-    client.tell("textDocument/didOpen", {"textDocument": document})
-    (error,) = (await client.hear("textDocument/publishDiagnostics"))["diagnostics"]
-    assert error["range"]["start"]["line"] == 1 and error["severity"] == 1 and "sm_8x" in error["message"]
-    changes = [{"text": _PROGRAM}]
-    client.tell("textDocument/didChange", {"textDocument": {"uri": uri, "version": 2}, "contentChanges": changes})
-    assert (await client.hear("textDocument/publishDiagnostics"))["diagnostics"] == []
-
-    def place(word: str, line: int) -> dict[str, Any]:
-        row, column = _at(_PROGRAM, word, line)
-        return {"textDocument": {"uri": uri}, "position": {"line": row, "character": column}}
-
-    hover = await client.ask("textDocument/hover", place("%s", 5))
-    assert "m of the first elements" in hover["contents"]["value"]
-    found = await client.ask("textDocument/definition", place("%s", 5))
-    assert found["range"]["start"] == {"line": 3, "character": 2}
-    items = await client.ask("textDocument/completion", place("tirx.co", 5))
-    assert [item["label"] for item in items] == ["tirx.concat", "tirx.convert", "tirx.copy"]
-    await client.ask("shutdown", None)
-    client.tell("exit", None)
-    assert await asyncio.wait_for(server.wait(), 20) == 0
 
 
 def test_messages_and_headers_have_limits(capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,33 +285,3 @@ def test_messages_and_headers_have_limits(capsys: pytest.CaptureFixture[str]) ->
     for message in (header % (LONGEST_MESSAGE + 1), header % 10**30, header % (10**900) + b"\n"):
         assert serve(Input(cast(io.RawIOBase, io.BytesIO(message)))) == 1
         assert "expected messages of at most 67108864 bytes, found one of " in capsys.readouterr().err
-
-
-class _Client:
-    """JSON-RPC with headers, as of the Language Server Protocol, version 3.17, "Base Protocol"."""
-
-    def __init__(self, to: asyncio.StreamWriter, source: asyncio.StreamReader):
-        self._to, self._source, self._number = to, source, 0
-
-    def tell(self, method: str, parameters: Any, **more: Any) -> None:
-        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": parameters, **more}).encode()
-        self._to.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-
-    async def ask(self, method: str, parameters: Any) -> Any:
-        self._number += 1
-        self.tell(method, parameters, id=self._number)
-        while True:
-            message = await self._read()
-            if message.get("id") == self._number:
-                assert "error" not in message, message
-                return message["result"]
-
-    async def hear(self, method: str) -> Any:
-        while (message := await self._read()).get("method") != method:
-            pass
-        return message["params"]
-
-    async def _read(self) -> dict[str, Any]:
-        header = await asyncio.wait_for(self._source.readuntil(b"\r\n\r\n"), 60)
-        length = next(int(line.split(b":")[1]) for line in header.splitlines() if line.startswith(b"Content-Length"))
-        return json.loads(await self._source.readexactly(length))

@@ -56,11 +56,23 @@ def _place(line: int, word: str, after: int = 1) -> lsp.Position:
     return lsp.Position(line, _LINES[line].index(word) + after)
 
 
+_COMMAND = "import sys; from tirx.tools.commands import tirx_lsp; sys.exit(tirx_lsp())"
+
+
+class _Client(LanguageClient):
+    """A client that notes how the server ends."""
+
+    code: int | None = None
+
+    async def server_exit(self, server: asyncio.subprocess.Process) -> None:
+        self.code = server.returncode
+
+
 class Session:
     """A client that has opened `TEXT`."""
 
     def __init__(self) -> None:
-        self.client = LanguageClient("test", "1")
+        self.client = _Client("test", "1")
         self.published: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
         self.document = lsp.TextDocumentIdentifier(URI)
         self.version = 1
@@ -72,7 +84,8 @@ class Session:
         self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(published)
 
     async def start(self) -> list[lsp.Diagnostic]:
-        await self.client.start_io(sys.executable, "-m", "tirx.tools.lsp")  # pyright: ignore[reportUnknownMemberType]
+        editor = "--stdio", "--clientProcessId=1"  # as editors start it
+        await self.client.start_io(sys.executable, "-c", _COMMAND, *editor)  # pyright: ignore[reportUnknownMemberType]
         asked = lsp.InitializeParams(lsp.ClientCapabilities())
         self.abilities = (await self.client.initialize_async(asked)).capabilities
         self.client.initialized(lsp.InitializedParams())
@@ -189,10 +202,11 @@ async def _renamed(session: Session, _: object) -> None:
 
 
 async def _completed(session: Session, _: object) -> None:
-    """25 to 28: values in front of a place, axes behind a stride, aliases, clauses."""
+    """25 to 29: values in front of a place, axes behind a stride, aliases, clauses, operations."""
     assert await session.complete(_place(8, "%g")) == ["%a", "%c0", "%s", "%p", "%g"]
     assert await session.complete(_place(5, "!rows")) == ["!rows", "!plain", "!tirx.tile"]
     assert "engine" in await session.complete(_place(8, " : "))
+    assert await session.complete(_place(8, "tirx.copy", 7)) == ["tirx.concat", "tirx.convert", "tirx.copy"]
     await session.becomes(TEXT.replace("(32, 1)]", "(32@, 1)]"))
     at = lsp.Position(2, _LINES[2].index("(32, 1)]") + 4)
     assert {"laneid", "warpid", "TLane", "m"} <= {*await session.complete(at)}
@@ -200,7 +214,7 @@ async def _completed(session: Session, _: object) -> None:
 
 
 async def _outlined(session: Session, _: object) -> None:
-    """29 and 30: an outline with what is inside of kernels; hints of what was decided."""
+    """30 and 31: an outline with what is inside of kernels; hints of what was decided."""
     asked = lsp.DocumentSymbolParams(session.document)
     found: Any = await session.client.text_document_document_symbol_async(asked)
     outline = [(each.name, [one.name for one in each.children]) for each in found]
@@ -216,7 +230,7 @@ async def _outlined(session: Session, _: object) -> None:
 
 
 async def _coloured(session: Session, _: object) -> None:
-    """31 to 33: every word has a kind, in places relative to the one before; formatting changes indentation only."""
+    """32 to 34: every word has a kind, in places relative to the one before; formatting changes indentation only."""
     tokens: Any = await session.client.text_document_semantic_tokens_full_async(
         lsp.SemanticTokensParams(session.document)
     )
@@ -250,5 +264,6 @@ def test_scenarios() -> None:
         await session.client.shutdown_async(None)
         session.client.exit(None)
         await session.client.stop()
+        assert session.client.code == 0
 
     asyncio.run(drive())
