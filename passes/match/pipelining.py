@@ -16,6 +16,7 @@ from tirx.dialects import tirx
 from tirx.dialects.nesting import enclosing, walk
 from tirx.dialects.traits import is_pure
 from tirx.layout.arrays import np
+from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.scheduled import SCHEDULED
 from tirx.passes.ir.views import argument_number
 from tirx.values import dataclass
@@ -141,6 +142,12 @@ def stores_number(op: Operation) -> bool:
 def is_ordering(op: Operation) -> bool:
     """Returns True for an operation that orders what its block does with what other blocks do."""
     return isinstance(op, tirx.OrderingOp) and (op.acquires or op.releases)
+
+
+def require_whole_warps(kernel: tirx.KernelOp) -> None:
+    """Raises NotApplicable for a kernel with a part of a warp, which cannot have rings."""
+    if (threads := kernel.num_threads) % WARP_SIZE:
+        raise NotApplicable(kernel, f"the {threads} threads of the kernel are not whole warps of {WARP_SIZE}")
 
 
 def require_no_ordering(kernel: Operation) -> None:

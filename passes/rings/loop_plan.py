@@ -30,6 +30,7 @@ from tirx.passes.match.pipelining import (
     in_hardware_terms,
     is_fill,
     is_ordering,
+    require_whole_warps,
     staged_tile,
     stores_number,
     tile_name,
@@ -190,6 +191,7 @@ def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> lis
         try:
             if written is not None:
                 raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
+            require_whole_warps(kernel)
             if has_order:
                 check_loop(loop)
             plan = plan_loop(loop)

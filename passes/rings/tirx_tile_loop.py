@@ -29,6 +29,7 @@ from tirx.passes.match.pipelining import (
     hardware_operation,
     is_fill,
     require_no_ordering,
+    require_whole_warps,
 )
 from tirx.passes.match.slots import BARRIER_BYTES, ORDER, operand_limit
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, fewest_slots, start_values
@@ -124,6 +125,7 @@ def _check(kernel: tirx.KernelOp, order: tirx.TileOrder, group: int | None, aske
             raise NotApplicable(kernel, f"the GPU hands out tiles to all of its multiprocessors, not to {most}")
     if (written := hardware_operation(kernel)) is not None:
         raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
+    require_whole_warps(kernel)
     require_no_ordering(kernel)
     for op in kernel.body.block.ops:
         if isinstance(op, tirx.ClusterSumOp):

@@ -58,6 +58,10 @@ _OPTIONS = (
 _OTHERS = (
     random_fold, random_parts, random_flags, random_bodies, random_turns, random_scalars, random_atomics,
 )  # fmt: skip
+
+_SCHEDULED = re.compile(r"tirx\.(ring|slot|for)\b")
+"""Programs that have a schedule of their own, which may be wrong."""
+
 _MOST_ELEMENTS = 1 << 17
 _MOST_OPERATIONS = 20_000
 """That a kernel may run: mutations make loops without end."""
@@ -165,7 +169,7 @@ class Programs(InputClass):
         except LocatedError as error:
             if error.diagnostic.position is None:
                 raise Problem("error without a place", str(error), words_of(str(error))) from error
-            if error.diagnostic.rule.startswith("ring") and not re.search(r"tirx\.(ring|slot)\b", rest):
+            if error.diagnostic.rule.startswith("ring") and not _SCHEDULED.search(rest):
                 raise Problem("a schedule that cannot be proved", str(error), words_of(error.message)) from error
             return REFUSED
         except ValueError as error:

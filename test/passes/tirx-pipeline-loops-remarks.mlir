@@ -366,3 +366,23 @@ tirx.kernel @no_room_for_both(%a: memref<128x4096xf16>) target("sm_120a") thread
   }
   tirx.return
 }
+
+// -----
+
+// Mbarriers count whole warps.
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
+tirx.kernel @part_of_a_warp(%a: memref<64x4096xf16>) target("sm_90a") threads(65) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %s = tirx.alloc : !s
+  // expected-remark@-5 {{the 65 threads of the kernel are not whole warps of 32}}
+  scf.for %k = %c0 to %c8 step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<64x4096xf16> -> !tirx.tile<64x64xf16, global>
+    tirx.copy %ga, %s : !tirx.tile<64x64xf16, global>, !s
+    %fa = tirx.load %s : !s -> !tirx.tile<64x64xf16, register>
+    "test.op"(%fa) : (!tirx.tile<64x64xf16, register>) -> ()
+  }
+  tirx.return
+}

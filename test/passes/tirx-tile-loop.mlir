@@ -311,6 +311,13 @@ tirx.kernel @pairs(%a: memref<?x?xf16>) target("sm_100a") grid(20, 20) cluster(2
 
 // -----
 
+// expected-error@+1 {{expected a kernel that can loop over its tiles, found that the 65 threads of the kernel are not whole warps of 32}}
+tirx.kernel @part_of_a_warp(%a: memref<?x?xf16>) target("sm_90a") grid(4) threads(65) attributes {tirx.order = "row"} {
+  tirx.return
+}
+
+// -----
+
 // expected-error@+1 {{expected a kernel that can loop over its tiles, found that 'clusterlaunchcontrol' does not exist on sm_90a}}
 tirx.kernel @before(%a: memref<?x?xf16>) target("sm_90a") grid(4) threads(128) attributes {tirx.order = "hardware"} {
   tirx.return
