@@ -76,6 +76,11 @@ def _limits(dtype: np.dtype[Any]) -> Any:
     return finfo(dtype)
 
 
+def largest_of(dtype: np.dtype[Any]) -> float:
+    """Returns the largest finite number of a format of floats; infinity for integers, which wrap."""
+    return float(_limits(dtype).max) if is_float(dtype) else float("inf")
+
+
 def _odd_f32(values: Array) -> Array:
     """Returns f64 as f32, which is odd where it is not the same number: what rounds it further rounds it once."""
     with np.errstate(over="ignore"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from tirx.dialects.tirx import MemorySpace, PendingType
 from tirx.dialects.tirx.product import ProductOp
-from tirx.interp.formats import DTYPES, Array, cast, fraction_bits, is_float, last_place, quantum
+from tirx.interp.formats import DTYPES, Array, cast, fraction_bits, is_float, largest_of, last_place, quantum
 from tirx.interp.memory import Numbers, all_known
 from tirx.interp.numbers import UndefinedValue
 from tirx.sim.numerics.modular import FUNCTIONS, ordered, reduced, residues
@@ -114,7 +114,7 @@ def multiply(
         data = reduced(total if accumulator is None else total + residues(accumulator.data)).astype(target)
         return Sum(Numbers(data, _known(left, right, accumulator, data.shape)), True)
     kept = _digits(op, target)
-    exact = exact and _is_exact(left, right, accumulator, kept)
+    exact = exact and _is_exact(left, right, accumulator, kept, largest_of(target))
     with np.errstate(all="ignore"):
         if not (exact and left.data.dtype == right.data.dtype == np.float32 and is_float(target)):
             left, right = (each.changed(lambda x: x.astype(np.float64)) for each in (left, right))
@@ -160,7 +160,7 @@ def _scaled(operand: _Operand, factors: Numbers) -> _Operand:
     return _Operand(operand.data * wide, known, error)
 
 
-def _is_exact(a: _Operand, b: _Operand, accumulator: Numbers | None, digits: int) -> bool:
+def _is_exact(a: _Operand, b: _Operand, accumulator: Numbers | None, digits: int, limit: float) -> bool:
     """Returns True if all partial sums, in any order, are multiples of one number with few enough digits."""
     units = [quantum(a.data), quantum(b.data)]
     if units[0] is None or units[1] is None:
@@ -175,7 +175,7 @@ def _is_exact(a: _Operand, b: _Operand, accumulator: Numbers | None, digits: int
         if own is None:
             return False
         unit, largest = min(unit, own), largest + float(np.abs(data).max(initial=0))
-    return largest < 2.0**digits * unit
+    return largest < 2.0**digits * unit and largest <= limit
 
 
 def _clauses(op: ProductOp, total: Array) -> tuple[Array, Array | None]:
@@ -195,7 +195,10 @@ def _clauses(op: ProductOp, total: Array) -> tuple[Array, Array | None]:
 def _error(
     a: _Operand, b: _Operand, accumulator: Numbers | None, total: Array, dtype: np.dtype[Any], digits: int, exact: bool
 ) -> Array:
-    """Returns how far each sum may be off: every addition may lose a last place of the sum of the magnitudes."""
+    """Returns how far each sum may be off: every addition may lose a last place of the sum of the magnitudes.
+
+    Where the magnitudes have a sum beyond the largest number, some orders of the additions have infinities.
+    """
     sizes = [np.abs(each.data.astype(np.float64)) for each in (a, b)]
     errors = [
         np.zeros_like(size) if each.error is None else each.error for size, each in zip(sizes, (a, b), strict=True)
@@ -209,7 +212,7 @@ def _error(
         carried = carried + _zeros_like_error(accumulator)
     rounding = 0.0 if exact else (a.data.shape[-1] + 2) * 2.0 ** (1 - digits) * magnitude
     found = carried * (1 + 2.0**-20) + rounding
-    return np.where(np.isfinite(total) & np.isfinite(found), found, np.inf)
+    return np.where(np.isfinite(total) & (magnitude + found <= largest_of(dtype)), found, np.inf)
 
 
 def _stored(op: ProductOp, total: Array, dtype: np.dtype[Any]) -> Array:
@@ -270,7 +273,7 @@ def _folded(
         total = np.asarray(apply(_COMBINE[how], wide))
         if not is_float(dtype):
             total = total.astype(dtype)
-        exact = selects or not is_float(dtype) or _reduces_exactly(wide, axes, how, fraction_bits(dtype))
+        exact = selects or not is_float(dtype) or _reduces_exactly(wide, axes, how, dtype)
         off: Array | None = None
         if bounds and (not exact or (error is not None and error.any())):
             own = np.zeros(data.shape) if error is None else error
@@ -282,6 +285,7 @@ def _folded(
                 carried = (magnitude - np.asarray(apply(sums, size))) * (1 + 2.0**-20)
                 terms = 0 if exact else int(np.prod([data.shape[d] for d in axes]))
                 off = carried + terms * 2.0 ** (1 - fraction_bits(dtype)) * magnitude
+                off = np.where(magnitude + off <= largest_of(dtype), off, np.inf)
                 if how == "mul" and terms:
                     # A product of some of them may be subnormal, which the others multiply.
                     lost = last_place(np.zeros(()), dtype) * np.asarray(apply(np.multiply, np.maximum(size + own, 1)))
@@ -301,13 +305,13 @@ def _folded_residues(how: str, apply: Callable[[np.ufunc, Array], Any], data: Ar
     return ordered(np.asarray(apply(_COMBINE[how], ordered(data))))
 
 
-def _reduces_exactly(wide: Array, axes: tuple[int, ...], how: str, digits: int) -> bool:
+def _reduces_exactly(wide: Array, axes: tuple[int, ...], how: str, dtype: np.dtype[Any]) -> bool:
     unit = quantum(wide)
     if unit is None or (how == "mul" and unit != 1.0):
         return False
     size = np.abs(wide)
     largest = size.sum(axes).max(initial=0) if how == "add" else np.maximum(size, 1).prod(axes).max(initial=0)
-    return bool(largest < 2.0**digits * unit)
+    return bool(largest < 2.0 ** fraction_bits(dtype) * unit and largest <= largest_of(dtype))
 
 
 def combined(how: str, modular: bool = False) -> Callable[[Numbers, Numbers], Numbers]:
@@ -335,5 +339,6 @@ def combines_exactly(old: Numbers, new: Numbers) -> bool:
     dtype = old.data.dtype
     if not is_float(dtype):
         return True
-    total = old.data.astype(np.float64) + new.data.astype(np.float64)
-    return bool((total.astype(dtype).astype(np.float64) == total).all()) and quantum(total) is not None
+    with np.errstate(all="ignore"):
+        total = old.data.astype(np.float64) + new.data.astype(np.float64)
+        return bool((total.astype(dtype).astype(np.float64) == total).all()) and quantum(total) is not None

@@ -23,7 +23,7 @@ from tirx.passes import lower_to_ptx_passes
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.arrays import ArgumentError
-from tirx.runtime.check_arguments import Numbers, arguments_of
+from tirx.runtime.check_arguments import Integers, Numbers, arguments_of, integers_of
 from tirx.runtime.check_sizes import MOST_ELEMENTS, MOST_OPERATIONS, Pace, Sizes, sizes_of
 from tirx.runtime.comparison import SM_COUNT, Case, Problem, grid_of, with_result
 from tirx.runtime.describe import describe
@@ -132,12 +132,12 @@ class _Compiled:
     def case(self, size: Sizes, numbers: Numbers, seed: int) -> Case:
         """Returns a launch of the tile program, with arguments at random. Raises one of `_NO_RESULT`."""
 
-        def of(positive: bool) -> Case:
-            arguments = arguments_of(self.tile, size, numbers, seed, positive=positive)
+        def of(integers: Integers) -> Case:
+            arguments = arguments_of(self.tile, size, numbers, seed, integers)
             bound_arguments(self.launch, arguments, grid_of(self.tile), SM_COUNT)  # in less time than a run takes
             return self.launched(arguments, size, max_operations=MOST_OPERATIONS)
 
-        return with_result(of)
+        return with_result(of, integers_of(self.tile, numbers))
 
     def telling_case(self, size: Sizes, numbers: Numbers, seed: int) -> Case:
         """Returns a launch, of the first seed with which it changes an array. Raises one of `_NO_RESULT`."""

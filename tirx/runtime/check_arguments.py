@@ -20,8 +20,13 @@ from tirx.runtime.check_sizes import Sizes
 from tirx.sim.numerics.modular import PRIME, converted
 
 Numbers = Literal["integers", "normal", "special", "modular"]
-"""Small integers, whose sums are exact; a normal distribution; the same with zeros, infinities and NaN; and numbers
-that stand for residues modulo a prime.
+"""Small integers, whose sums are exact; a normal distribution; the same with extremes of types, zeros, infinities and
+NaN; and numbers that stand for residues modulo a prime.
+"""
+
+Integers = Literal["any", "few", "positive"]
+"""Integers of 16 bits and more: extremes of their types among others; 0 to 2, which may be places in a table; 1 to 3,
+which may divide and say how far to shift. With the last ones 8 bits hold no others, and no float is negative.
 """
 
 _MOST_SPAN = 1 << 26
@@ -30,23 +35,35 @@ _MOST_SPAN = 1 << 26
 _POWERS = (0.5, 1.0, 2.0, 4.0)
 
 
-def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int, *, positive: bool = False) -> list[Any]:
-    """Returns arrays and numbers for a launch, with the strides of the kernel. Raises ValueError for strides of 0.
+def integers_of(kernel: KernelOp, numbers: Numbers) -> tuple[Integers, ...]:
+    """Returns which integers a launch may have, the first ones that the program has a result for."""
+    if numbers in ("integers", "modular"):
+        return ("few", "positive")
+    memrefs = (
+        cast("MemRefType[Attribute]", each) for each in kernel.function_type.inputs if isinstance(each, MemRefType)
+    )
+    has_extremes = any(_has_extremes(dtype_of(each.element_type)) for each in memrefs)
+    return ("any", "few", "positive") if has_extremes else ("few", "positive")
 
-    With `positive` no integer is 0 or 4 and more, and no float is negative: divisors and shifts.
-    """
+
+def _has_extremes(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "iu" and dtype.itemsize > 1
+
+
+def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int, integers: Integers = "few") -> list[Any]:
+    """Returns arrays and numbers for a launch, with the strides of the kernel. Raises ValueError for strides of 0."""
     rng = np.random.default_rng(seed)
     chosen = _values(kernel)
-    integers, floats = iter(sizes.numbers), cycle((0.5, 2.0, 0.25, 4.0))
+    counts, floats = iter(sizes.numbers), cycle((0.5, 2.0, 0.25, 4.0))
     found: list[Any] = []
     for type_, shape in zip(kernel.function_type.inputs, sizes.shapes, strict=True):
         if shape is None or not isinstance(type_, MemRefType):
-            found.append(next(floats if str(type_).startswith("f") else integers))
+            found.append(next(floats if str(type_).startswith("f") else counts))
             continue
         memref = cast("MemRefType[Attribute]", type_)
         dtype = dtype_of(memref.element_type)
         values = chosen.get(str(memref.element_type))
-        elements = _random(rng, shape, dtype, numbers, values, positive).astype(dtype)
+        elements = _random(rng, shape, dtype, numbers, values, integers).astype(dtype)
         if packed_bits(dtype) is not None:
             found.append(packed(elements))
             continue
@@ -62,17 +79,18 @@ def _random(
     dtype: np.dtype[Any],
     numbers: Numbers,
     values: Any,
-    positive: bool,
+    integers: Integers,
 ) -> Array:
     if values is not None:
         return rng.choice(np.array(values), shape).astype(dtype)
-    if positive and numbers != "modular":
+    if integers == "positive" and numbers != "modular":
         if numbers == "integers" or not is_float(dtype):
             return rng.integers(1, 4, shape).astype(dtype)
         return rounded(np.abs(rng.standard_normal(shape)), dtype)
     if not is_float(dtype):
         if dtype.itemsize > 1 or dtype.kind == "b":  # words may be places in a table
-            return rng.integers(0, 3, shape).astype(dtype)
+            found = rng.integers(0, 3, shape).astype(dtype)
+            return _with_extremes(rng, found) if integers == "any" and _has_extremes(dtype) else found
         low, high = int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max)
         if numbers in ("integers", "modular"):
             low, high = max(low, -2), 2
@@ -84,8 +102,21 @@ def _random(
     found = rounded(rng.standard_normal(shape), dtype)
     if numbers == "special" and dtype.itemsize > 1:
         places = rng.random(shape) < 0.02
-        found[places] = rng.choice(np.array([0.0, -0.0, np.inf, -np.inf, np.nan]), shape).astype(dtype)[places]
+        finfo: Any = ml_dtypes.finfo
+        limits = finfo(dtype)
+        chosen = [0.0, np.inf, limits.max, limits.smallest_normal, limits.smallest_subnormal]
+        signed = np.array([*chosen, *(-each for each in chosen), np.nan], np.float64)
+        found[places] = rng.choice(signed, shape).astype(dtype)[places]
     return found
+
+
+def _with_extremes(rng: np.random.Generator, found: Array) -> Array:
+    """Puts extremes in the place of some elements, and any numbers of the type in that of others."""
+    limits, places = np.iinfo(found.dtype), rng.random(found.shape)
+    low, high = int(limits.min), int(limits.max)
+    extremes = np.array([low, low + 1, high - 1, high, high if low == 0 else -1], found.dtype)
+    anywhere = rng.integers(low, high, found.shape, found.dtype, endpoint=True)
+    return np.where(places < 0.1, rng.choice(extremes, found.shape), np.where(places < 0.2, anywhere, found))
 
 
 def _strided(strides: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -14,6 +14,7 @@ from tirx.dialects.tirx import KernelOp
 from tirx.interp import Ran, RunError, run_kernel
 from tirx.interp.formats import Array, dtype_of, is_float, packed_bits, unpacked
 from tirx.interp.run import operations_that_write
+from tirx.runtime.check_arguments import Integers
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
 from tirx.runtime.simulation import simulate
@@ -150,17 +151,18 @@ class Case:
         return None
 
 
-def with_result(launch: Callable[[bool], Case]) -> Case:
-    """Returns a launch, with positive numbers (`launch(True)`) if the program divides or shifts by others.
+def with_result(launch: Callable[[Integers], Case], choices: Sequence[Integers]) -> Case:
+    """Returns a launch with the first of the integers for which the program has a result.
 
-    Raises RunError if it has no result for these, either.
+    Positive ones are for what divides or shifts by others. Raises RunError if it has no result for these, either.
     """
-    try:
-        return launch(False)
-    except RunError as error:
-        if error.kind != "undefined":
-            raise
-        return launch(True)
+    for integers in choices[:-1]:
+        try:
+            return launch(integers)
+        except RunError as error:
+            if integers == "few" and error.kind != "undefined":
+                raise
+    return launch(choices[-1])
 
 
 def _numbers(array: Array, dtype: np.dtype[Any]) -> Array:

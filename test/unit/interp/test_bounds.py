@@ -141,3 +141,21 @@ tirx.kernel @k(%a: !x, %s: !x, %d: !x) grid(BLOCKS) threads(64) {
     assert (ran.errors[1] > 0).tolist() == [n == 3 for n in range(64)] and (ran.errors[2] == ran.errors[1][3]).all()
     with pytest.raises(RunError, match="10:3: expected elements of global memory that one block changes"):
         run_kernel(two, [x, s, d])
+
+
+@pytest.mark.parametrize("row", [(3e38, 3e38, -3e38), (3e38, 1e38, -2e38, 1.5)])
+def test_sums_that_some_orders_leave_without_a_number(row: tuple[float, ...]) -> None:
+    """The largest numbers have infinite sums in one order, and finite ones in another."""
+
+    def kernel(a: Any, p: Any, s: Any) -> None:
+        x = tx.shared(a[:, :])
+        p[:, :] = x @ tx.shared(tx.exp(tx.zeros(f32, 8, 8))).T
+        s[:, :] = a[:, :].load().sum(1).broadcast(8, 8)
+
+    x = np.ones((8, 8), np.float32)
+    x[2, : len(row)] = row
+    made = tx.jit(f32[8, 8], f32[8, 8], f32[8, 8], threads=128, target="sm_80", grid=[1])(kernel).module
+    ran = run_kernel(next(iter(kernels(made))), [x, np.zeros_like(x), np.zeros_like(x)], bounds=True)
+    assert not ran.exact
+    for error in ran.errors[1:]:
+        assert error is not None and np.isinf(error[2]).all() and np.isfinite(np.delete(error, 2, 0)).all()
