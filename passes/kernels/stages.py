@@ -32,6 +32,8 @@ class Fact:
 
 
 def _variable(op: Operation) -> bool:
+    if isinstance(op, tirx.SubviewOp | tirx.ReshapeOp | tirx.TransposeOp):
+        return tirx.TileType.of(op.source).memory is tirx.MemorySpace.REGISTER
     return isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.REGISTER
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
+from math import prod
 
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
@@ -154,7 +155,14 @@ class LayoutFlow:
             plan_accesses(own, TileLayout.row_major(dims), dims, REGISTER_BITS, threads, 4, 4)
         except LayoutError:
             return None  # threads that move it cannot tell who has it: any other layout is better
+        if own.span() >= max(_FEW_REGISTERS, _MOST_UNEVEN * -(-prod(dims) // threads)):
+            return None
         return self.registers.of(end), own, why
+
+
+_FEW_REGISTERS, _MOST_UNEVEN = 16, 8
+"""A part of a tile that is left to this many registers of a thread, and this often what each thread would have if all
+had a part of it, gets a layout of its own: what is computed with it would take so many times as long."""
 
 
 def insert_conversions(kernel: tirx.KernelOp) -> None:

@@ -50,3 +50,16 @@ tirx.kernel @columns_of_places() target("sm_90a") threads(128) {
   tirx.mma %a, %x, %d : !tirx.tile<64x32xf16, shared>, !tirx.tile<16x32xf16, shared>, !tirx.tile<64x16xf32, register>
   tirx.return
 }
+
+// Every 64th element is in one of four threads: what is computed with them gets a layout of all threads.
+
+// CHECK-LABEL: tirx.kernel @uneven
+// CHECK:         %p = tirx.convert %x elements [0 : i64, 64 : i64]
+// CHECK-SAME:      -> !tirx.tile<64xf32, register, #tirx.tile_layout<S[(16, 4) : (1@laneid, 1)] + R[(2, 2) : (16@laneid, 1@warpid)]>>
+tirx.kernel @uneven(%a: memref<4096xf32>, %d: memref<64xf32>) target("sm_80") grid(1) threads(64) {
+  %x = tirx.load %a[0] : memref<4096xf32> -> !tirx.tile<4096xf32, register>
+  %p = tirx.convert %x elements [0 : i64, 64 : i64] : !tirx.tile<4096xf32, register> -> !tirx.tile<64xf32, register>
+  %y = tirx.map ins(%p : !tirx.tile<64xf32, register>) (%e) { exp(%e) } -> !tirx.tile<64xf32, register>
+  %s = tirx.reduce %y dim(0) add : !tirx.tile<64xf32, register> -> !tirx.tile<1xf32, register>
+  tirx.store %s, %d[0] : !tirx.tile<1xf32, register>, memref<64xf32>
+}
