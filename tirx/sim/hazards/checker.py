@@ -34,7 +34,7 @@ from tirx.sim.memory.region import Region
 _WARP = 32
 _MBARRIER = 8  # bytes of an mbarrier object
 # What travels with .relaxed synchronisation: completions and tcgen05 order, but not generic accesses.
-_RELAXED = (Row.TENSOR_SENT, Row.TENSOR_DONE, Row.A_READ, Row.BULK_WRITTEN, Row.FILLED, Row.REACHED)
+_RELAXED: Array = np.array((Row.TENSOR_SENT, Row.TENSOR_DONE, Row.A_READ, Row.BULK_WRITTEN, Row.FILLED, Row.REACHED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,12 @@ class Checker(Monitor):
         return snapshot is None or self._clocks.knows(threads, snapshot)
 
     def relaxed(self, threads: Array) -> Snapshot:
-        snapshot, nothing = self._clocks.nothing(), self._clocks.nothing()
+        snapshot = self._clocks.nothing()
         self._clocks.own(Row.REACHED, threads)
-        for row in _RELAXED:
-            snapshot[row] = self._clocks.known[row, threads].max(axis=0)
+        snapshot[_RELAXED] = self._clocks.known[_RELAXED[:, None], threads].max(axis=1)
         if self._fences is None:
             return snapshot
+        nothing = self._clocks.nothing()
         released = self._fences.released[:, threads].max(axis=1)
         if self._threads > self._lanes:  # a fence of scope .cta releases nothing to other CTAs
             wide = [fenced[:, threads].max(axis=1) for at, fenced in self._fenced_at.items() if at > Scope.CTA]
@@ -128,9 +128,8 @@ class Checker(Monitor):
     def acquire_relaxed(self, threads: Array, snapshot: Snapshot) -> None:
         if snapshot is None:
             return
-        for row in _RELAXED:
-            known = self._clocks.known[row]
-            known[threads] = np.maximum(known[threads], snapshot[row])
+        known, carried = self._clocks.known, (_RELAXED[:, None], threads)
+        known[carried] = np.maximum(known[carried], snapshot[_RELAXED, None])
         fences, self._has_received = self._fence_state(), True
         fences.received[:, threads] = np.maximum(fences.received[:, threads], snapshot[:, None])
 
@@ -225,8 +224,7 @@ class Checker(Monitor):
                 if space != "shared":
                     before[Row.VISIBLE :] = 0  # flags in global memory order it exactly as they say, and only there
                 self._clocks.acquire(np.array(own), before)
-            after = self._clocks.release(np.array(own))
-            self._ordered[place] = after if before is None else np.maximum(before, after)
+            self._ordered[place] = self._clocks.release(np.array(own))
 
     def ordered_alone(self, space: str, address: int, thread: int, instant: int) -> None:
         self._only_user[space, address] = thread, instant

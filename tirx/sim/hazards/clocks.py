@@ -81,7 +81,9 @@ class Clocks:
         self.known: Array = np.zeros((rows, threads, threads), np.int32)
         self.tensor_order: Array = np.zeros((threads, threads), np.int32)
         self.now = 1
-        self._own_rows = [row for row in (Row.GENERIC, Row.REACHED, Row.VISIBLE, Row.HANDED) if row < rows]
+        self._own_rows: Array = np.array(
+            [row for row in (Row.GENERIC, Row.REACHED, Row.VISIBLE, Row.HANDED) if row < rows]
+        )
         self._threads = threads
         self._bounds: dict[tuple[Row, Span, Span], int] = {}
 
@@ -99,12 +101,12 @@ class Clocks:
     def release(self, threads: Array) -> Array:
         """All that `threads` (at least one) know: (rows, threads)."""
         self.acted(threads)
-        return self.known[:, places_of(threads)].max(axis=1)
+        found: Array = np.maximum.reduce(self.known[:, places_of(threads)], axis=1)
+        return found
 
     def acted(self, threads: Array) -> None:
         """Lets each of `threads` rely on what it has done itself, until now."""
-        for row in self._own_rows:
-            self.known[row, threads, threads] = self.now
+        self.known[self._own_rows[:, None], threads, threads] = self.now
 
     def past(self, thread: int, instant: int) -> Array:
         """

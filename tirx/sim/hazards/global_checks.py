@@ -83,7 +83,6 @@ class OrderChecks:
         threads, offsets = users.threads[side.own][rows], unit * shadow.granule
         pairs = Pairs(shadow.writes[at], shadow.write_hows[at], threads, offsets)
         silent = silent_of(pairs.hows)
-        open_pairs = np.ones(len(at), np.bool_)
         if silent.any():
             # The value is that of the first write, or of the host, and of any write of the cluster.
             firsts = shadow.firsts
@@ -99,10 +98,9 @@ class OrderChecks:
                 found = Pairs(tokens[which], hows[which], threads[which], offsets[which])
                 fine[which[self._rules.after_write(side, found, access, element, writes=False).hardware]] = True
             open_pairs = ~(silent & (tokens == 0)) if access.kind is Kind.READ_ONLY else ~fine
-        pairs = pairs.of(open_pairs)
-        if not len(pairs.tokens):
-            return
-        at, unit = at[open_pairs], unit[open_pairs]
+            if not open_pairs.any():
+                return
+            pairs, at, unit = pairs.of(open_pairs), at[open_pairs], unit[open_pairs]
         pairs, numbers = self._with_earlier(shadow, at, pairs, access)
         verdict = self._rules.after_write(side, pairs, access, element, writes=False)
         verdict = self._with_observed(side, shadow, unit[numbers], at[numbers], pairs, access, verdict)
@@ -184,6 +182,8 @@ class OrderChecks:
             distinct, first = np.unique(many, return_index=True)
             readers, forgotten = shadow.readers(distinct, own[first])
             for which, tokens, made in readers:
+                if access.strong and self._rules.settled_by_any(np.array(made), access, element):
+                    continue
                 hows = np.full(len(tokens), made, np.int32)
                 found.append(Pairs(tokens, hows, by[first][which], distinct[which] * shadow.granule))
             if forgotten:

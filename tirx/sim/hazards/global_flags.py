@@ -81,9 +81,10 @@ class _Import:
 
     def is_like(self, other: _Import) -> bool:
         """Returns True if another import differs in its instant only."""
-        if self.scope != other.scope or self.letter != other.letter or len(self.threads) != len(other.threads):
+        if self.scope != other.scope or self.letter != other.letter:
             return False
-        return bool((self.records == other.records).all() and (self.threads == other.threads).all())
+        own, others = (self.threads, self.records), (other.threads, other.records)
+        return all(one.tobytes() == another.tobytes() for one, another in zip(own, others, strict=True))
 
     def of(self, which: Mask, instant: int, scope: Scope) -> _Import:
         """Returns the acquisition, by a fence, of some records that have been read."""
@@ -196,7 +197,7 @@ class GlobalFlags:
 
     def receive(self, side: Side, threads: Array, records: Array, access: Access) -> None:
         """Notes that `threads` have read records (0 for none)."""
-        which = np.flatnonzero(records)
+        (which,) = records.nonzero()
         if not len(which):
             return
         found = _Import(threads[which], records[which], side.monitor.instant(), access.scope, True)
@@ -306,39 +307,37 @@ class GlobalFlags:
         return found, record - found.first
 
     def reached(
-        self, side: Side, row: int, threads: Array, tokens: Array, level: Level, most: int | None = None
+        self, side: Side, row: Row, threads: Array, tokens: Array, level: Level, most: int | None = None
     ) -> Mask:
         """
         Returns True for every i where threads[i] of `side` has acquired the effects of a sort (`row`) of the thread of
         tokens[i] until its instant; by the first `most` acquisitions of the cluster.
         """
-        found = np.zeros(len(threads), np.bool_)
-        source = _ROWS.get(Row(row), Row(row))
+        found, rest = np.zeros(len(threads), np.bool_), np.arange(len(threads))
+        source = _ROWS.get(row, row)
         for each in reversed(self._imports[side.cluster].until(most)):
             if level is Level.LETTER and not each.letter:
                 continue
-            rest = np.flatnonzero(~found)
+            # Threads that have acquired it themselves come first: they need not know of others.
+            knows = threads[:, None] == each.threads
+            holds = self._received(side, each, source, knows, tokens, level)
+            if not np.logical_and.reduce(holds):
+                which, of = np.nonzero(~(knows | holds[:, None]))
+                at, others = np.full(len(which), each.instant), np.zeros(knows.shape, np.bool_)
+                others[which, of] = side.monitor.reached(Row.VISIBLE, threads[which], each.threads[of], at)
+                holds |= self._received(side, each, source, others, tokens, level)
+            found[rest[holds]] = True
+            rest, threads, tokens = rest[~holds], threads[~holds], tokens[~holds]
             if not len(rest):
                 break
-            # Threads that have acquired it themselves come first: they need not know of others.
-            knows = threads[rest][:, None] == each.threads
-            found[rest] |= self._received(side, each, source, knows, tokens[rest], level)
-            open_rows = np.flatnonzero(~found[rest])
-            which, of = np.nonzero(~knows[open_rows])
-            if not len(which):
-                continue
-            rest, others = rest[open_rows], np.zeros((len(open_rows), len(each.threads)), np.bool_)
-            at = np.full(len(which), each.instant)
-            others[which, of] = side.monitor.reached(Row.VISIBLE, threads[rest][which], each.threads[of], at)
-            found[rest] |= self._received(side, each, source, others, tokens[rest], level)
         return found
 
     def _received(self, side: Side, found: _Import, row: Row, knows: Mask, tokens: Array, level: Level) -> Mask:
         """Returns where the effects of `tokens` are among those of an acquisition of whose threads some `knows`."""
         holds = np.zeros(len(tokens), np.bool_)
-        for record in np.unique(found.records[knows.any(axis=0)]).tolist():
+        for record in set[int](found.records[np.logical_or.reduce(knows, axis=0)].tolist()):
             own = found.records == record
-            some = np.flatnonzero(knows[:, own].any(axis=1))
+            some: Array = np.flatnonzero(np.logical_or.reduce(knows[:, own], axis=1))
             who = (side.cluster, int(found.threads[own][0]) // side.lanes, found.scope)
             holds[some] |= self._holds(record, who, row, tokens[some], level)
         return holds
@@ -346,12 +345,11 @@ class GlobalFlags:
     def _holds(self, record: int, reader: _Reader, row: Row, tokens: Array, level: Level) -> Mask:
         """Returns where a reader of a record acquires effects of `tokens` by it."""
         clusters, others, instants = clusters_of(tokens), threads_of(tokens), tokens & INSTANT_MASK
-        found, wanted = np.zeros(len(clusters), np.bool_), set[int](np.unique(clusters).tolist())
+        found, wanted = np.zeros(len(clusters), np.bool_), set[int](clusters.tolist())
         for cluster, known, lane in self._sources(record, reader, level):
             if cluster in wanted and row in known:
-                own = clusters == cluster
-                found[own] |= known[row].of(lane, others[own]) >= instants[own]
-                if found.all():
+                found |= (clusters == cluster) & (known[row].of(lane, others) >= instants)
+                if np.logical_and.reduce(found):
                     break
         return found
 

@@ -71,9 +71,9 @@ class GlobalOrder:
         self._log = ReadLog()
         self._logged = 0
         self._flags = GlobalFlags()
-        rules = PairRules(self._flags)
-        self._checks = OrderChecks(note, noted, describe, place, self._flags, rules, strict=strict)
-        self._maps = TensorMapOrder(rules, describe, place)
+        self._rules = PairRules(self._flags)
+        self._checks = OrderChecks(note, noted, describe, place, self._flags, self._rules, strict=strict)
+        self._maps = TensorMapOrder(self._rules, describe, place)
         self.prerequisites = Prerequisites(place)
 
     # Accesses
@@ -101,14 +101,16 @@ class GlobalOrder:
         places = shadow.places(units)
         before = shadow.writes.take(places)
         if np.count_nonzero(before):
-            suspicious = before != 0
-            if access.kind not in _NEVER_SETTLED:
-                hows = shadow.write_hows[places]
-                suspicious &= before >> THREAD_SHIFT != (tokens >> THREAD_SHIFT)[:, None]
-                suspicious |= IS_LATE[kinds_of(hows)] | shadow.has_earlier(places, access)
-                if access.strong:
-                    suspicious &= ~PairRules.settled_by_any(hows, access, element)
-            if suspicious.any():
+            suspicious, hows = before != 0, shadow.write_hows.take(places)
+            if access.strong:
+                suspicious &= ~PairRules.settled_by_any(hows, access, element)
+            if np.count_nonzero(suspicious):
+                special = IS_LATE[kinds_of(hows)] | shadow.has_earlier(places, access)
+                if access.kind not in _NEVER_SETTLED:
+                    suspicious &= (before >> THREAD_SHIFT != (tokens >> THREAD_SHIFT)[:, None]) | special
+                special |= silent_of(hows)
+                suspicious = self._rules.without_known(users, access, suspicious, before, special)
+            if np.count_nonzero(suspicious):
                 accessed = Accessed(users, segment, shadow, places, units, access, element)
                 for side in users.sides:
                     self._checks.reads(side, accessed, suspicious)
@@ -149,7 +151,7 @@ class GlobalOrder:
         if shadow.write_first(places, tokens, changed, made):
             return
         tokens = np.broadcast_to(tokens, places.shape)
-        clash = shadow.clashes(places, tokens)
+        clash, rest = shadow.clashes(places, tokens), None
         if clash is not None:
             if values is not None:
                 refuse_clash(segment, offsets, values)
@@ -161,14 +163,10 @@ class GlobalOrder:
                     for one, own in users.by_sides():
                         self.write(one, segment, offsets[own], width, access, element, None)
                     return
+                rest = users.of(later), places[later], units[later], tokens[later]
                 first = ~later
-                self.write(
-                    users.of(first), segment, offsets[first], width, access, element,
-                    None if values is None else values[first],
-                )  # fmt: skip
-                rest = users.of(later)
-                self._set_later(rest, shadow, places[later], units[later], tokens[later], access, made)
-                return
+                users, places, units, tokens = users.of(first), places[first], units[first], tokens[first]
+                changed, clash = changed[first], None if values is None else shadow.clashes(places, tokens)
         accessed = Accessed(users, segment, shadow, places, units, access, element)
         read = self._check_write(accessed, tokens, changed)
         self._set_earlier(shadow, places, tokens, access)
@@ -183,6 +181,8 @@ class GlobalOrder:
             shadow.write_hows[at] |= SILENT
             shadow.ensure("firsts")[at], shadow.ensure("first_hows")[at] = shadow.writes[at], shadow.write_hows[at]
             _add_silent(users, shadow, units, clash)
+        if rest is not None:
+            self._set_later(shadow, *rest, access, made)
 
     def _check_write(self, accessed: Accessed, tokens: Array, changed: Mask) -> bool:
         """Complains of writes that are not in order. Returns True if some of the granules were read before."""
@@ -192,22 +192,29 @@ class GlobalOrder:
         suspicious, touched = written != 0, read != 0
         if access.kind not in ASYNC:
             hows = shadow.write_hows.take(places)
-            suspicious &= (written >> THREAD_SHIFT != own) | IS_LATE[kinds_of(hows)]
-            suspicious |= shadow.has_earlier(places, access)
             if access.strong:
                 suspicious &= ~PairRules.settled_by_any(hows, access, accessed.element)
+            if np.count_nonzero(suspicious):
+                special = IS_LATE[kinds_of(hows)] | shadow.has_earlier(places, access)
+                suspicious &= (written >> THREAD_SHIFT != own) | special
+                special |= silent_of(hows)
+                suspicious = self._rules.without_known(accessed.users, access, suspicious, written, special)
             if is_read:
                 hows, several = shadow.read_hows.take(places), shadow.several.take(places)
-                touched &= (read >> THREAD_SHIFT != own) | several | IS_LATE_READ[kinds_of(hows)]
+                touched &= changed
                 if access.strong:
                     touched &= several | ~PairRules.settled_by_any(hows, access, accessed.element)
+                if np.count_nonzero(touched):
+                    special = several | IS_LATE_READ[kinds_of(hows)]
+                    touched &= (read >> THREAD_SHIFT != own) | special
+                    touched = self._rules.without_known(accessed.users, access, touched, read, special)
         if np.count_nonzero(suspicious) or np.count_nonzero(touched):
             for side in accessed.users.sides:
                 self._checks.writes(side, accessed, changed, suspicious, touched)
         return is_read
 
     def _set_later(
-        self, users: Users, shadow: GlobalShadow, places: Array, units: Array, tokens: Array, access: Access, made: int
+        self, shadow: GlobalShadow, users: Users, places: Array, units: Array, tokens: Array, access: Access, made: int
     ) -> None:
         """
         Notes writes by CTAs side by side behind those of the first of them to the same granules: equal values, or
@@ -237,11 +244,12 @@ class GlobalOrder:
             old = np.zeros(len(threads), np.int32) if found is None else found[own[:, 0]]
             if reads:
                 self._flags.receive(side, threads, old, access)
-            if done is not None and not done[side.own].all():
+            count = len(threads) if done is None else np.count_nonzero(done[side.own])
+            if not count:
+                continue
+            if done is not None and count < len(threads):
                 which = done[side.own]
                 own, threads, old = own[which], threads[which], old[which]
-            if not len(threads):
-                continue
             before, loose = self._continued(side, threads, old, access)
             records = self._flags.release(side, threads, access, before, loose)
             if records is not None:

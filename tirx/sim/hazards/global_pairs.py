@@ -15,6 +15,7 @@ from tirx.sim.hazards.global_flags import GlobalFlags, Level, Side
 from tirx.sim.hazards.global_shadow import (
     CLUSTER_SHIFT,
     INSTANT_MASK,
+    SILENT,
     THREAD_SHIFT,
     clusters_of,
     how,
@@ -32,6 +33,11 @@ _LATE = (*ASYNC, Kind.DEFERRED)  # writes that are not in order in their own thr
 IS_LATE: Mask = np.isin(np.arange(16), _LATE)
 IS_ATOMIC: Mask = np.isin(np.arange(16), ATOMIC)
 IS_ASYNC: Mask = np.isin(np.arange(16), ASYNC)
+# By the logarithm of an element size: whether a way of access (its bits below that of silent writes) is a strong one
+# of that size, whose scope has all threads.
+_WAYS: Array = np.arange(SILENT)
+_IS_WIDE: Mask = IS_ATOMIC[kinds_of(_WAYS)] & (scopes_of(_WAYS) >= Scope.GPU)
+_SETTLED: Mask = _IS_WIDE & (widths_of(_WAYS) == np.arange(8)[:, None])
 IS_LATE_READ: Mask = np.isin(np.arange(16), (*COMPLETIONS, Kind.READ_ONLY))
 
 
@@ -105,9 +111,6 @@ class PairRules:
     def after_write(self, side: Side, pairs: Pairs, access: Access, element: int, *, writes: bool) -> Verdict:
         """Returns which accesses are in order behind the writes of `pairs`."""
         kinds = kinds_of(pairs.hows)
-        if access.kind not in _UNORDERED and not IS_LATE[kinds].any() and self._is_known(side, pairs, access):
-            everything = np.ones(len(kinds), np.bool_)
-            return Verdict(everything, everything)
         settled = self._settled(side, pairs, access, element)
         if settled.any():
             return self._with_settled(settled, self.after_write, side, pairs, access, element, writes=writes)
@@ -158,9 +161,6 @@ class PairRules:
     def after_read(self, side: Side, pairs: Pairs, access: Access, element: int) -> Verdict:
         """Returns which writes are in order behind the reads of `pairs`."""
         kinds = kinds_of(pairs.hows)
-        if access.kind not in ASYNC and not IS_LATE_READ[kinds].any() and self._is_known(side, pairs, access):
-            everything = np.ones(len(kinds), np.bool_)
-            return Verdict(everything, everything)
         settled = self._settled(side, pairs, access, element)
         if settled.any():
             return self._with_settled(settled, self.after_read, side, pairs, access, element)
@@ -199,18 +199,32 @@ class PairRules:
             rule = "global weak read of an atomic"
         return Verdict(hardware | mixed | weak, letter, rule)
 
-    def _is_known(self, side: Side, pairs: Pairs, access: Access) -> bool:
+    def without_known(self, users: Users, access: Access, suspicious: Mask, tokens: Array, special: Mask) -> Mask:
         """
-        Returns True if generic accesses are all of this cluster, and in order by its own synchronisation, or all of
-        others, and in order by flags.
+        Returns `suspicious` (accesses, granules) without accesses that come, by the letter, behind generic ones
+        (`tokens`): those of a cluster behind its own by synchronisation, and those of a cluster behind others by flags,
+        of all clusters at once. Not looked at are those that are `special`, or need more than order among threads.
         """
-        own, others = clusters_of(pairs.tokens) == side.cluster, threads_of(pairs.tokens)
-        if own.all():
-            known = side.monitor.reached(Row.VISIBLE, pairs.threads, others, pairs.tokens & INSTANT_MASK)
-            return bool((known | (others == pairs.threads)).all())
-        if own.any() or access.kind in ATOMIC:  # those of ATOMIC need no order, most of them
-            return False
-        return bool(self._by_flags(side, pairs, Row.VISIBLE, Level.LETTER).all())
+        if access.kind in _UNORDERED:
+            return suspicious
+        rows, columns = np.nonzero(suspicious & ~special)
+        threads, tokens = users.threads[rows], tokens[rows, columns]
+        clusters, others = clusters_of(tokens), threads_of(tokens)
+        known = np.zeros(len(rows), np.bool_)
+        for side in users.sides:
+            first, end, _ = side.own.indices(len(users.threads))
+            own = slice(*np.searchsorted(rows, (first, end)).tolist())
+            inside = clusters[own] == side.cluster
+            if inside.all():
+                same = others[own] == threads[own]
+                known[own] = same | side.monitor.reached(
+                    Row.VISIBLE, threads[own], others[own], tokens[own] & INSTANT_MASK
+                )
+            elif not inside.any() and access.kind not in ATOMIC:  # which need no order, most of them
+                known[own] = self._flags.reached(side, Row.VISIBLE, threads[own], tokens[own], Level.LETTER)
+        found = suspicious.copy()
+        found[rows[known], columns[known]] = False
+        return found
 
     def _settled(self, side: Side, pairs: Pairs, access: Access, element: int) -> Mask:
         """Returns which accesses are no race in any order: strong ones of one size, and bulk reductions."""
@@ -224,9 +238,9 @@ class PairRules:
     @staticmethod
     def settled_by_any(hows: Array, access: Access, element: int) -> Mask:
         """Returns which accesses are settled (`_settled`) whatever their threads are."""
-        same = widths_of(hows) == widths_of(how(0, element, 0, 0))
-        wide = min(access.scope, Scope.GPU) == Scope.GPU
-        return same & IS_ATOMIC[kinds_of(hows)] & (scopes_of(hows) >= Scope.GPU) & (access.strong and wide)
+        if not access.strong or access.scope < Scope.GPU:
+            return np.zeros(hows.shape, np.bool_)
+        return _SETTLED[widths_of(how(0, element, 0, 0)), hows & (len(_WAYS) - 1)]
 
     @staticmethod
     def _with_settled(

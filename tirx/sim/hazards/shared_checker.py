@@ -251,7 +251,7 @@ class ClusterChecker(Monitor):
             self._exact_access(space, addresses, threads, how)
             return
         # Only which accesses are to the same address matters, and that is often the same for all clusters.
-        if (addresses == addresses[:1]).all():
+        if not np.count_nonzero(addresses != addresses[0]):
             address = int(addresses[0])
             if self._is_alone((space, address), threads):
                 return

@@ -79,16 +79,17 @@ def _atom(decoder: Decoder) -> Step:
         order(group, lanes, place, at, how)
         values = np.stack([operand(group, mask)[lanes] for operand in operands], axis=1)
         new, fold = _update(group, mask, lanes, values, other, combine, running)
-        old = spaces.update(group, lanes, place, at, dtype, count, new, how, fold)
-        fails = name == "cas"  # then it writes nothing
-        done = (old == values).all(axis=1) if fails else np.ones(len(lanes), np.bool_)
-        spaces.publish(group, lanes, place, at, dtype.itemsize * count, how, done)
+
+        def swaps(old: Array, which: Array) -> Mask:
+            return (old == values[which]).all(axis=1)
+
+        old = spaces.update(group, lanes, place, at, dtype, count, new, how, fold, None if other is None else swaps)
         for index, put in enumerate(puts):
             result = np.zeros(len(mask), dtype)
             result[lanes] = old[:, index]
             put(group, mask, result)
-        if not done.all():
-            group.has_polled(group.pc, at[~done])  # who repeats it finds what there is now
+        if other is not None and (fails := (old != values).any(axis=1)).any():
+            group.has_polled(group.pc, at[fails])  # who repeats it finds what there is now
         return group.poll(at, lanes) if returns else None
 
     return step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tirx.sim.core.types import WARP, Array, Mask
 from tirx.sim.hazards.global_access import BULK, MAP, WEAK, Access, Fence, Kind
 from tirx.sim.hazards.global_pairs import Side, Users
 from tirx.sim.memory.flat import Places
+from tirx.sim.memory.segment import Segment
 from tirx.sim.memory.tensor_copy import Runs
 
 _ALL = slice(None)
@@ -55,23 +57,30 @@ def write(group: ThreadGroup, lanes: Array, places: Places, values: Array, how: 
             launch.order.write(users, segment, offsets, element * count, how, element, bits)
 
 
-def update(group: ThreadGroup, lanes: Array, addresses: Array, unit: np.dtype[Any], count: int, how: Access) -> None:
-    """Each of `lanes` updates `count` elements of `unit` at its place of `addresses`."""
-    launch, width = group.cta.launch, unit.itemsize * count
-    assert launch.order is not None
-    for segment, which, offsets in launch.global_memory.locate(addresses, width, "atomic"):
-        launch.order.write(users_of(group, lanes[which]), segment, offsets, width, how, unit.itemsize, None)
-
-
-def publish(group: ThreadGroup, lanes: Array, addresses: Array, width: int, how: Access, done: Mask) -> None:
+def update(
+    group: ThreadGroup,
+    lanes: Array,
+    places: Sequence[tuple[Segment, Array, Array]],
+    unit: np.dtype[Any],
+    count: int,
+    how: Access,
+) -> Callable[[Mask], None] | None:
     """
-    Updates of `width` bytes by `lanes` at their places of `addresses` acquire what is released there; those `done`
-    release what they do.
+    Each of `lanes` updates `count` elements of `unit` at its place. The function that is returned notes that they
+    acquire what is released there, and release what they do where they are done. None: nothing is checked.
     """
-    launch = group.cta.launch
-    assert launch.order is not None
-    for segment, which, offsets in launch.global_memory.locate(addresses, width, "atomic"):
-        launch.order.publish(users_of(group, lanes[which]), segment, offsets, width, how, done[which])
+    order, width = group.cta.launch.order, unit.itemsize * count
+    if order is None:
+        return None
+    users = [users_of(group, lanes[which]) for _, which, _ in places]
+    for own, (segment, _, offsets) in zip(users, places, strict=True):
+        order.write(own, segment, offsets, width, how, unit.itemsize, None)
+
+    def publish(done: Mask) -> None:
+        for own, (segment, which, offsets) in zip(users, places, strict=True):
+            order.publish(own, segment, offsets, width, how, done[which])
+
+    return publish
 
 
 def bulk(group: ThreadGroup, lane: int, memory: Array, runs: Runs, how: Access, element: int = 0) -> None:

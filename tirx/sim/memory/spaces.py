@@ -243,12 +243,13 @@ def update(
     new: Update,
     how: Access = UPDATE,
     fold: Fold | None = None,
+    done: Callable[[Array, Array], Mask] | None = None,
 ) -> Array:
     """
     Atomic read-modify-write, lane by lane where addresses are equal; returns the old values (lanes, count).
 
     `new(old, which)` gives the new values of the lanes `which` (indices into `lanes`); `fold` says the same of several
-    updates of a place at once.
+    updates of a place at once. `done` says of old values of lanes whether they write; None: they do.
     """
     result = np.empty((len(addresses), count), unit)
     if space == "generic":
@@ -257,11 +258,12 @@ def update(
             result[chosen] = update(
                 group, lanes[chosen], own_space, own, unit, count,
                 _of(new, which), how, None if fold is None else _of(fold, which),
+                None if done is None else _of(done, which),
             )  # fmt: skip
         return result
-    if space == "global" and group.cta.launch.order is not None:
-        global_accesses.update(group, lanes, addresses, unit, count, how)
-    for segment, which, offsets in _segments(group, lanes, space, addresses, unit.itemsize * count):
+    segments = _segments(group, lanes, space, addresses, unit.itemsize * count)
+    publish = global_accesses.update(group, lanes, segments, unit, count, how) if space == "global" else None
+    for segment, which, offsets in segments:
         for turns, own in _turns(offsets):
             chosen, places = which[turns], offsets[turns[:, 0]]
             old = segment.gather(places, unit, count)[:, None]
@@ -282,20 +284,9 @@ def update(
             changed = chosen[changes]
             if len(changed):
                 group.note_changes(lanes[changed])
+    if publish is not None:
+        publish(np.ones(len(result), np.bool_) if done is None else done(result, np.arange(len(result))))
     return result
-
-
-def publish(
-    group: ThreadGroup, lanes: Array, space: str, addresses: Array, width: int, how: Access, done: Mask
-) -> None:
-    """Notes what atomic updates of `width` bytes by `lanes` acquire, and release to other threads where `done`."""
-    if group.cta.launch.order is None:
-        return
-    if space == "global":
-        global_accesses.publish(group, lanes, addresses, width, how, done)
-    elif space == "generic":
-        for own_space, which, own in split_generic(addresses):
-            publish(group, lanes[which], own_space, own, width, how, done[which])
 
 
 def _segments(
