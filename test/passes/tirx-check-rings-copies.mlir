@@ -254,6 +254,68 @@ tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128)
 
 // -----
 
+// A view of all bytes of a slot, then one of the first half of them.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf16, register>
+!v = !tirx.tile<32x64xf16, shared>
+
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<x: !s | y: !v>
+  tirx.for @k %k = 0 to %n skew(1) {
+    tirx.at(0) {
+      %s, %v = tirx.acquire %ab at(fill)
+      %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+      tirx.async_copy %g, %s engine(cp_async) : !g, !s
+      %w = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !tirx.tile<32x64xf16, global>
+      // expected-error@+1 {{expected one copy to each byte of a slot of %ab, found a second one, which may come before the first}}
+      tirx.async_copy %w, %v engine(cp_async) : !tirx.tile<32x64xf16, global>, !v
+      tirx.release %ab at(fill) after(cp_async)
+    }
+    tirx.at(1) {
+      %u, %o = tirx.acquire %ab at(use)
+      %x = tirx.load %u : !s -> !r
+      tirx.release %ab at(use)
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// The half first.
+
+!s = !tirx.tile<64x64xf16, shared>
+!g = !tirx.tile<64x64xf16, global>
+!r = !tirx.tile<64x64xf16, register>
+!v = !tirx.tile<32x64xf16, shared>
+
+tirx.kernel @k(%m: memref<64x4096xf16>, %n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %ab = tirx.ring slots(2) stations(fill, use) : !tirx.ring<x: !s | y: !v>
+  tirx.for @k %k = 0 to %n skew(1) {
+    tirx.at(0) {
+      %s, %v = tirx.acquire %ab at(fill)
+      %g = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !g
+      %w = tirx.view %m[%c0, %c0] : memref<64x4096xf16> -> !tirx.tile<32x64xf16, global>
+      tirx.async_copy %w, %v engine(cp_async) : !tirx.tile<32x64xf16, global>, !v
+      // expected-error@+1 {{expected one copy to each byte of a slot of %ab, found a second one, which may come before the first}}
+      tirx.async_copy %g, %s engine(cp_async) : !g, !s
+      tirx.release %ab at(fill) after(cp_async)
+    }
+    tirx.at(1) {
+      %u, %o = tirx.acquire %ab at(use)
+      %x = tirx.load %u : !s -> !r
+      tirx.release %ab at(use)
+    }
+  }
+  tirx.return
+}
+
+// -----
+
 // One copy in a loop inside of the fill.
 
 !s = !tirx.tile<64x64xf16, shared>

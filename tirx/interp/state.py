@@ -95,7 +95,8 @@ class Ring:
 
     def passed(self, station: int) -> int:
         """Returns how many uses all parties of a station have passed on."""
-        return min(self.released[rank, owner, station] for rank in self.slots for owner in self.parties[station])
+        uses = (self.released[rank, owner, station] for rank in self.slots for owner in self.parties[station])
+        return min(uses, default=0)
 
     def is_free(self, station: int, use: int) -> bool:
         """Returns True if a use has come to a station: the one before has passed it on, or its slot has gone round."""

@@ -56,13 +56,9 @@ class Origin:
 
 def _of_function(array: Array, form: Form) -> Array:
     """Returns a view of an array of the kernel as the function has it."""
-    for position in reversed(form.units):
-        array = array[(*(slice(None),) * position, 0, ...)]
+    array = array.squeeze(tuple(form.units))
     return array.transpose([form.permutation.index(d) for d in range(array.ndim)])
 
 
 def _of_kernel(array: Array, form: Form) -> Array:
-    array = array.transpose(form.permutation)
-    for position in form.units:
-        array = np.expand_dims(array, position)
-    return array
+    return np.expand_dims(array.transpose(form.permutation), tuple(form.units))

@@ -141,6 +141,16 @@ tirx.kernel @k11(%m: memref<4xi32>) threads(32) {
       "test.op"(%v) : (i32) -> ()
     }
   }
+  // Nor is anything looked for inside of regions.
+  %w = "test.pureop"() ({
+    "test.termop"(%v) : (i32) -> ()
+  }) : () -> i32
+  // expected-error@+1 {{expected %w to come into role @a through a ring, found a value that depends on memory}}
+  tirx.roles {
+    tirx.role @a warps(1) {
+      "test.op"(%w) : (i32) -> ()
+    }
+  }
   memref.store %v, %m[%c0] : memref<4xi32>
   tirx.return
 }

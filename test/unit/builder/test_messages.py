@@ -155,7 +155,7 @@ _SAID = [
         "a[tx.tile(0, 64).index, tx.tile(0, 32).index]",
         "expected tiles of indices of one extent, found 64 and 32",
     ),
-    ("n + (1 << 40)", "expected a number that fits into i32, found 1099511627776"),
+    ("n + (1 << 31)", "expected a number that fits into i32, found 2147483648"),
     ("(tx.tile(0, 8) * 2) // 2", "expected a span whose extent 2 divides, found a span of 8 indices"),
     ("tx.tiles(n)", "expected tx.tiles(n, extent) or tx.tiles(start, stop, extent), found (a scalar i32,)"),
     ("f32[-1, 2]", "expected positive extents, or None, found f32[-1, 2]"),

@@ -127,6 +127,14 @@ def test_expressions(name: str) -> None:
         assert np.allclose(_run(kernel), np.asarray(expected).astype(np.float32), rtol=1e-6)
 
 
+def test_indices_are_divided_without_signs() -> None:
+    def kernel(o: Any) -> None:
+        o[:] = (tx.indices(0, 8) % 3 - tx.indices(0, 8) // 2).to(f32)
+
+    text = str(tx.jit(f32[8], threads=32, target="sm_80", grid=[1])(kernel).module)
+    assert "arith.remui" in text and "arith.divui" in text and "divsi" not in text
+
+
 # Control flow: every function leaves in `o` what Python computes with the numbers of numpy.
 
 

@@ -363,6 +363,18 @@ def test_nobody_does_what_is_waited_for(order: tuple[str, str]) -> None:
     assert message.endswith("expected somebody to do what 'tirx.acquire' waits for, found nobody")
 
 
+def test_several_wait_for_each_other() -> None:
+    """One wants a slot back, the other a flag that nobody sets."""
+    waits = "%n = arith.constant 1 : i32\n%f = tirx.wait_until %flags[%c0] sge, %n : memref<1xi32>"
+    text = _wrapped(_RING + _roles(_FILL.replace("0 to 5", "0 to 3"), waits), 64).replace(
+        "8xf32>)", "8xf32>, %flags: memref<1xi32>)", 1
+    )
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    assert error_of(kernel, np.zeros(8, np.float32), np.zeros(1, np.int32))[1].endswith(
+        "expected somebody to do what 'tirx.acquire' and 'tirx.wait_until' waits for, found nobody"
+    )
+
+
 def test_a_slot_is_unknown_again() -> None:
     """A fill that leaves a slot as it is does not pass on what the use before had in it."""
     fill = f"""

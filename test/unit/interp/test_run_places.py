@@ -131,6 +131,16 @@ def test_places_by_old_values_of_atomics(use: str, open_: list[bool]) -> None:
     assert ran.errors[1] is not None and not ran.errors[1].any()
 
 
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_blocks_that_exchange(blocks: int) -> None:
+    """Whose element stays is not said where several blocks exchange those that indices name."""
+    text = _RANKED.replace("grid(1)", f"grid({blocks})").replace("atomic add", "atomic exch").replace("USE", "")
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    ran = run_on(kernel, np.arange(8, dtype=np.int32), np.zeros(8, np.int32), np.zeros(8, np.int32), bounds=True)
+    assert ran.exact is (blocks == 1)
+    assert blocks == 1 or (ran.errors[1] is not None and np.isinf(ran.errors[1]).all())
+
+
 _BRANCH = """
 tirx.kernel @k(%a: memref<2xi32>) target("sm_80") grid(2) threads(32) {
   %block = tirx.block_id x

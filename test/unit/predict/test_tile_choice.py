@@ -19,6 +19,7 @@ from tirx.dialects.formula import Call, LaunchSizes
 from tirx.hw.targets import Target
 from tirx.passes.match.tile_choice import Operands, Schedules, VariantChoice, choose_tiles, rated_tile, rings_of
 from tirx.passes.match.variant_choice import MOST_VARIANTS, candidates, choose_variants, times_of
+from tirx.passes.match.variant_choice import _drawn as drawn  # pyright: ignore[reportPrivateUsage]
 from tirx.passes.pipeline import lower_to_ptx_passes
 from tirx.passes.products.tirx_tile_linalg import SCHEDULES, TirxTileLinalgPass
 from tirx.predict.model import seconds_of
@@ -51,6 +52,14 @@ def test_ratings_are_those_of_the_schedule(target: str, rows: int, place: int) -
         raise AssertionError("expected a prediction")
     found = re.search(r": (\d+\.\d) us", report)
     assert found is not None and float(found[1]) == pytest.approx(1e6 * choice.score, abs=0.06)
+
+
+def test_drawn_sizes() -> None:
+    """Every tenth N and K may be any, half of which are below 128; of M, which is that of a batch, all may."""
+    sizes = drawn(Operands((None, None, None), f16, f16, f32, f16), MOST_VARIANTS)
+    m, n, k = (sum(size[d] < 128 for size in sizes) for d in range(3))
+    assert 0.4 < m / len(sizes) < 0.7
+    assert 0.03 < n / len(sizes) < 0.08 and 0.03 < k / len(sizes) < 0.08
 
 
 @pytest.mark.sample(1)

@@ -98,7 +98,12 @@ def test_every_field_is_replaced(seed: int | None, zeros: bool):
 _HAZARDS = [
     (_REPLACE, "fence.proxy.tensormap::generic.acquire.gpu [%d5], 128;", "is not one of the launch, or has changed"),
     (_REPLACE, "REPLACED:\n  bar.warp.sync 0xffffffff;", "data race"),
-    (_IN_PLACE, "fence.proxy.tensormap::generic.release.gpu;", "but not released to the tensormap proxy"),
+    (
+        _IN_PLACE,
+        "fence.proxy.tensormap::generic.release.gpu;",
+        "the tensor map at 0x[0-9a-f]+ was replaced, but not released to the tensormap proxy: expected "
+        r"fence\.proxy\.tensormap::generic\.release before it is acquired",
+    ),
     (_IN_PLACE, "fence.proxy.tensormap::generic.acquire.gpu [%d5], 128;", "is not one of the launch, or has changed"),
 ]
 

@@ -131,7 +131,8 @@ class Checker(Monitor):
         known, carried = self._clocks.known, (_RELAXED[:, None], threads)
         known[carried] = np.maximum(known[carried], snapshot[_RELAXED, None])
         fences, self._has_received = self._fence_state(), True
-        fences.received[:, threads] = np.maximum(fences.received[:, threads], snapshot[:, None])
+        received = fences.received[: len(snapshot)]
+        received[:, threads] = np.maximum(received[:, threads], snapshot[:, None])
 
     def fence(self, threads: Array, fence: Fence) -> None:
         # What relaxed operations received before the fence is acquired, and what the threads know then is released by
@@ -209,27 +210,27 @@ class Checker(Monitor):
         users: dict[int, list[int]] = {}
         for address, thread in zip(addresses.tolist(), threads.tolist(), strict=True):
             users.setdefault(address, []).append(thread)
+        # Flags in global memory order that exactly as they say, and only there.
+        rows = slice(None) if space == "shared" else slice(Row.VISIBLE)
         for address, own in users.items():
             place = (space, address)
             if how is not None:
-                self._flag_access(place, np.array(own), how)
+                self._flag_access(place, np.array(own), how, rows)
                 continue
             before, only = self._ordered.get(place), self._only_user.get(place)
             if before is None and len(own) == 1 and (only is None or only[0] == own[0]):
                 self._only_user[place] = own[0], self._clocks.now
                 continue
             if before is None and only is not None:
-                before = self._clocks.past(*only)
+                before = self._clocks.past(*only)[rows]
             if before is not None:
-                if space != "shared":
-                    before[Row.VISIBLE :] = 0  # flags in global memory order it exactly as they say, and only there
                 self._clocks.acquire(np.array(own), before)
-            self._ordered[place] = self._clocks.release(np.array(own))
+            self._ordered[place] = self._clocks.release(np.array(own))[rows]
 
     def ordered_alone(self, space: str, address: int, thread: int, instant: int) -> None:
         self._only_user[space, address] = thread, instant
 
-    def _flag_access(self, place: tuple[str, int], threads: Array, how: Access) -> None:
+    def _flag_access(self, place: tuple[str, int], threads: Array, how: Access, rows: slice) -> None:
         """Orders threads by an access as exactly as it says: without .acquire and .release by fences only."""
         before = self._ordered.get(place)
         if before is not None and how.reads:
@@ -238,8 +239,7 @@ class Checker(Monitor):
             return
         after = self._clocks.release(threads) if how.releases else self.relaxed(threads)
         assert after is not None
-        if place[0] != "shared":
-            after[Row.VISIBLE :] = 0
+        after = after[rows]
         if before is not None and how.kind is Kind.UPDATE:  # goes on with what was released before
             after = np.maximum(before, after)
         self._ordered[place] = after

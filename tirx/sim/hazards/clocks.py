@@ -118,7 +118,8 @@ class Clocks:
         return found
 
     def acquire(self, threads: Array, snapshot: Array) -> None:
-        known = self.known
+        """Lets `threads` rely on a snapshot, or on its first rows."""
+        known = self.known[: len(snapshot)]
         places = places_of(threads)
         if isinstance(places, slice):
             np.maximum(known[:, places], snapshot[:, None], out=known[:, places])

@@ -10,7 +10,7 @@ from unit.passes.parsed import parsed
 from tirx.dialects.tirx import MmaOp
 from tirx.mma.fragments import VARIANTS, WIDENING, FragmentError
 from tirx.mma.pick import pick_fragments
-from tirx.passes.match.mma_product import has_widening_form, mma_steps, start_slots
+from tirx.passes.match.mma_product import has_widening_form, mma_steps, start_slots, why_widened
 from tirx.passes.match.product import Product
 
 
@@ -45,6 +45,35 @@ def test_wider_results() -> None:
     assert not has_widening_form(_product(a, b, "", d))
     assert not has_widening_form(_product("", "", c, ""))
     assert not has_widening_form(_product(a, b, d, d)), "the sums are in the places of f32"
+
+
+_FLOATS = """
+!a = !tirx.tile<16x32xf8E4M3FN, register>
+!b = !tirx.tile<8x32xf8E4M3FN, register>
+!d = !tirx.tile<16x8xf32, register>
+tirx.kernel @k() target("sm_80") threads(32) {
+  %a = tirx.zero : !a
+  %b = tirx.zero : !b
+  %c = tirx.zero : !d
+  %d = tirx.mma %a, %b, %c : !a, !b, !d -> !d
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize("tile", [None, "a", "b"])
+def test_floats_of_8_bits_that_stay(tile: str | None) -> None:
+    """They are widened where the instruction is missing, unless somebody has chosen the layout of an operand."""
+    fragments = pick_fragments(16, 8, 32, "e4m3", "f32", 1)
+    layouts = {"a": (fragments.a, "32xf8E4M3FN, register>"), "b": (fragments.b, "32xf8E4M3FN, register>")}
+    text = _FLOATS
+    if tile is not None:
+        layout, _ = layouts[tile]
+        rows = {"a": "16", "b": "8"}[tile]
+        old = f"!tirx.tile<{rows}x32xf8E4M3FN, register>"
+        text = text.replace(old, f"{old[:-1]}, #tirx.tile_layout<{layout}>>")
+    product = Product.of(next(op for op in parsed(text).walk() if isinstance(op, MmaOp)))
+    assert (why_widened(product) is None) is (tile is not None)
 
 
 def test_start_slots() -> None:

@@ -218,6 +218,7 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %b: memref<64x4096xf16>, %m: memref<4096
 """
 COPY, ALSO = "tirx.copy %g, %s : !g, !s", "tirx.copy %h, %t : !g, !s"
 LOAD, PRODUCT = "%r = tirx.load %s : !s -> !r", "tirx.mma %s, %t, %c : !s, !s, !c"
+ANEW = "tirx.mma %s, %t, %c accumulate(%no) : !s, !s, !c"
 BOTH = f"{COPY}\n{ALSO}\n"
 READ = "%d = tirx.load %c : !c -> !tirx.tile<64x64xf32, register>"
 ZERO = "%z = arith.constant 0.0 : f32\n  tirx.fill %c, %z : f32, !c"
@@ -246,6 +247,9 @@ ZERO = "%z = arith.constant 0.0 : f32\n  tirx.fill %c, %z : f32, !c"
         (f"{BOTH}scf.if %p {{\n{PRODUCT}\n}}", ZERO, READ, "sm_100a",
          "each product is awaited: 'tirx.mma' does not run in every iteration"),
         (f"{BOTH}{PRODUCT}\n{READ}", ZERO, "", "sm_100a",
+         "each product is awaited: %c is neither overwritten in each iteration and then read, nor filled before the "
+         "loop, changed in front of the products and read behind the loop"),
+        (f"{BOTH}%no = arith.constant false\n{ANEW}\n{READ}\n{PRODUCT}", "", "", "sm_100a",
          "each product is awaited: %c is neither overwritten in each iteration and then read, nor filled before the "
          "loop, changed in front of the products and read behind the loop"),
         (f"{BOTH}{PRODUCT}", READ, READ.replace("%d", "%d2"), "sm_100a",
