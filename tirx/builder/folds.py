@@ -79,6 +79,8 @@ def _read(tiles: Sequence[Any]) -> list[Tile]:
 
 def _folded(tiles: Tile | tuple[Tile, ...]) -> tuple[list[Tile], list[SSAValue], list[DType]]:
     given = _read(tiles if isinstance(tiles, tuple) else (tiles,))
+    if any(tile.dtype.name == "i1" for tile in given):
+        raise BuildError("expected numbers, found a tile of truths; .to(i32) has 0 and 1")
     return given, [tile.ssa() for tile in given], [dtype_of(TileType.of(tile.ssa()).element_type) for tile in given]
 
 

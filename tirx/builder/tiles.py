@@ -140,8 +140,6 @@ class Tile(Elements):
             raise BuildError(f"expected a tile of this place, found {self!r} of a loop or branch that has ended")
         if self.dtype == index:
             return self.to(DTYPES["i32"]).ssa()
-        if self.dtype.name == "i1":
-            raise BuildError("expected numbers, found a tile of truths; tx.where chooses by them, .to(i32) has 0 and 1")
         at, self.trace.location = self.trace.location, self.trace.location or self._node.location
         try:
             if self.is_constant:
@@ -507,6 +505,8 @@ def _tile_function(name: str, operands: tuple[Any, ...], flags: dict[str, Any]) 
     tiles = [each for each in operands if isinstance(each, Tile)]
     shape = common_shape(functions.OPERATOR_NAMES.get(name, name), tiles)
     dtype, result = types(name, operands)
+    if name == "bitcast" and "i1" in (tiles[0].dtype.name, result.name):
+        raise BuildError("expected numbers for .bitcast, found truths; .to(i32) has 0 and 1")
     if name == "cast" and tiles[0].is_constant:
         return full(result, tiles[0].constant.to(result), *shape)
     if name not in ("cast", "bitcast"):

@@ -32,10 +32,8 @@ _SAID = [
     ),
     ("b[:, :] = a[:, :] // 2.0", "expected integers for //, found f32; tx.floor(x / y) is that of floats"),
     ("(a[:, :] > 0.0) + (a[:, :] < 3.0)", "expected numbers for +, found truths; .to(i32) has 0 and 1"),
-    (
-        "(a[:, :] > 0.0).sum(1)",
-        "expected numbers, found a tile of truths; tx.where chooses by them, .to(i32) has 0 and 1",
-    ),
+    ("(a[:, :] > 0.0).sum(1)", "expected numbers, found a tile of truths; .to(i32) has 0 and 1"),
+    ("(a[:, :] > 0.0).bitcast(tx.i8)", "expected numbers for .bitcast, found truths; .to(i32) has 0 and 1"),
     ("n.to(tx.u32) > -1", "expected a number of 0 to 4294967295, found -1"),
     ("tx.shared(3)", "expected a tile, a view such as a[m, k], or an element type and extents, found 3"),
     ("tx.shared(f32)", "expected extents of a tile, found none"),

@@ -361,6 +361,22 @@ def _combined(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     o[:, 0:4] += before.to(f32) + element.to(f32) + swapped.to(f32)
 
 
+def _truths(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    positive, few = a[:, :] > 0.0, a[:, :] > 1.5
+    for k in tx.range(n):
+        few = few | (a[:, :] < -2.0 + k.to(i32).to(f32) * 0.25)
+    turned = tx.concat([positive[:, 4:8], positive[:, 0:4]], 1).reshape(8, 4).T.reshape(4, 8)
+    o[:, :] = tx.where(few, 1.0, tx.zeros(f32, 4, 8)) + tx.where(turned, 2.0, tx.zeros(f32, 4, 8))
+    if positive[0, 3]:
+        o[:, :] += tx.where(positive[:, 0:1].broadcast(4, 8), 4.0, tx.zeros(f32, 4, 8))
+
+
+def _truths_then() -> Any:
+    turned = np.roll(_X > 0, 4, 1).reshape(8, 4).T.reshape(4, 8)
+    found = ((_X > 1.5) | (_X < -1.25)) * 1.0 + turned * 2.0
+    return found + (_X[:, :1] > 0) * 4.0 if _X[0, 3] > 0 else found
+
+
 def _shared_then() -> Any:
     x = _X.copy()
     x[1:3] = x[0:2] + 1
@@ -403,6 +419,7 @@ _MEMORY: list[tuple[Callable[..., None], Any]] = [
     (_reduced_into_memory, _changed((np.s_[:], _X + 1), ((0, 0), 4), (np.s_[0, 1:3], 3), (np.s_[1, 0:2], np.inf),
                                     ((3, 4), 4 + _I[0, 0]))),
     (_combined, _combined_then),
+    (_truths, _truths_then()),
 ]  # fmt: skip
 
 
