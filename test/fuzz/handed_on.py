@@ -232,7 +232,11 @@ class Kernel(Writer):
         source = self.part(place)
         if self.chance(0.5):
             staged = self.alloc(source.shape, source.dtype, "shared")
-            engines = ("ld_st", "cp_async", *(("tma", "tma") if self._copies_in_bulk(staged) else ()))
+            engines = (
+                "ld_st",
+                *(() if self.target == "sm_75" else ("cp_async",)),
+                *(("tma", "tma") if self._copies_in_bulk(staged) else ()),
+            )
             clause = f" engine {self.rng.choice(engines)}" if self.chance(0.4) else ""
             self.copy(source, staged, clause)
             source = staged

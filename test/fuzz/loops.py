@@ -214,7 +214,7 @@ class _Loop:
 
     def _products(self, sa: Tile, sb: Tile, acc: Tile) -> None:
         for _ in range(self.rng.choice((1, 1, 1, 1, 2))):
-            if self.writer.chance(0.1):
+            if acc.memory != "tensor" and self.writer.chance(0.1):
                 self._multiply(self.writer.load(sa), sb, acc)
             else:
                 self._multiply(sa, sb, acc)

@@ -139,7 +139,7 @@ class _Product:
         found: list[str] = []
         if self.form.d != "i32" and self.has_clauses:
             found += [name for name in ("negate_a", "negate_b") if self.writer.chance(0.12)]
-        elif self.form.d == "i32" and self.writer.chance(0.3):
+        elif self.form.d == "i32" and self.has_clauses and self.writer.chance(0.3):
             found.append("saturate")
         if self.memory == "tensor" and self.writer.chance(0.08):
             found.append("weight_stationary")

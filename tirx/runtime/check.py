@@ -183,11 +183,13 @@ class _Compiled:
         return CheckError(message, culprit, change, problem.location)
 
     def of_residues(self) -> _Compiled:
-        """Compiles the kernel again, with functions of one instruction (`fastmath<afn>`)."""
+        """Compiles the kernel again if it has functions, with those of one instruction (`fastmath<afn>`)."""
         module, name = self.source.module(), self.launch.entry
-        for op in module.walk():
-            if isinstance(op, _APPROXIMATED):
-                op.properties["fastmath"] = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+        functions = [op for op in module.walk() if isinstance(op, _APPROXIMATED)]
+        if not functions:
+            return replace(self, modular=True)
+        for op in functions:
+            op.properties["fastmath"] = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
         source = replace(self.source, program=module)
         with diagnostic_handler(lambda _: None):
             lowered = lower(module, passes=source.passes)
