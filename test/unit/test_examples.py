@@ -57,7 +57,7 @@ def test_example(path: Path, sampled: Sampled) -> None:
     outputs.check(f"examples/{path.stem}", outputs.example_text(path.stem))
     check_assembles(example.program.ptx, path.read_text().count("tirx.kernel @"))
     if path in sampled(PROGRAMS, len(PROGRAMS) // 2):
-        for checked in example.program.check(seconds=3 if path in sampled(PROGRAMS, 1) else 0.1):
+        for checked in example.program.check(seconds=0.5 if path in sampled(PROGRAMS, 1) else 0.1):
             assert checked.launches >= 1
 
 

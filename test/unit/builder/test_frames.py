@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+from tirx.builder import kernels
 
 _KERNELS = """
 import numpy as np
@@ -95,15 +97,18 @@ def _frames(printed: str) -> list[tuple[str, str]]:
     return re.findall(r'^  File "(.+)", line \d+, in (\w+|<\w+>)$', printed, re.MULTILINE)
 
 
-def test_printed_tracebacks_have_frames_of_users_only(tmp_path: Path) -> None:
+def test_printed_tracebacks_have_frames_of_users_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     ways = [*_TRACED, *(way for way, _ in [*_OTHERS, *_WHOLE])]
     lines = "\n".join(f"    lambda: {way}," for way in ways)
     (tmp_path / "script.py").write_text(f"{_KERNELS}ways = [\n{lines}\n]{_EACH}")
-    environment = {name: each for name, each in os.environ.items() if name != "TIRX_FULL_TRACEBACK"}
-    done = subprocess.run(
-        [sys.executable, "script.py"], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
-    )
-    parts = iter(done.stderr.replace(f"{tmp_path}{os.sep}", "").split(f"{'=' * 8}\n"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIRX_FULL_TRACEBACK", "")
+    monkeypatch.delenv("TIRX_FULL_TRACEBACK")
+    monkeypatch.setattr(kernels, "drop_unused", kernels.drop_unused)  # pyright: ignore[reportPrivateImportUsage]
+    run_path("script.py")
+    parts = iter(capsys.readouterr().err.split(f"{'=' * 8}\n"))
     first = _KERNELS.count("\n") + 2
     for way in _TRACED:
         printed = next(parts)

@@ -94,7 +94,7 @@ def test_an_interrupt_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch
     ("name", "argument"),
     [("opt", "--list-rules"), ("sim", "--help"), ("check", "--help"), ("explain", "--help"), ("viz", "--help")],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_readers_that_are_gone(name: str, argument: str):
     command = f"from tirx.tools.commands import tirx_{name} as run; import sys; sys.exit(run())"
     reading, writing = os.pipe()
