@@ -12,7 +12,7 @@ from tirx.dialects.tirx import kernels
 from tirx.passes import lower_to_ptx_passes
 from tirx.text.rules import explain, hardware_rules
 from tirx.tools import flags, tirx_check, tirx_explain, tirx_sim, tirx_viz
-from tirx.tools.predictions import Predictor
+from tirx.tools.predictions import SCHEDULED, Predictor
 from tirx.viz import presets
 
 _PREDICTED = (
@@ -70,11 +70,10 @@ def predictions() -> str:
         module = embed.parse((EXAMPLES / f"{name}.mlir").read_text(), f"{name}.mlir")
         target = next((str(each.target_info) for each in kernels(module) if each.target is not None), "sm_90a")
         predictor, heard = Predictor(gpu, (2000, 1500, 768)), list[object]()
-        for each in lower_to_ptx_passes(target, options=options).passes:
-            with diagnostic_handler(heard.append):
-                embed.run(module, [each])
-            predictor.after(each, module)
-            if report := predictor.report():
-                lines.append(f"{name}, {gpu} {options}\n{report}")
-                break
+        passes = lower_to_ptx_passes(target, options=options).passes
+        front = passes[: [each.name for each in passes].index(SCHEDULED) + 1]
+        with diagnostic_handler(heard.append):
+            embed.run(module, front, after_each=predictor.after)
+        if report := predictor.report():
+            lines.append(f"{name}, {gpu} {options}\n{report}")
     return "\n".join(lines)

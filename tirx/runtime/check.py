@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import product
 from typing import Any, cast, get_args
 
@@ -320,12 +321,18 @@ def _watched(source: Source, name: str, case: Case) -> tuple[str, str]:
     context, module = new_context(), source.module()
     known = [each.sym_name.data for each in kernels(module)]
     watch = Watch(str(module), {**dict.fromkeys(known, ()), name: [case]})
-    with diagnostic_handler(lambda _: None):
-        for each in source.passes:
-            run_passes(context, module, [each])
-            known += [kernel.sym_name.data for kernel in kernels(module)]
-            if name in known:  # a function is one behind a pass
-                watch.after(each, module)
-            if name in watch.lowered:
-                break
+
+    def after(done: ModulePass, module: ModuleOp) -> None:
+        known.extend(kernel.sym_name.data for kernel in kernels(module))
+        if name in known:  # a function is one behind a pass
+            watch.after(done, module)
+        if name in watch.lowered:
+            raise _LoweredError
+
+    with diagnostic_handler(lambda _: None), suppress(_LoweredError):
+        run_passes(context, module, source.passes, after, verify_each=True)
     return watch.culprit(name)
+
+
+class _LoweredError(Exception):
+    """Ends the passes behind the one that lowers a kernel."""

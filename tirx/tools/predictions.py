@@ -21,7 +21,7 @@ from tirx.predict.model import improvements
 from tirx.remarks import counted
 from tirx.values import dataclass, replace
 
-_TILES, _SCHEDULED = "tirx-check-sizes", "tirx-check-rings"
+_TILES, SCHEDULED = "tirx-check-sizes", "tirx-check-rings"
 """The passes behind which tiles and schedules are read."""
 
 _REGISTERS, _WORKING = 65536, 64
@@ -76,7 +76,7 @@ class Predictor:
             name = kernel.sym_name.data
             if done.name == _TILES and not kernel.of_pairs and (product := product_of(kernel)) is not None:
                 self._tiles[name] = _Tiles.of(kernel, product)
-            elif done.name == _SCHEDULED and name not in self._found:
+            elif done.name == SCHEDULED and name not in self._found:
                 try:
                     self._found[name] = self._report(kernel)
                 except _UnpredictedError as error:
@@ -93,7 +93,8 @@ class Predictor:
         if (tiles := self._tiles.get(name)) is None:
             raise _UnpredictedError("it multiplies no tiles, one block on its own, that are views of matrices")
         work = _work(kernel, tiles, self._sized(tiles.operands), target, gpu)
-        found, terms = predict(work, gpu), predict(work, gpu).terms
+        found = predict(work, gpu)
+        terms = found.terms
         source = "" if gpu.measured else f"\n  rates are not measured: {gpu.source}"
         waits = {
             "products": terms.products,

@@ -14,7 +14,7 @@ from unit.sim.example_launches import LAUNCHES
 import tirx as tx
 from tirx import embed
 from tirx.diagnostics import diagnostic_handler
-from tirx.dialects.tirx import KernelOp, kernels
+from tirx.dialects.tirx import kernels
 from tirx.interp import can_run
 from tirx.passes import lower_to_ptx_passes
 from tirx.runtime import build
@@ -27,17 +27,15 @@ from tirx.universe import new_context
 def test_example(path: Any) -> None:
     """It computes what numpy says behind all passes that keep tiles."""
     context, module = new_context(), embed.parse(path.read_text(), path.name)
-    last: dict[str, KernelOp] = {}
+    passes = lower_to_ptx_passes(None, "multiprocessors=2 stages=2").passes
+    last = [each.name for each in passes].index("tirx-prefetch-fragments")
     with diagnostic_handler(lambda _: None):
-        for each in lower_to_ptx_passes(None, "multiprocessors=2 stages=2").passes:
-            run_passes(context, module, [each])
-            if each.name == "tirx-prefetch-fragments":
-                last.update((kernel.sym_name.data, kernel) for kernel in kernels(module))
-                break
-    for name, kernel in last.items():
+        run_passes(context, module, passes[: last + 1])
+    found = list(kernels(module))
+    assert found
+    for kernel in found:
         if can_run(kernel):
-            LAUNCHES[name].check(kernel, seed=1)
-    assert last
+            LAUNCHES[kernel.sym_name.data].check(kernel, seed=1)
 
 
 _PYTHON = [path for path in PROGRAMS if path.stem != "softmax"]  # which has no types of its own
