@@ -43,7 +43,7 @@ def _text(dtype: str, index: str, rows: int, columns: int, layout: str, target: 
     """
 
 
-@settings(max_examples=24, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.sampled_from(sorted(_DTYPES)),
     st.sampled_from(("none", "32B", "64B", "128B")),

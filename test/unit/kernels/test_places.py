@@ -82,7 +82,7 @@ tirx.kernel @gathered(%a: memref<?x?xf16>, %ids: memref<?xi32>, %b: memref<?x?xf
 """
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 256), (100, 76, 200), (16, 132, 64)])
 @pytest.mark.parametrize(
     ("target", "slots"), [("sm_75", 0), ("sm_80", 4), ("sm_90a", 3), ("sm_100a", 6), ("sm_120a", 4)]

@@ -73,7 +73,6 @@ def test_codes_from_memory_say_which_elements_are_stored(target: str, metadata: 
     arguments, expected = _arguments(m, n, codes, np.float16)
     program.kernels["k"].simulate(*arguments, check="strict")
     np.testing.assert_array_equal(arguments[-1], expected)
-    program.kernels["k"].check(*arguments[:-1], np.zeros((m, n), np.float32))
 
 
 def _arguments(m: int, n: int, codes: int, dtype: npt.DTypeLike, of_two: bool = False) -> tuple[list[Any], Any]:

@@ -96,7 +96,7 @@ def _with_columns(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if "%q" not in line and "%gq" not in line)
 
 
-@pytest.mark.parametrize(("size", "n"), [(64, 64), (77, 64), (64, 256)])
+@pytest.mark.parametrize(("size", "n"), [(77, 64), (64, 256)])
 def test_columns_of_tf32_are_operands(size: int, n: int) -> None:
     """tcgen05 reads columns of tf32 in atoms of 32 bytes, which bulk copies write; of 256 two products read parts."""
     a, b = (np.random.default_rng(i).integers(-2, 3, (size, n)).astype(np.float32) for i in (0, 1))
