@@ -1,30 +1,33 @@
 """
 Faults of passes that lower or schedule, and which of them `tirx-check` notices and puts down to the right pass.
 
-    python test/sweeps/check_mutants.py [--count 110] [--seed 0] [--jobs N] [--seconds S] [--results FILE] [--diffs]
+    python test/sweeps/check_mutants.py [--count 400] [--seed 0] [--jobs N] [--seconds S] [--results FILE] [--diffs]
 
 A mutant is one change of one function of those passes (`mutations.py`): a number, an operator, a comparison by `<`,
 `<=`, `>` or `>=`, or a statement that is gone. Not changed is what `==`, `is` and `in` compare: they mostly choose
 between two ways, both of which are right. Drawn are functions that make or move operations when one of 40 programs is
-compiled: examples and generated ones. Those programs are compiled and, if PTX or launch are others, checked as
-`tirx-check` does, until one is found wrong; if any are, so are all others that call the function:
+compiled: examples and generated ones. The programs that call the function are compiled; each whose PTX or launch is
+another one is checked as `tirx-check` does, until one is found wrong. Faults are mutants that change the PTX of a
+program which still compiles:
 
 - noticed: results differ, or the simulator refuses the PTX;
-- refused: the compiler refuses a right program, or ends with a traceback; a ring that is taken back, since it cannot be
-  proved, is an error (`TIRX_STRICT_SCHEDULE`), and the IR is verified behind every pass, as in tests
-  (`TIRX_VERIFY_EACH`);
-- agrees: all programs do what they mean, with other PTX;
-- no end: compiling and checking a program takes more than a minute, instead of a few seconds, which counts as found;
+- agrees: what is compared of all programs does what it means, with other PTX;
+- no end: as agrees, but checking a program takes more than a minute, instead of a few seconds.
+
+Others are put aside, and counted. No comparison can notice them, since PTX and launches are as before, but for which
+launches are refused:
+
+- refused: the compiler refuses programs, ends with a traceback, or does not end, and compiles the others as before. So
+  it shows the fault itself: a ring that cannot be proved is an error (`TIRX_STRICT_SCHEDULE`), and the IR is verified
+  behind every pass, as in tests (`TIRX_VERIFY_EACH`);
 - no effect: all programs are compiled as before;
-- harmless: as `agrees`, and `harmless_mutants.txt` says why no result changes;
+- harmless: `harmless_mutants.txt` says why no result changes, of just this change; programs are not compiled;
 - same code: launches are as before, and ptxas makes of the PTX of every program the machine code that it made before,
   prefetches apart, which change no result.
 
-The first 60 with an effect that are not harmless count. The right pass is one in which the function makes or moves
-operations, or is called where it makes none. Programs that are refused are compiled again with `--verify-lowering`,
-which names the first pass that changes results, or the pass that ends with an error. What is said of a fault behind the
-last pass that keeps tiles, or by a check, is the span of passes from the last one on behind which the program does what
-it means. `--diffs` prints the mutants that agree.
+The first 60 faults count. The right pass is one in which the function makes or moves operations, or is called where it
+makes none. What is said of a fault behind the last pass that keeps tiles is the span of passes from the last one on
+behind which the program does what it means. `--diffs` prints the mutants that agree.
 """
 
 from __future__ import annotations
@@ -65,13 +68,13 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("scalars", "copies", "layouts", "products", "rings", "kernels")
 KINDS = ("comparison", "number", "operator", "statement")
 FAULTS = 60
-NO_FAULTS = ("no effect", "same code", "harmless")
-"""Outcomes of mutants that are no faults for the 40 programs."""
-FOUND = ("noticed", "refused", "no end")
-"""Outcomes of faults that are found."""
+NO_FAULTS = ("refused", "no effect", "same code", "harmless")
+"""Outcomes of mutants that are put aside."""
 HARMLESS = Path(__file__).with_name("harmless_mutants.txt")
 _SECONDS = 60
-"""CPU time of a program, of which its launches get a small part."""
+"""CPU time in which a program is checked, of which its launches get a small part."""
+_SECONDS_COMPILING = 15
+"""CPU time in which a program is compiled: without a fault none takes three."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,15 @@ class Mutant:
     makers: list[str]
 
 
+def _launches(program: Any) -> str:
+    """Returns how kernels are launched, without the launches that are refused and the names of roles and rings."""
+    left_out = ("preconditions", "schedule")
+    launches = [asdict(each.launch) for each in program.kernels.values()]
+    return json.dumps([{key: each[key] for key in each if key not in left_out} for each in launches], default=str)
+
+
 def _digest(program: Any) -> str:
-    return sha256(program.to_json().encode()).hexdigest()
+    return sha256((program.ptx + _launches(program)).encode()).hexdigest()
 
 
 def _machine_code(program: Any) -> str:
@@ -100,13 +110,14 @@ def _machine_code(program: Any) -> str:
         Path(folder, "p.ptx").write_text(re.sub(r"^.*\bprefetch(u|\.\w+).*\n", "", program.ptx, flags=re.MULTILINE))
         arch = re.search(r"^\.target (\w+)", program.ptx, re.MULTILINE)
         command = [str(find_ptxas()), f"-arch={ASSEMBLED_AS.get(arch[1], arch[1]) if arch else ''}", "p.ptx", "-o", "p"]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        launches = json.dumps([asdict(each.launch) for each in program.kernels.values()], default=str)
-        return sha256(Path(folder, "p").read_bytes() + launches.encode()).hexdigest()
+        if subprocess.run(command, cwd=folder, capture_output=True).returncode:
+            return "refused by ptxas"
+        return sha256(Path(folder, "p").read_bytes() + _launches(program).encode()).hexdigest()
 
 
-def _compiled(program: Program, running: list[str]) -> Any:
+def _compiled(program: Program, running: list[str] | None = None) -> Any:
     """Compiles a program; `running` gets the passes, in order, the last of which runs or has run."""
+    running = [] if running is None else running
     from tirx import compiler
     from tirx.diagnostics import diagnostic_handler
     from tirx.passes import lower_to_ptx_passes
@@ -167,14 +178,14 @@ def _as_it_is(program: Program) -> Mapping[str, Any]:
     return {
         "ptx": _digest(compiled),
         "code": _machine_code(compiled),
-        "seconds": spent,
+        "compiling": spent,
         "makes": makers,
         "called": callees,
     }
 
 
 def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """What becomes of a mutant, in a process in which nothing is imported yet."""
+    """What becomes of a mutant, in a process in which nothing of the compiler is imported yet."""
     path = str((ROOT / mutant.path).resolve())
     right = SourceFileLoader.get_code
 
@@ -184,76 +195,62 @@ def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping
 
     SourceFileLoader.get_code = get_code  # pyright: ignore[reportAttributeAccessIssue]
     signal.signal(signal.SIGXCPU, _out_of_time)
-    found: dict[str, Any] = {"outcome": "no effect"}
-    others: list[str] = []
+    from tirx.text.verification import CheckError
+
+    refused: dict[str, Any] = {}
+    agree: list[str] = []
+    endless: list[str] = []
+    has_effect = False
     all_programs = {each.name: each for each in programs()}
-    for name in sorted(mutant.passes, key=lambda each: (each not in mutant.makers, known[each]["seconds"])):
-        if name not in mutant.makers and found["outcome"] == "no effect":
-            break
-        spent = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + _SECONDS, -1))
-        running: list[str] = []
+    for name in sorted(mutant.passes, key=lambda each: (each not in mutant.makers, known[each]["compiling"])):
+        _limit(_SECONDS_COMPILING)
         try:
-            compiled = _compiled(all_programs[name], running)
-            if _digest(compiled) == known[name]["ptx"]:
-                continue
+            compiled = _compiled(all_programs[name])
+        except Exception as error:  # the fault stops the compiler itself
+            if isinstance(error, TimeoutError) and "TimeoutError" in refused.get("said", ""):
+                break  # others would not end, either
+            refused = refused or {"program": name, "said": _words(error)}
+            continue
+        if _digest(compiled) == known[name]["ptx"]:
+            continue
+        has_effect = True
+        _limit(_SECONDS)
+        try:
             compiled.check()
-            others += [name] if _machine_code(compiled) != known[name]["code"] else []
-            found = {"outcome": "agrees", "others": others} if others else {"outcome": "same code"}
-        except Exception as error:
-            found = dict(_verdict(error, running))
-            return {"program": name, **found, **(_watched(all_programs[name]) if found["outcome"] == "refused" else {})}
-    return found
+        except CheckError as error:
+            if error.culprit is not None:
+                return {"outcome": "noticed", "program": name, "said": _words(error), **_named(error.culprit)}
+        except TimeoutError:
+            endless.append(name)
+            continue
+        except Exception as error:  # the fault stops the compiler with options that `tirx-check` tries
+            refused = refused or {"program": name, "said": _words(error)}
+        agree += [name] if _machine_code(compiled) != known[name]["code"] else []
+    if agree or endless:
+        return {"outcome": "no end" if endless else "agrees", "others": endless + agree}
+    if has_effect:
+        return {"outcome": "same code"}
+    return {"outcome": "refused", **refused} if refused else {"outcome": "no effect"}
+
+
+def _limit(seconds: int) -> None:
+    """Gives what comes next some CPU time, behind which it is a TimeoutError."""
+    spent = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, -1))
 
 
 def _out_of_time(*_: object) -> None:
-    raise TimeoutError(f"expected an end within {_SECONDS} s of CPU time")
+    raise TimeoutError("expected an end within some seconds of CPU time")
 
 
-def _verdict(error: Exception, running: list[str]) -> Mapping[str, Any]:
-    from tirx.diagnostics import LocatedError
-    from tirx.text.verification import CheckError
-
-    match error:
-        case CheckError(culprit=str() as culprit):
-            named = re.search(r"(?:first|lowering) behind ([\w-]+)", culprit)
-            kind = "first" if culprit.startswith("first") else "span"
-            return {"outcome": "noticed", "said": str(error)[:300], "named": named and named[1], "kind": kind}
-        case CheckError():
-            return {"outcome": "noticed", "said": str(error)[:300], "named": None, "kind": "first"}
-        case LocatedError():
-            said, named = str(error.diagnostic.message)[:300], error.diagnostic.stage
-            said = f"{named}: {said}"
-        case TimeoutError():
-            found = {"outcome": "no end", "said": str(error), "kind": "first"}
-            return {**found, "named": None if running[1:].count(running[0]) else running[-1]}  # while it compiles
-        case _:
-            said, named = traceback.format_exception_only(error)[-1].strip()[:300], running[-1]
-    return {"outcome": "refused", "said": said, "named": named, "kind": "first"}
+def _words(error: Exception) -> str:
+    return traceback.format_exception_only(error)[-1].strip()[:300]
 
 
-def _watched(program: Program) -> Mapping[str, Any]:
-    """What `--verify-lowering` says of a program that is refused: the pass, or the span in front of a check."""
-    from tirx.diagnostics import diagnostic_handler
-    from tirx.passes import lower_to_ptx_passes
-    from tirx.runtime.watch import Watch
-    from tirx.text.parsing import parse_located
-    from tirx.text.verification import CheckError, run_passes
-    from tirx.universe import new_context
-
-    module = parse_located(new_context(), program.text, program.name)
-    watch, passes = Watch.of(module), lower_to_ptx_passes(program.target, program.options).passes
-    with diagnostic_handler(lambda _: None):
-        for each in passes:
-            try:
-                run_passes(new_context(), module, [each], watch.after, verify_each=True)
-            except CheckError:
-                return {"named": each.name, "kind": "first"}
-            except Exception:
-                if not each.name.startswith("tirx-check-"):
-                    return {"named": each.name, "kind": "first"}
-                return {"named": next(iter(watch.last.values()), passes[0].name), "kind": "span"}
-    return {}
+def _named(culprit: str) -> Mapping[str, Any]:
+    """Returns the pass that `tirx-check` names, and whether it is the first one that differs or begins a span."""
+    found = re.search(r"(?:first|lowering) behind ([\w-]+)", culprit)
+    return {"named": found and found[1], "kind": "first" if culprit.startswith("first") else "span"}
 
 
 def _process(given: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
@@ -271,7 +268,7 @@ def _process(given: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
     if done.returncode < 0:
         return {"outcome": "no end"}
     if done.returncode:  # what the fault breaks is needed to import passes at all
-        return {"outcome": "refused", "said": done.stderr[-300:], "named": None, "kind": "first"}
+        return {"outcome": "refused", "said": done.stderr[-300:]}
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -333,52 +330,64 @@ def _changed_lines(mutant: Mutant) -> tuple[str, ...]:
     return tuple(next(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+")
 
 
-def _is_of(judged: str, found: str) -> bool:
-    """Returns True if a text is the one that was judged; `*` at the end of that stands for any more."""
-    return found.startswith(judged[:-1]) if judged.endswith("*") else found == judged
+@cache
+def _harmless() -> Mapping[tuple[str, ...], str]:
+    """Returns why mutants change no result, by file, function, and the lines before and behind."""
+    lines = [line.split(" || ") for line in HARMLESS.read_text().splitlines() if not line.startswith("#")]
+    return {tuple(which): why for *which, why in lines}
 
 
-def _judged(mutant: Mutant, result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the result, or that somebody has read why the change of a mutant that agrees is harmless."""
-    if result["outcome"] != "agrees":
-        return result
-    for line in HARMLESS.read_text().splitlines():
-        *which, why = line.split(" | ")
-        own = [mutant.path, mutant.function, *_changed_lines(mutant)]
-        if len(which) == len(own) and all(map(_is_of, which, own)):
-            return {"outcome": "harmless", "said": why}
-    return result
+def _no_changes() -> list[tuple[str, ...]]:
+    """Returns what is listed as harmless, but is no change of the source any more."""
+    left = set(_harmless())
+    for path in {path for path, *_ in left}:
+        source = (ROOT / path).read_text()
+        for each in changes(source):
+            mutant = Mutant(path, each.function, each.apply(source), {}, [])
+            left.discard((path, each.function, *_changed_lines(mutant)))
+    return sorted(left)
+
+
+def _counted(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]]) -> list[int]:
+    """Returns the numbers of the faults that count."""
+    return [n for n in sorted(done) if done[n][1]["outcome"] not in NO_FAULTS][:FAULTS]
+
+
+def _is_complete(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]]) -> bool:
+    counted = _counted(done)
+    return len(counted) == FAULTS and all(n in done for n in range(counted[-1]))
 
 
 def _report(done: Mapping[int, tuple[Mutant, Mapping[str, Any]]], diffs: bool) -> None:
     from tirx.passes.registry import PASS_SUMMARIES
 
     order = list(PASS_SUMMARIES)
-    done = {n: (mutant, _judged(mutant, result)) for n, (mutant, result) in done.items()}
-    counted = [n for n in sorted(done) if done[n][1]["outcome"] not in NO_FAULTS][:FAULTS]
+    counted = _counted(done)
     with_effect = [done[n] for n in counted]
     missing = counted[-1] + 1 - sum(n <= counted[-1] for n in done) if counted else 0
-    outcomes = Counter(str(result["outcome"]) for _, result in with_effect)
-    seen = [each for each in with_effect if each[1]["outcome"] in FOUND]
-    spans = [each for each in seen if each[1].get("kind") == "span"]
+    seen = [each for each in with_effect if each[1]["outcome"] == "noticed"]
+    refusals = sum(": the simulator " in each[1]["said"] for each in seen)
+    spans = [each for each in seen if each[1]["kind"] == "span"]
     right = [each for each in seen if is_right(*each, order)]
     for mutant, result in with_effect:
         words = f"{result.get('program')}: {result.get('kind')} {result.get('named')}: {result.get('said')}"
         words = words if "named" in result else ", ".join(result.get("others", ()))
         print(f"{result['outcome']}: {mutant.path}: {mutant.function}: {words}")
     for mutant, result in done.values():  # those behind the last one that counts, too
-        if diffs and result["outcome"] == "agrees":
+        if diffs and result["outcome"] in ("agrees", "no end"):
             print(f"{result['outcome']}: {mutant.path}: {mutant.function}:\n{_diff(mutant)}")
         elif result["outcome"] == "harmless":
             print(f"harmless: {mutant.path}: {mutant.function}: {_changed_lines(mutant)[0]}: {result['said']}")
+    for each in _no_changes():
+        print(f"no change of the source any more: {' || '.join(each)}")
     none = Counter(str(result["outcome"]) for _, result in done.values() if result["outcome"] in NO_FAULTS)
     counts = ", ".join(f"{count} {name}" for name, count in sorted(none.items()))
     print(f"{len(done)} mutants, {counts}; {missing} of those up to the last fault had no time")
     share = 100 / max(len(with_effect), 1), 100 / max(len(seen), 1)
     print(
-        f"{len(with_effect)} faults: {len(seen)} found ({share[0] * len(seen):.0f} %), "
-        f"{', '.join(f'{count} {name}' for name, count in sorted(outcomes.items()))}; the right pass is named for "
-        f"{len(right)} ({share[1] * len(right):.0f} %), for {sum(each in spans for each in right)} of them by a span"
+        f"{len(with_effect)} faults: {len(seen)} noticed ({share[0] * len(seen):.0f} %), {len(seen) - refusals} by "
+        f"results that differ, {refusals} by the simulator; the right pass is named for {len(right)} "
+        f"({share[1] * len(right):.0f} %), for {sum(each in spans for each in right)} of them by a span"
     )
 
 
@@ -386,7 +395,7 @@ def main() -> int:
     """Runs the sweep as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     Sweep.add_arguments(parser)
-    parser.add_argument("--count", type=int, default=110, help="mutants that are drawn (110)")
+    parser.add_argument("--count", type=int, default=400, help="mutants that are drawn at most (400)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--diffs", action="store_true", help="print the mutants that agree")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
@@ -411,13 +420,21 @@ def main() -> int:
         name: {key: value for key, value in each.items() if key not in ("makes", "called")}
         for name, each in known.items()
     }
-    drawn = list(mutants(options.count, options.seed, known))
-    tasks = [(f"{n} {each.path} {each.function}", (n, each)) for n, each in enumerate(drawn)]
     done: dict[int, tuple[Mutant, Mapping[str, Any]]] = {}
-    for (n, mutant), result in sweep.run(
-        tasks, lambda each: _process({"mutant": asdict(each[1]), "known": slim}, _SECONDS * 10)
-    ):
+    tasks: list[tuple[str, tuple[int, Mutant]]] = []
+    for n, each in enumerate(mutants(options.count, options.seed, known)):
+        if (why := _harmless().get((each.path, each.function, *_changed_lines(each)))) is not None:
+            done[n] = each, {"outcome": "harmless", "said": why}
+        else:
+            tasks.append((f"{n} {each.path} {each.function}", (n, each)))
+
+    def examine(task: tuple[int, Mutant]) -> Mapping[str, Any]:
+        return _process({"mutant": asdict(task[1]), "known": slim}, _SECONDS * 10)
+
+    for (n, mutant), result in sweep.run(tasks, examine):
         done[n] = mutant, result
+        if _is_complete(done):
+            break
     _report(done, options.diffs)
     return 0
 
