@@ -66,6 +66,8 @@ SCHEDULES: dict[str, Schedule] = {
         # Measured on an H200 (m8n8k4, m16n8k*, wgmma); tcgen05 as CUTLASS and DeepGEMM have it.
         Schedule("tcgen05", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD_MMA_EPILOGUE, TileOrder.GROUP, 8),
         Schedule("wgmma", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD, TileOrder.GROUP, 8),
+        # What threads make of A waits for them: with more slots than these, one block less runs beside on an SM.
+        Schedule("wgmma, A in registers", (64, 256, 128), 4, 1, Roles.LOAD, TileOrder.GROUP, 8),
         # Four lanes store 64 bytes of f64 at a time, and slots are worth more than the tile of sums.
         Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, TileOrder.GROUP, 8, stages_stores=False),
         Schedule("mma_sync", (128, 256, 128), 4, 0, Roles.LOAD, TileOrder.GROUP, 8),
@@ -90,7 +92,7 @@ def _family(product: ProductOp) -> str:
     if product.on_tensor_memory:
         return "tcgen05"
     if product.b_type.memory is MemorySpace.SHARED:
-        return "wgmma"
+        return "wgmma, A in registers" if product.a_type.memory is MemorySpace.REGISTER else "wgmma"
     return "mma_sync f64" if product.a_type.dtype.name == "f64" else "mma_sync"
 
 

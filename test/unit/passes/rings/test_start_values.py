@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from unit.examples import EXAMPLES
 
-from tirx.passes.rings.start_values import entry_bound, has_registers, role_registers
+from tirx import embed
+from tirx.dialects.tirx import kernels
+from tirx.dialects.tirx.product import ProductOp
+from tirx.passes.match.slots import MOST_SLOTS
+from tirx.passes.rings.start_values import entry_bound, has_registers, role_registers, start_values
 
 
 @pytest.mark.parametrize(
@@ -44,3 +49,12 @@ def test_room_for_register_tiles(threads: int, each: int) -> None:
     most = (each - 32) * 32 * threads
     assert has_registers(threads, most)
     assert not has_registers(threads, most + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "slots"), [("gallery/w4a16", 4), ("flash_attention", MOST_SLOTS), ("wgmma_gemm", MOST_SLOTS)]
+)
+def test_operands_that_threads_make(name: str, slots: int) -> None:
+    """Loops all of whose products read A from registers get rings of four slots."""
+    kernel, *_ = kernels(embed.parse((EXAMPLES / f"{name}.mlir").read_text(), name))
+    assert start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).slots == slots
