@@ -78,7 +78,8 @@ class AtomicFunctions(Functions):
     @rule(SignalOp)
     def signal(self, interpreter: Interpreter, op: SignalOp, args: PythonValues) -> PythonValues:
         flags, where = _flag(op, args)
-        flags[where] = args[1] if op.adds is None else flags[where] + args[1]
+        with np.errstate(over="ignore"):  # flags wrap, as `red.add` does
+            flags[where] = args[1] if op.adds is None else flags[where] + args[1]
         block_of(interpreter).post(_address(flags, where))
         return ()
 

@@ -195,6 +195,13 @@ def test_flags_order_all_blocks() -> None:
     assert error_of(_kernel(early, arguments, "grid(3) cooperative"), *given)[0] == "conflict"
 
 
+def test_flags_wrap() -> None:
+    flags = np.full(1, 2**31 - 1, np.int32)
+    body = "%two = arith.constant 2 : i32\ntirx.signal add %flags[%c0], %two : memref<?xi32>\n"
+    run_on(_kernel(body, "%flags: memref<?xi32>"), flags)
+    assert flags.tolist() == [1 - 2**31]
+
+
 def test_what_was_never_written() -> None:
     """The operation that reads it is named, where it comes to an argument, and not where it is left out."""
     load = f"%s = tirx.alloc : {_SLOT}\n%x = tirx.load %s : {_SLOT} -> {_REGISTERS}\n"
