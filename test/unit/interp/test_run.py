@@ -198,7 +198,7 @@ def test_flags_order_all_blocks() -> None:
 def test_flags_wrap() -> None:
     flags = np.full(1, 2**31 - 1, np.int32)
     body = "%two = arith.constant 2 : i32\ntirx.signal add %flags[%c0], %two : memref<?xi32>\n"
-    run_on(_kernel(body, "%flags: memref<?xi32>"), flags)
+    run_on(_kernel(body, "%flags: memref<?xi32>", "grid(1)"), flags)
     assert flags.tolist() == [1 - 2**31]
 
 
