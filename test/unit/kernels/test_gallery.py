@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -349,7 +350,71 @@ def _decoded(given: Sequence[Any]) -> Array:
     return np.stack(rows)
 
 
-PROMISES: dict[str, Callable[[Sequence[Any]], Array]] = {
+def _of_experts(given: Sequence[Any]) -> Array:
+    x, w, ids, by, *_, offsets, y = given
+    total = np.zeros(y.shape)
+    for e, (r, end) in enumerate(pairwise(offsets)):
+        rows = x[ids[r:end]].astype(np.float64) @ w[e].T.astype(np.float64)
+        np.add.at(total, ids[r:end], by[r:end, None] * rows)
+    return total
+
+
+def _convolved(given: Sequence[Any]) -> Array:
+    x, w = np.pad(given[0].astype(np.float64), ((0, 0), (1, 1), (1, 1), (0, 0))), given[1].astype(np.float64)
+    p, q = given[2].shape[1:3]
+    places = ((r, t, x[:, r : r + 2 * p - 1 : 2, t : t + 2 * q - 1 : 2]) for r in range(3) for t in range(3))
+    return sum((part @ w[:, r, t].T for r, t, part in places), np.zeros(given[2].shape))
+
+
+def _of_four_bits(given: Sequence[Any]) -> Array:
+    x, packed, scales = given[:3]
+    weights = (np.stack((packed & 15, packed >> 4), -1).reshape(len(packed), -1) ^ 8).astype(np.float64) - 8
+    return x.astype(np.float64) @ (weights * scales.repeat(32, 1)).T
+
+
+def _scaled(given: Sequence[Any]) -> Array:
+    x, w = (each.astype(np.float64) for each in given[:2])
+    of_w = given[3].repeat(128, 0).repeat(128, 1)[: len(w), : w.shape[1]]
+    return (x * given[2].repeat(128, 1)[:, : x.shape[1]]) @ (w * of_w).T
+
+
+def _taps(given: Sequence[Any]) -> Array:
+    x, w = np.pad(given[0], ((0, 0), (1, 1), (0, 0))), given[1]
+    return x[:, :-2] * w[0] + x[:, 1:-1] * w[1] + x[:, 2:] * w[2]
+
+
+def _halves_turned(given: Sequence[Any]) -> Array:
+    left, right = np.split(given[0].astype(np.float64), 2, 1)
+    return np.concatenate((left * given[1] - right * given[2], right * given[1] + left * given[2]), 1)
+
+
+def _silu(given: Sequence[Any]) -> Array:
+    a, b = (given[0].astype(np.float64) @ each.T.astype(np.float64) for each in given[1:3])
+    return a / (1 + np.exp(-a)) * b
+
+
+def _entropy(given: Sequence[Any]) -> tuple[Array, ...]:
+    x, total = given[0].astype(np.float64), np.exp(given[0].astype(np.float64)).sum(1, keepdims=True)
+    hit: Array = np.equal(np.arange(x.shape[1]), given[1])
+    return np.log(total) - x[hit][:, None], np.exp(x) / total - hit
+
+
+def _norm_backward(given: Sequence[Any]) -> tuple[Array, ...]:
+    x, weight, dy = (each.astype(np.float64) for each in given[:3])
+    deviation = np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    hat, g = (x - x.mean(1, keepdims=True)) / deviation, dy * weight
+    dx = (g - g.mean(1, keepdims=True) - hat * (g * hat).mean(1, keepdims=True)) / deviation
+    return dx, (dy * hat).sum(0, keepdims=True), dy.sum(0, keepdims=True)
+
+
+def _recurrence(given: Sequence[Any]) -> Array:
+    states, before = np.zeros(given[2].shape), np.zeros(given[2].shape[1])
+    for state, factor, term in zip(states, *given[:2], strict=True):
+        before = state[:] = factor * before + term
+    return states
+
+
+PROMISES: dict[str, Callable[[Sequence[Any]], Array | tuple[Array, ...]]] = {
     "attention_backward": _backward,
     "cumulative_sum_look_back": lambda a: np.cumsum(a[0], 1),
     "embedding": lambda a: np.where(a[1][:, None] >= 0, a[0][a[1]], 0),
@@ -371,5 +436,15 @@ PROMISES: dict[str, Callable[[Sequence[Any]], Array]] = {
     "window_attention": _attended,
     "cumulative_sum": lambda a: np.cumsum(a[0].astype(np.float64), 1),
     "top_k": lambda a: np.argsort(-a[0], axis=1, kind="stable")[:, :4],
+    "moe": _of_experts,
+    "conv2d": _convolved,
+    "w4a16": _of_four_bits,
+    "fp8_gemm": _scaled,
+    "depthwise_conv": _taps,
+    "swiglu": _silu,
+    "rotary_embedding": _halves_turned,
+    "cross_entropy": _entropy,
+    "layer_norm_backward": _norm_backward,
+    "selective_scan": _recurrence,
 }
-"""Kernel -> the last argument that its name promises, where numpy says that in a line or a few."""
+"""Kernel -> the last argument that its name promises, or the last ones, where numpy says that in a few lines."""

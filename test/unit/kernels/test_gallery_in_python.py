@@ -40,7 +40,10 @@ def test_python_gives_the_numbers_of_the_text(name: str, sampled: Sampled, monke
     expected, found = _copies(arguments), _copies(arguments)
     run(name, expected)
     if name in PROMISES:
-        np.testing.assert_allclose(expected[-1], PROMISES[name](_copies(arguments)), rtol=2e-3, atol=1e-2)
+        promised = PROMISES[name](_copies(arguments))
+        several = promised if isinstance(promised, tuple) else (promised,)
+        for value, wanted in zip(expected[-len(several) :], several, strict=True):
+            np.testing.assert_allclose(value, wanted, rtol=2e-3, atol=1e-2)
     kernel = kernel_of(name)
     module = kernel.ir(*arguments)
     module.verify()
