@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.copy.matrix import MATRIX_FORMS
@@ -19,10 +21,12 @@ from tirx.dialects.tirx import (
     EngineAttr,
     KernelOp,
     LoadOp,
+    MapOp,
     MemorySpace,
     MmaOp,
     StoreOp,
     TileType,
+    ViewOp,
     base_allocation,
     indexed_view,
     kernels,
@@ -98,14 +102,20 @@ def _is_transposed_by_element(tile: TileType) -> bool:
     return second - first != 1
 
 
+def _read_for(operand: SSAValue) -> LoadOp | SSAValue:
+    """Returns the load that a register operand comes of, also by a conversion of its elements, or the operand."""
+    while isinstance(op := operand.owner, ConvertOp) or (isinstance(op, MapOp) and len(op.ins) == 1):
+        operand = op.source if isinstance(op, ConvertOp) else op.ins[0]
+    return op if isinstance(op, LoadOp) else operand
+
+
 def _warn_of_columns(mma: MmaOp, chosen: Sequence[LoadOp]) -> None:
     """Warns of a product of which `chosen` loads an operand element by element, as no instruction transposes it."""
     found: list[str] = []
     for name, value in zip("AB", (mma.a, mma.b), strict=True):
-        while isinstance(op := value.owner, ConvertOp):
-            value = op.source
-        if isinstance(op, LoadOp) and op in chosen and op.engine == EngineAttr(Engine.LD_ST):
-            if _is_transposed_by_element(source := TileType.of(op.source)):
+        load = _read_for(value)
+        if isinstance(load, LoadOp) and load in chosen and load.engine == EngineAttr(Engine.LD_ST):
+            if _is_transposed_by_element(source := TileType.of(load.source)):
                 found.append(f"{name} of {source.element_type}")
     if found:
         warn(
@@ -116,11 +126,46 @@ def _warn_of_columns(mma: MmaOp, chosen: Sequence[LoadOp]) -> None:
         )
 
 
+def _is_turned(copy: CopyOp) -> bool:
+    """Returns True if neighbours in the memref that a shared tile is filled from are apart in the tile."""
+    tile, view = copy.destination_type, copy.source.owner
+    if tile.memory is not MemorySpace.SHARED or tile.layout is None or not isinstance(view, ViewOp):
+        return False
+    strides = cast("MemRefType[Attribute]", view.source.type).get_strides()
+    for t, d in enumerate(view.of_memref):
+        if d is None or strides is None or strides[d] != 1 or view.places[d].step != 1 or tile.dims[t] == 1:
+            continue
+        ends = [tile.layout.apply([n * (each == t) for each in range(len(tile.dims))], tile.dims)["m"] for n in (0, 1)]
+        return ends[1] - ends[0] != 1
+    return False
+
+
+def _warn_of_turned_copies(products: Sequence[MmaOp], chosen: Sequence[CopyOp]) -> None:
+    """Warns of copies of operands that move one element at a time, each once."""
+    turned = {
+        base_allocation(copy.destination): copy
+        for copy in chosen
+        if copy.engine == EngineAttr(Engine.LD_ST) and _is_turned(copy)
+    }
+    for mma in products:
+        for name, value in zip("AB", (mma.a, mma.b), strict=True):
+            read = _read_for(value)
+            copy = turned.pop(base_allocation(read.source if isinstance(read, LoadOp) else read), None)
+            if copy is not None:
+                element = copy.destination_type.element_type
+                warn(
+                    copy,
+                    f"{name} of {element} copied element by element: neighbours in global memory are apart in shared "
+                    "memory; a memref in which neighbours along K are adjacent is copied in vectors",
+                    "slower-product",
+                )
+
+
 class TirxSelectCopiesPass(ModulePass):
     """Stores on every copy between memories the engine that moves its elements: `tcgen05_cp` for scale factors of a
     product, `tcgen05_ld` and `tcgen05_st` for tensor memory, `ld_st` for all others. Loads and stores of fragments in
     shared memory get `ldmatrix` and `stmatrix` where target and layouts have them; operands of 8 or 32 bits that it
-    would have to transpose are a warning.
+    would have to transpose are a warning, and so are those that copies turn element by element.
 
     Later passes read the engine. One that is written stays where it can do the copy, and is an error elsewhere: `tma`,
     `cp_async` and `tma_store` between global and shared memory need a target and layouts that allow them. Views that
@@ -162,5 +207,7 @@ class TirxSelectCopiesPass(ModulePass):
                 if isinstance(move, CopyOp):
                     _mark_start(move)
             _combine_by_threads(kernel, chosen)
-            for mma in [move for move in kernel.walk() if isinstance(move, MmaOp)]:
+            products = [move for move in kernel.walk() if isinstance(move, MmaOp)]
+            for mma in products:
                 _warn_of_columns(mma, loads)
+            _warn_of_turned_copies(products, chosen)

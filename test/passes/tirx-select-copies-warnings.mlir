@@ -54,3 +54,45 @@ tirx.kernel @others(%a: memref<32x32xf64>, %d: memref<32x32xf64>, %x: memref<64x
   %1 = tirx.mma %sx, %v, %none : !t, !r, !sums -> !sums
   tirx.store %1, %y[0, 0] : !sums, memref<64x64xf32>
 }
+
+// -----
+
+// Products in f16 of elements of 8 bits have the same warning.
+
+!s = !tirx.tile<64x64xf8E4M3FN, shared>
+!x = !tirx.tile<64x64xf8E4M3FN, register>
+!h = !tirx.tile<64x64xf16, register>
+!acc = !tirx.tile<64x64xf32, register>
+tirx.kernel @converted(%a: memref<64x64xf8E4M3FN>, %d: memref<64x64xf32>) target("sm_80") grid(1) threads(128) {
+  %s = tirx.alloc copy(%a[0, 0]) : memref<64x64xf8E4M3FN>, !s
+  %t = tirx.transpose %s [1, 0] : !s -> !s
+  %zero = tirx.zero : !acc
+  %x = tirx.load %s : !s -> !x
+  %y = tirx.load %t : !s -> !x
+  %p = tirx.map ins(%x : !x) (%e) { f16(%e) } -> !h
+  %q = tirx.map ins(%y : !x) (%e) { f16(%e) } -> !h
+  // expected-warning@+1 {{B of f8E4M3FN loaded element by element}}
+  %0 = tirx.mma %p, %q, %zero : !h, !h, !acc -> !acc
+  tirx.store %0, %d[0, 0] : !acc, memref<64x64xf32>
+}
+
+// -----
+
+// wgmma reads 8 and 32 bits along K only: columns of memory are turned by the copies, which say so once. Those of
+// 16 bits, rows and sizes that only the launch knows are as they are.
+
+!s = !tirx.tile<64x64xf8E4M3FN, shared>
+!h = !tirx.tile<64x64xf16, shared>
+!acc = !tirx.tile<64x64xf32, register>
+!m = memref<?x?xf8E4M3FN>
+tirx.kernel @turned(%a: !m, %b: !m, %c: memref<64x64xf16>, %d: memref<64x64xf32>) target("sm_90a") grid(1) threads(128) {
+  %zero = tirx.zero : !acc
+  // expected-warning@+1 {{A of f8E4M3FN copied element by element: neighbours in global memory are apart in shared memory; a memref in which neighbours along K are adjacent is copied in vectors}}
+  %sa = tirx.alloc copy(%a[0, 0] dims(1, 0)) : !m, !s
+  %sb = tirx.alloc copy(%b[0, 0]) : !m, !s
+  %0 = tirx.mma %sa, %sb, %zero : !s, !s, !acc -> !acc
+  %1 = tirx.mma %sa, %sa, %0 : !s, !s, !acc -> !acc
+  %sc = tirx.alloc copy(%c[0, 0] dims(1, 0)) : memref<64x64xf16>, !h
+  %2 = tirx.mma %sc, %sc, %1 : !h, !h, !acc -> !acc
+  tirx.store %2, %d[0, 0] : !acc, memref<64x64xf32>
+}

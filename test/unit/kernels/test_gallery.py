@@ -395,7 +395,7 @@ def _silu(given: Sequence[Any]) -> Array:
 
 def _entropy(given: Sequence[Any]) -> tuple[Array, ...]:
     x, total = given[0].astype(np.float64), np.exp(given[0].astype(np.float64)).sum(1, keepdims=True)
-    hit: Array = np.equal(np.arange(x.shape[1]), given[1])
+    hit = cast("Array", np.arange(x.shape[1]) == given[1])
     return np.log(total) - x[hit][:, None], np.exp(x) / total - hit
 
 
