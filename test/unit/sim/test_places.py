@@ -152,12 +152,14 @@ def test_most_local_memory() -> None:
 def test_given_variables() -> None:
     symbols = link(parse(_HEADER + ".global .b8 b[4]; .const .b8 a; .shared .b8 s; .entry k() { ret; }"), "k").symbols
     known = "expected a variable in .global or .const of the module"
+    constant = np.zeros(4, np.uint8)
+    constant.flags.writeable = False
     for given, message in (
         ({"s": np.zeros(1, np.uint8)}, f"{known} (a, b), found 's'"),
         ({"b": np.zeros(3, np.uint8)}, "expected a writable C-contiguous array of 4 bytes for b, found one of 3"),
         ({"b": np.zeros((2, 4), np.uint8)[:, ::2]},
          "expected a writable C-contiguous array of 4 bytes for b, found one of 4"),
-        ({"b": np.broadcast_to(np.uint8(0), (4,))},
+        ({"b": constant},
          "expected a writable C-contiguous array of 4 bytes for b, found one of 4"),
     ):  # fmt: skip
         with pytest.raises(SimError) as caught:
