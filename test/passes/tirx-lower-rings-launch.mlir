@@ -41,7 +41,7 @@
 // CHECK-NEXT:     ptx.bar.warp.sync
 // CHECK-NEXT:     scf.if
 // CHECK-NEXT:       ptx.mbarrier.arrive
-tirx.kernel @launched(%n: index) target("sm_100a") grid(4, 3, 2) threads(192) {
+tirx.kernel @launched(%n: index) target("sm_100a") grid(4, 3, 1) threads(192) {
   %clc = tirx.ring slots(2) stations(ask, read) : !tirx.ring<tile_id>
   %turn = tirx.ring slots(1) stations(a, b) : !tirx.ring<>
   tirx.roles {

@@ -218,7 +218,7 @@ tirx.kernel @k(%a: memref<64x4096xf16>, %b: memref<64x4096xf16>, %m: memref<4096
 """
 COPY, ALSO = "tirx.copy %g, %s : !g, !s", "tirx.copy %h, %t : !g, !s"
 LOAD, PRODUCT = "%r = tirx.load %s : !s -> !r", "tirx.mma %s, %t, %c : !s, !s, !c"
-ANEW = "tirx.mma %s, %t, %c accumulate(%no) : !s, !s, !c"
+ANEW = "%no = arith.constant false\n  tirx.mma %s, %t, %c accumulate(%no) : !s, !s, !c"
 BOTH = f"{COPY}\n{ALSO}\n"
 READ = "%d = tirx.load %c : !c -> !tirx.tile<64x64xf32, register>"
 ZERO = "%z = arith.constant 0.0 : f32\n  tirx.fill %c, %z : f32, !c"
@@ -249,9 +249,6 @@ ZERO = "%z = arith.constant 0.0 : f32\n  tirx.fill %c, %z : f32, !c"
         (f"{BOTH}{PRODUCT}\n{READ}", ZERO, "", "sm_100a",
          "each product is awaited: %c is neither overwritten in each iteration and then read, nor filled before the "
          "loop, changed in front of the products and read behind the loop"),
-        (f"{BOTH}%no = arith.constant false\n{ANEW}\n{READ}\n{PRODUCT}", "", "", "sm_100a",
-         "each product is awaited: %c is neither overwritten in each iteration and then read, nor filled before the "
-         "loop, changed in front of the products and read behind the loop"),
         (f"{BOTH}{PRODUCT}", READ, READ.replace("%d", "%d2"), "sm_100a",
          "each product is awaited: 'tirx.load' uses the accumulator %c before the loop"),
         (f"{BOTH}{PRODUCT}", ZERO, "", "sm_100a",
@@ -271,3 +268,31 @@ def test_loops_that_stay(inside: str, before: str, behind: str, target: str, sai
     with diagnostic_handler(reported.append, remarks=True):
         plans = plan_loops(kernel, Target.parse(target), None)
     assert said in [*(each.message for each in reported), *(plan.note for plan in plans)]
+
+
+LAST = READ.replace("%d", "%d2")
+
+
+@pytest.mark.parametrize(
+    ("inside", "before", "behind"),
+    [
+        (f"{ANEW}\n{READ}\n{PRODUCT}", "", ""),
+        (f"{READ}\n{ANEW}\n{LAST}", "", ""),
+        (f"{ANEW}\n{READ}", "", LAST),
+        (f"{ANEW}\n{READ}\n{ZERO}", "", ""),
+        (f"{READ}\n{PRODUCT}\n{LAST}", ZERO, LAST),
+        (f"{PRODUCT}\n{READ}\n{PRODUCT}", ZERO, LAST),
+        (f"{READ}\n{PRODUCT}", ZERO, ""),
+        (f"{READ}\n{PRODUCT}", "", LAST),
+    ],
+)
+def test_sums_that_are_not_exchanged(inside: str, before: str, behind: str) -> None:
+    """Threads read or change sums between products, on both sides of them, or where nobody gave or wants them."""
+    text = STAYS.replace("TARGET", "sm_100a").replace("TO", "tensor")
+    for name, by in (("BEFORE", before), ("INSIDE", BOTH + inside), ("BEHIND", behind)):
+        text = text.replace(name, by)
+    (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
+    assert [plan.note for plan in plan_loops(kernel, Target.parse("sm_100a"), None)] == [
+        "each product is awaited: %c is neither overwritten in each iteration and then read, nor filled before the "
+        "loop, changed in front of the products and read behind the loop"
+    ]
