@@ -61,19 +61,29 @@ tirx.kernel @k() target("sm_80") threads(32) {
 """
 
 
-@pytest.mark.parametrize("tile", [None, "a", "b"])
-def test_floats_of_8_bits_that_stay(tile: str | None) -> None:
+def _floats(text: str = _FLOATS) -> Product:
+    return Product.of(next(op for op in parsed(text).walk() if isinstance(op, MmaOp)))
+
+
+@pytest.mark.parametrize(("rows", "name"), [(16, "a"), (8, "b")])
+def test_floats_of_8_bits_that_stay(rows: int, name: str) -> None:
     """They are widened where the instruction is missing, unless somebody has chosen the layout of an operand."""
-    fragments = pick_fragments(16, 8, 32, "e4m3", "f32", 1)
-    layouts = {"a": (fragments.a, "32xf8E4M3FN, register>"), "b": (fragments.b, "32xf8E4M3FN, register>")}
-    text = _FLOATS
-    if tile is not None:
-        layout, _ = layouts[tile]
-        rows = {"a": "16", "b": "8"}[tile]
-        old = f"!tirx.tile<{rows}x32xf8E4M3FN, register>"
-        text = text.replace(old, f"{old[:-1]}, #tirx.tile_layout<{layout}>>")
-    product = Product.of(next(op for op in parsed(text).walk() if isinstance(op, MmaOp)))
-    assert (why_widened(product) is None) is (tile is not None)
+    layout = getattr(pick_fragments(16, 8, 32, "e4m3", "f32", 1), name)
+    chosen = f"{rows}x32xf8E4M3FN, register, #tirx.tile_layout<{layout}>>"
+    assert why_widened(_floats()) is not None
+    assert why_widened(_floats(_FLOATS.replace(f"{rows}x32xf8E4M3FN, register>", chosen))) is None
+    shared = f"{rows}x32xf8E4M3FN, shared, #tirx.tile_layout<S[({rows}, 32) : (32, 1)]>>"
+    text = _FLOATS.replace(f"{rows}x32xf8E4M3FN, register>", shared)
+    assert why_widened(_floats(text.replace(f"%{name} = tirx.zero", f"%{name} = tirx.alloc"))) is not None
+
+
+def test_products_that_stay() -> None:
+    """Those whose instruction or plan somebody has written, and those of factors or metadata, which f16 has not."""
+    product = _floats()
+    for change in ({"instruction": "m16n8k32"}, {"scale_a": product.a}, {"metadata": product.a}, {"target": None}):
+        assert why_widened(replace(product, **change)) is None
+    f16 = _product("", "", "", "").a
+    assert why_widened(replace(product, a=f16, b=f16)) is None
 
 
 def test_start_slots() -> None:
