@@ -31,6 +31,7 @@ _PASS_OPTIONS = {
     "split": ("tirx-split-last-round", "tirx-stream-k"),
     "parts": ("tirx-split-k",),
     "variants": (),
+    "sizes": (),
     "epilogue": ("tirx-fuse-epilogue",),
     "order": ("tirx-tile-loop",),
     "stages": ("tirx-pipeline-loops",),
@@ -82,7 +83,8 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     bytes, without the engines that need that. `"lines=on"` lets PTX say the lines of the source, `"assertions=off"`
     leaves `tirx.assert` out. `"BM=64"` binds a parameter of kernels, and `"choose=model"` the others as the timing
     model ranks them, not to their defaults. `"variants=8"` bounds the kernels of a function of `linalg` whose sizes
-    only a launch knows. Raises TargetError for an unknown target and OptionError for unknown options.
+    only a launch knows, and `"sizes=64x6144x4096"` makes one of it, the best one for this M, N and K. Raises
+    TargetError for an unknown target and OptionError for unknown options.
     """
     given = _parsed(options)
     override = () if target is None else (f"tirx-set-target{{target={Target.parse(target)}}}",)
@@ -105,10 +107,20 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     chosen = {"parts": "1", "schedule": "false"} if given.keys() & {"cluster", "order", "split"} else {}
     words = {name: (chosen | given).get(name, "") for name in ("parts", "stages", "variants", "schedule")}
     written = "".join(f" {name}={word}" for name, word in words.items() if word.isdecimal() or word == "false")
+    if "sizes" in given:
+        written += f" sizes={','.join(map(str, _product_size(given['sizes'])))}"
     front = f"tirx-tile-linalg{{marked=true{of_target}{written}}}"
     specialize = f"{binding}{{{bound}}}" if bound else binding
     worded = (f"{n}{{{' '.join(words)}}}" if (words := options_of.get(n)) else n for n in passes)
     return (front, *override, specialize, *strides, *dropped, *worded, *lines)
+
+
+def _product_size(word: str) -> tuple[int, ...]:
+    """M, N and K as an option says them. Raises OptionError."""
+    found = tuple(int(each) for each in word.split("x") if each.isdecimal())
+    if len(found) != 3 or word.count("x") != 2 or not min(found):
+        raise OptionError(f"expected sizes=MxNxK, numbers of 1 or more, found 'sizes={word}'")
+    return found
 
 
 def place(names: Sequence[str], name: str, occurrence: int = 1) -> int:

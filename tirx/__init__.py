@@ -102,6 +102,7 @@ def build(
     cache_directory: str | Path | None = None,
     salt: str | None = None,
     verify: bool = False,
+    compile_at_launch: bool = False,
 ) -> Program:
     """PTX for the kernels of a module, and how to launch them; see `tirx.runtime.build`.
 
@@ -114,4 +115,12 @@ def build(
     """
     from tirx.runtime import program
 
-    return program.build(module_or_text, target, options, cache_directory=cache_directory, salt=salt, verify=verify)
+    return program.build(
+        module_or_text,
+        target,
+        options,
+        cache_directory=cache_directory,
+        salt=salt,
+        verify=verify,
+        compile_at_launch=compile_at_launch,
+    )

@@ -99,6 +99,41 @@ Sizes = tuple[Formula, Formula, Formula]
 """M, N and K of a product as a launch finds them."""
 
 
+@dataclass(frozen=True)
+class OpenProduct:
+    """A product whose sizes, formulas of a launch, are not all known; at most `most` kernels do it."""
+
+    operands: Operands
+    sizes: Sizes
+    target: Target
+    schedules: Schedules
+    most: int
+
+    @property
+    def variants(self) -> Sequence[VariantChoice]:
+        """Tiles that are compiled together, in the order of a launch descriptor."""
+        return choose_variants(self.operands, self.sizes, self.target, self.schedules, self.most)
+
+    def best(self, given: Sequence[int]) -> Sequence[VariantChoice]:
+        """The tile for a size, of which `given` says what is not known; empty where none may multiply these types."""
+        size, found = self._size(given), candidates(self.operands, self.target, self.schedules)
+        if not found:
+            return ()
+        place = int(times_of(found, self.operands, size)[:, 0].argmin())
+        return [VariantChoice(found[place].at(self.operands, size, self.target))]
+
+    def faster(self, place: int, given: Sequence[int]) -> int | None:
+        """The number of the best candidate for a size of which `variants[place]` takes more than 3 % longer."""
+        found, kind = candidates(self.operands, self.target, self.schedules), self.variants[place].tile.kind
+        times = times_of(found, self.operands, self._size(given))[:, 0]
+        best, taken = int(times.argmin()), next(i for i, each in enumerate(found) if each.kind == kind)
+        return best if times[taken] > _LOSS * times[best] else None
+
+    def _size(self, given: Sequence[int]) -> _Size:
+        m, n, k = (known or other for known, other in zip(self.operands.size, given, strict=True))
+        return m, n, k
+
+
 @lru_cache(maxsize=64)
 def choose_variants(
     operands: Operands, sizes: Sizes, target: Target, schedules: Schedules = PLAIN, most: int = MOST_VARIANTS
@@ -150,6 +185,12 @@ class Candidate:
     is_ordered: bool
     rating: tuple[Any, ...]
 
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """All that says which tile it is, as `TileChoice.kind` does."""
+        tile, threads, _, shares, parts, most, is_ordered, streamed = self.rating
+        return *tile, threads, most, parts, is_ordered, shares, self.exchanged, streamed
+
     def work(self, operands: Operands, size: _Sizes) -> Work:
         """The work of sizes, which may be arrays."""
         m, n, k = size
@@ -185,6 +226,7 @@ def times_of(tiles: Sequence[Candidate], operands: Operands, size: _Sizes) -> ND
     return found
 
 
+@lru_cache(maxsize=64)
 def candidates(operands: Operands, target: Target, schedules: Schedules = PLAIN) -> Sequence[Candidate]:
     """Legal tiles with each of the schedules, for any sizes, of the first family of instructions that has some."""
     found = (_candidates_of(family, operands, target, schedules) for family in FAMILIES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import count
 from math import nan, prod
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
@@ -45,6 +45,9 @@ from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 from tirx.values import dataclass, field, replace
 
+if TYPE_CHECKING:
+    from tirx.passes.match.variant_choice import OpenProduct
+
 _MOST_SIZES = 3
 
 KERNEL = "tirx.kernel"
@@ -72,7 +75,8 @@ class TirxTileLinalgPass(ModulePass):
     zero may be those of several parts of K (see `tirx-split-k`), and rings of small tiles have more slots, as the model
     says; `parts` and `stages` fix these. Blocks take few tiles in groups of rows, too (`tirx.order`), and load operands
     in pairs (`tirx.cluster`), where that is worth it, unless `schedule=false`. A function whose sizes only a launch
-    knows becomes several kernels, at most `variants`; a launch takes the one that the model gives the least time. All
+    knows becomes several kernels, at most `variants`; a launch takes the one that the model gives the least time. With
+    `sizes` (M, N and K) it becomes one, with the best tile for these. All
     operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last one of
     reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of these
     count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order, converted
@@ -92,6 +96,7 @@ class TirxTileLinalgPass(ModulePass):
     parts: int | None = None
     stages: int | None = None
     variants: int | None = None
+    sizes: tuple[int, ...] | None = None
     schedule: bool = True
     marked: bool = False
 
@@ -106,13 +111,23 @@ class TirxTileLinalgPass(ModulePass):
         for_each(made, self._tile)
 
     def _tile(self, function: func.FuncOp) -> None:
-        mark = function.attributes.pop(KERNEL, None)
-        options = replace(self, target=mark.data) if self.target is None and isinstance(mark, StringAttr) else self
+        options = self._for(function)
+        function.attributes.pop(KERNEL, None)
         options.check(function)
         try:
             _Tiling(function, options).run()
         except InvalidOperation as error:  # of a tile that is too large
             raise LocatedError(function, str(error)) from error
+
+    def _for(self, function: func.FuncOp) -> TirxTileLinalgPass:
+        """The pass with the target of the mark, where it has none itself."""
+        mark = function.attributes.get(KERNEL)
+        return replace(self, target=mark.data) if self.target is None and isinstance(mark, StringAttr) else self
+
+    def open_product(self, function: func.FuncOp) -> OpenProduct | None:
+        """The product of a function that becomes several kernels, None for others. Raises LocatedError."""
+        tiling = _Tiling(function, self._for(function))
+        return tiling.open_product(tiling.read())
 
     def check(self, function: func.FuncOp) -> None:
         """Raises LocatedError for options that no kernel can have."""
@@ -124,6 +139,9 @@ class TirxTileLinalgPass(ModulePass):
             raise TilingError(
                 function, f"expected at most {_MOST_SIZES} tile sizes, of two dimensions and a reduction, found {sizes}"
             )
+        if self.sizes is not None and not (len(self.sizes) == 3 and min(self.sizes) > 0):
+            found = ",".join(map(str, self.sizes))
+            raise TilingError(function, f"expected sizes: M, N and K of 1 or more, found {found}")
         if self.threads is not None and not 1 <= self.threads <= 1024:
             raise TilingError(function, f"expected 1 to 1024 threads, found {self.threads}")
         if self.target is not None:
@@ -163,7 +181,7 @@ class _Tiling(Reading):
         name, first = self.function.sym_name.data, next(iter(tiles.values()), None)
         names = {kind: self._make_variant(tile) if tile is not first else name for kind, tile in tiles.items()}
         kernel = self._make(steps, first)
-        if len(found) > 1:
+        if any(each.cost for each in found):
             set_variants(kernel, [Variant(names[each.tile.kind], each.conditions, each.cost) for each in found])
 
     def _make_variant(self, choice: TileChoice) -> str:
@@ -230,30 +248,43 @@ class _Tiling(Reading):
 
     def _variants(self, steps: Sequence[Structured]) -> Sequence[VariantChoice]:
         """The best tiles for the first contraction, and where to take which. Empty where options say the tile."""
-        options, step = self.options, self._contracted(steps)
-        if options.tile is not None or options.target is None or step is None or self.rank != 2:
+        options, name, step = self.options, self.function.sym_name.data, self._contracted(steps)
+        if step is None or (asked := self._asked(steps, step)) is None:
             return ()
-        operands, target = self._operands(steps, step), Target.parse(options.target)
+        product = self.open_product(steps)
+        if product is not None:
+            variants = product.variants if options.sizes is None else product.best(options.sizes)
+            for choice in dict.fromkeys(each.tile for each in variants):
+                remark(step.op, TilesChosen(name, str(choice), f"{choice.prediction}"))
+            return variants
+        found = choose_tiles(*asked)[:2]
+        if found:
+            others = "".join(f"; {each}: {each.score / found[0].score - 1:+.0%}" for each in found[1:])
+            remark(step.op, TilesChosen(name, str(found[0]), f"{found[0].prediction}{others}"))
+        return [VariantChoice(each) for each in found[:1]]
+
+    def open_product(self, steps: Sequence[Structured]) -> OpenProduct | None:
+        """The first contraction, None where its sizes are known, or options say its tile."""
+        step = self._contracted(steps)
+        if step is None or (asked := self._asked(steps, step)) is None or None not in asked[0].size:
+            return None
+        from tirx.passes.match.variant_choice import MOST_VARIANTS, OpenProduct  # of no use to other functions
+
+        operands, target, schedules = asked
+        m, n, k = (self._size_along(step, d) for d in (*step.parallel[self.batch :], *step.reduction))
+        return OpenProduct(operands, (m, n, k), target, schedules, self.options.variants or MOST_VARIANTS)
+
+    def _asked(self, steps: Sequence[Structured], step: Structured) -> tuple[Operands, Target, Schedules] | None:
+        """The product of a contraction, and the schedules that it may have. None where options say the tile."""
+        options = self.options
+        if options.tile is not None or options.target is None or self.rank != 2:
+            return None
         parts = (options.parts,) if options.parts else SCHEDULES.parts if self._splits(steps, step) else (1,)
         streams = options.schedule and parts != (1,) and self._reassociates(step)
         schedules = Schedules(
             parts, SCHEDULES.slots, options.stages, options.schedule, streams, threads=options.threads
         )
-        name = self.function.sym_name.data
-        if None in operands.size:
-            from tirx.passes.match.variant_choice import MOST_VARIANTS, choose_variants  # of no use to other functions
-
-            most = self.options.variants or MOST_VARIANTS
-            m, n, k = (self._size_along(step, d) for d in (*step.parallel[self.batch :], *step.reduction))
-            variants = choose_variants(operands, (m, n, k), target, schedules, most)
-            for choice in dict.fromkeys(each.tile for each in variants):
-                remark(step.op, TilesChosen(name, str(choice), f"{choice.prediction}"))
-            return variants
-        found = choose_tiles(operands, target, schedules)[:2]
-        if found:
-            others = "".join(f"; {each}: {each.score / found[0].score - 1:+.0%}" for each in found[1:])
-            remark(step.op, TilesChosen(name, str(found[0]), f"{found[0].prediction}{others}"))
-        return [VariantChoice(each) for each in found[:1]]
+        return self._operands(steps, step), Target.parse(options.target), schedules
 
     @staticmethod
     def _contracted(steps: Sequence[Structured]) -> Structured | None:

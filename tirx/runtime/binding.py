@@ -48,13 +48,12 @@ def bind(launch: Launch, values: Sequence[Value], sm_count: int, grid: Sequence[
     return BoundLaunch(launch, bound, sizes, _grid(launch, sizes, grid), launch.block)
 
 
-def taken_variant(launch: Launch, values: Sequence[Value], sm_count: int) -> str | None:
-    """The entry of the variant that a launch takes, None where it is `launch` itself.
+def launch_sizes(launch: Launch, values: Sequence[Value], sm_count: int) -> LaunchSizes:
+    """The sizes of a launch, of which its grid is not evaluated: that of a variant may fit where its own is too large.
 
-    The grid of `launch` is not evaluated: that of a variant may fit where its own is too large. Raises ArgumentError
-    for what is no argument of `launch`.
+    Raises ArgumentError for what is no argument of `launch`.
     """
-    return launch.variant(_sizes(launch, _bound_values(launch, values), sm_count)) if launch.variants else None
+    return _sizes(launch, _bound_values(launch, values), sm_count)
 
 
 def _bound_values(launch: Launch, values: Sequence[Value]) -> tuple[Value | None, ...]:

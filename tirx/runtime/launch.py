@@ -151,10 +151,15 @@ class Launch:
 
     def variant(self, sizes: LaunchSizes) -> str | None:
         """The entry of the variant for these sizes, None where it is this one."""
-        costs = zip(self._costs(sizes), self.variants, strict=True) if self.variants else ()
-        fitting = (pair for pair in costs if all(one.holds(sizes) for one in pair[1].conditions))
-        _, best = min(fitting, key=lambda pair: pair[0], default=(0, self))
-        return None if best.entry == self.entry else best.entry
+        place = self.place(sizes)
+        entry = self.entry if place is None else self.variants[place].entry
+        return None if entry == self.entry else entry
+
+    def place(self, sizes: LaunchSizes) -> int | None:
+        """The place among `variants` of the one for these sizes, None where the conditions of none hold."""
+        costs = self._costs(sizes) if self.variants else ()
+        fitting = (i for i, each in enumerate(self.variants) if all(one.holds(sizes) for one in each.conditions))
+        return min(fitting, key=lambda i: costs[i], default=None)
 
     @cached_property
     def _costs(self) -> Callable[[LaunchSizes], Sequence[int]]:

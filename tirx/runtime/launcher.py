@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from tirx.dialects.formula import LaunchSizes
 from tirx.runtime import driver as drivers
 from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, flat_bytes
-from tirx.runtime.binding import BoundLaunch, Value, bind, check_count, check_preconditions, taken_variant
+from tirx.runtime.binding import BoundLaunch, Value, bind, check_count, check_preconditions, launch_sizes
 from tirx.runtime.driver import Device
 from tirx.runtime.frameworks import (
     KEYS,
@@ -30,16 +31,20 @@ from tirx.runtime.overlap import check_overlap
 from tirx.runtime.packing import Plan, Ready
 from tirx.values import dataclass
 
+_Other: TypeAlias = "Callable[[LaunchSizes | None], Launcher | None]"
+
 
 class Launcher:
-    """Launches one kernel: the entry of `launch` in a PTX module. `other` gives the one of a variant, and for None
-    the one for strides that this refuses.
+    """Launches one kernel: the entry of `launch` in a PTX module. `other` gives the one of the variant for some
+    sizes, and for None the one for strides that this refuses.
 
     Arrays of torch and cupy are used where they are. Those of jax are immutable: what the kernel writes are new arrays,
     which are returned. Those of numpy are copied to the GPU and back. For the last two, a launch waits for its end.
     """
 
-    def __init__(self, ptx: str, launch: Launch, other: Callable[[str | None], Launcher | None] = lambda _: None):
+    def __init__(
+        self, ptx: str, launch: Launch, other: Callable[[LaunchSizes | None], Launcher | None] = lambda _: None
+    ):
         self.launch = launch
         self._ptx = ptx
         self._other = other
@@ -105,9 +110,10 @@ class Launcher:
         self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None
     ) -> tuple[Launcher, BoundLaunch]:
         """The checked launch of this kernel, of the variant for these sizes, or of the one for any strides."""
-        entry = taken_variant(self.launch, values, device.sm_count)
-        if entry is not None and (variant := self._other(entry)) is not None:
-            return variant.bound(values, device, grid)
+        if self.launch.variants:
+            variant = self._other(launch_sizes(self.launch, values, device.sm_count))
+            if variant is not None:
+                return variant.bound(values, device, grid)
         bound = bind(self.launch, values, device.sm_count, grid)
         try:
             check_preconditions(bound)

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
+    from tirx.dialects.formula import LaunchSizes
     from tirx.runtime.check import Checked, Source
     from tirx.runtime.launch import Launch
+    from tirx.runtime.launch_tiles import LaunchTiles
     from tirx.runtime.launcher import Launcher
 
 _CACHE_SIZE = 256
@@ -46,6 +48,7 @@ class Program:
         self.ptx = ptx
         self.source = source
         self.remake: partial[Program] | None = None
+        self.launch_tiles: LaunchTiles[Kernel] | None = None
         self._with_option: dict[str, Program | None] = {}
         self._launches = launches
         """The descriptors, or their JSON text, which is read when they are asked for."""
@@ -133,18 +136,18 @@ class Program:
 
     def __getstate__(self) -> dict[str, object]:
         """Returns what `to_json` does, and the source as text, for `check` and arrays of other strides."""
-        source, remake = self.source, self.remake
+        source, remake, tiles = self.source, self.remake, self.launch_tiles
         if source is not None:
             from tirx.values import replace
 
             source = replace(source, program=str(source.program))
         if remake is not None:
             remake = partial(remake.func, str(remake.args[0]), *remake.args[1:], **remake.keywords)
-        return {"json": self.to_json(), "source": source, "remake": remake}
+        return {"json": self.to_json(), "source": source, "remake": remake, "launch_tiles": tiles}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**json.loads(state["json"]), source=state["source"])
-        self.remake = state["remake"]
+        self.remake, self.launch_tiles = state["remake"], state["launch_tiles"]
 
     def to_json(self) -> str:
         """The program as text: PTX and launch descriptors."""
@@ -219,26 +222,41 @@ class Kernel:
         """Launches the kernel, and knows the arguments of earlier launches."""
         from tirx.runtime.launcher import Launcher  # imports what simulations do not need
 
-        def other(entry: str | None) -> Launcher | None:
-            kernel = self._for_any_strides if entry is None else self.program.variants[entry]
+        def other(sizes: LaunchSizes | None) -> Launcher | None:
+            kernel = self._for_any_strides if sizes is None else self.variant(sizes)
             return None if kernel is None else kernel.launcher
 
         return Launcher(self.program.ptx, self.launch, other)
+
+    @property
+    def source(self) -> Source:
+        """Source of the program. Raises ValueError where another process has compiled it."""
+        if self.program.source is None:
+            raise ValueError("expected a program that was compiled by this process, found one without its source")
+        return self.program.source
 
     @property
     def _for_any_strides(self) -> Kernel | None:
         program = self.program.for_any_strides
         return None if program is None else (program.kernels | program.variants)[self.launch.entry]
 
+    def variant(self, sizes: LaunchSizes) -> Kernel | None:
+        """The kernel that launches of these sizes take in the place of this one, None where they take this one."""
+        if (tiles := self.program.launch_tiles) is not None and (place := self.launch.place(sizes)) is not None:
+            found = tiles.kernel(self.launch.entry, place, sizes)
+            if found is not None:
+                return found
+        entry = self.launch.variant(sizes)
+        return None if entry is None else self.program.variants[entry]
+
     def _chosen(self, arguments: Sequence[Any], sm_count: int = 2) -> Kernel:
         """The variant for numpy arguments, or this kernel."""
-        from tirx.runtime.binding import taken_variant
+        from tirx.runtime.binding import launch_sizes
         from tirx.runtime.simulation import view_arguments
 
         if not self.launch.variants:
             return self
-        entry = taken_variant(self.launch, view_arguments(self.launch, arguments), sm_count)
-        return self if entry is None else self.program.variants[entry]
+        return self.variant(launch_sizes(self.launch, view_arguments(self.launch, arguments), sm_count)) or self
 
     def __repr__(self) -> str:
         arguments = ", ".join(argument.name for argument in self.launch.passed)
@@ -256,7 +274,7 @@ class Kernel:
 
         chosen = self._chosen(arguments, **{name: options[name] for name in ("sm_count",) if name in options})
         try:
-            simulate(self.program.ptx, chosen.launch, arguments, **options)
+            simulate(chosen.program.ptx, chosen.launch, arguments, **options)
         except StrideError:
             if (other := chosen._for_any_strides) is None:
                 raise
@@ -275,17 +293,15 @@ class Kernel:
         from tirx.runtime.arrays import StrideError
         from tirx.runtime.check import check_launch
 
-        if self.program.source is None:
-            raise ValueError("expected a program that was compiled by this process, found one without its source")
         if arguments:
             chosen = self._chosen(arguments)
             try:
-                return check_launch(self.program.ptx, chosen.launch, self.program.source, arguments, **options)
+                return check_launch(chosen.program.ptx, chosen.launch, chosen.source, arguments, **options)
             except StrideError:
                 if (other := chosen._for_any_strides) is None:
                     raise
                 return other.check(*arguments, **options)
-        return self._check_made_up(self.program.source, **options)
+        return self._check_made_up(self.source, **options)
 
     def _check_made_up(self, source: Source, seconds: float = 3, **options: Any) -> Checked:
         """Checks random arguments, and while time is left a launch of each of the schedules that are another PTX."""
@@ -320,6 +336,7 @@ def build(
     cache_directory: str | Path | None = None,
     salt: str | None = None,
     verify: bool = False,
+    compile_at_launch: bool = False,
 ) -> Program:
     """Compiles a module of kernels, given as IR or as MLIR text, to a program.
 
@@ -333,6 +350,9 @@ def build(
     Kernels that move arrays with strides that the launch knows may need multiples of 16 bytes. Arrays of others are
     moved by a second kernel, which is compiled (`strides=any`) when it is needed first.
 
+    With `compile_at_launch` launches of products of `linalg` of open sizes take the best tile for their sizes where the
+    variants take more than 3 % longer by the timing model: it is compiled when it is needed first.
+
     Nobody but their author knows when operations defined elsewhere are lowered differently: programs of modules that
     have such operations are kept only under a `salt`, a text that changes whenever their lowering does.
     Raises ValueError for a `cache_directory` without one, and what `tirx.compile` raises.
@@ -343,14 +363,20 @@ def build(
         guests = _guests(module_or_text) if salt is None else ()
         given = _text(module_or_text, locations="lines=" in options)
 
+    keywords: dict[str, Any] = {"cache_directory": cache_directory, "salt": salt, "verify": verify}
+
     def make() -> Program:
         return compiled(module_or_text, target, options, verify=verify)
 
-    def for_any_strides(source: ModuleOp | str) -> partial[Program] | None:
-        if "strides=" in options:
-            return None
-        words = f"{options} strides=any".lstrip()
-        return partial(build, source, target, words, cache_directory=cache_directory, salt=salt, verify=verify)
+    def finish(program: Program, source: ModuleOp | str) -> Program:
+        if "strides=" not in options:
+            words = f"{options} strides=any".lstrip()
+            program.remake = partial(build, source, target, words, **keywords, compile_at_launch=compile_at_launch)
+        if compile_at_launch:
+            from tirx.runtime.launch_tiles import LaunchTiles
+
+            program.launch_tiles = LaunchTiles(source, target, options, partial(_built, **keywords))
+        return program
 
     if guests:
         if cache_directory is not None:
@@ -358,22 +384,26 @@ def build(
                 f"expected `salt`, a text that changes whenever the lowering of {', '.join(guests)} does, since "
                 "programs on disk outlive it; or no `cache_directory`"
             )
-        program = make()
-        program.remake = for_any_strides(cast("ModuleOp", module_or_text).clone())
-        return program
+        return finish(make(), cast("ModuleOp", module_or_text).clone())
     key = sha256(json.dumps([given, target, options, salt, verify]).encode()).hexdigest()
-    program = _cache.get(key)
+    name = f"{key} at launch" if compile_at_launch else key
+    program = _cache.get(name)
     if program is None:
         path = None if cache_directory is None else stored.place(str(cache_directory), key)
         text = None if path is None else stored.read(path)
         program = make() if text is None else Program(**json.loads(text))
         if path is not None and text is None:
             stored.write(path, program.to_json())
-        program.remake = for_any_strides(given)
+        finish(program, given)
         while len(_cache) >= _CACHE_SIZE:
             del _cache[next(iter(_cache))]
-        _cache[key] = program
+        _cache[name] = program
     return program
+
+
+def _built(entry: str, module: ModuleOp, target: str | None, options: str, **keywords: Any) -> Kernel:
+    """The kernel of a module, as `build` makes it."""
+    return build(module, target, options, **keywords).kernels[entry]
 
 
 def _text(module: ModuleOp, *, locations: bool) -> str:

@@ -102,9 +102,9 @@ def test_linalg_takes_schedules_that_are_written():
         (
             "pipeline=on stages=",
             (
-                "^expected each of pipeline, choose, strides, lines, assertions, split, parts, variants, epilogue, "
-                "order, stages, roles, cluster, multiprocessors and of parameters at most once, as name=value, found "
-                "'stages='$"
+                "^expected each of pipeline, choose, strides, lines, assertions, split, parts, variants, sizes, "
+                "epilogue, order, stages, roles, cluster, multiprocessors and of parameters at most once, as "
+                "name=value, found 'stages='$"
             ),
         ),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,10 +20,14 @@ from tirx import embed
 from tirx.diagnostics import LocatedError
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.tirx import kernels
+from tirx.passes.match.variant_choice import candidates, times_of
+from tirx.passes.pipeline import OptionError
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
+from tirx.runtime import program as programs
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.comparison import Case, Problem
 from tirx.runtime.launch import Launch
+from tirx.runtime.launch_tiles import LaunchTiles
 from tirx.runtime.program import Kernel, Program
 from tirx.runtime.simulation import view_arguments
 from tirx.text.verification import CheckError
@@ -160,6 +166,110 @@ def test_products_of_open_sizes_by_tcgen05_equal_numpy() -> None:
         assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32))
         taken.add(kernel.launch.variant(LaunchSizes([a.shape, b.T.shape, d.shape], [], 2)))
     assert len(taken) > 1
+
+
+@pytest.fixture(scope="module")
+def tiled_at_launch() -> Program:
+    """A product of no known size in two variants, whose launches may compile others."""
+    return tirx.build(_OPEN, "sm_90a", options="variants=2", compile_at_launch=True)
+
+
+_OPEN = product("f16", ("?", "?", "?"), True)  # pyright: ignore
+
+
+def _taken_by(kernel: Kernel, size: tuple[int, int, int]) -> Kernel:
+    """The kernel that a launch takes, as the simulator says and as a GPU would."""
+    m, n, k = size
+    arrays = np.zeros((m, k), np.float16), np.zeros((k, n), np.float16).T, np.zeros((m, n), np.float32)
+    sizes = LaunchSizes([each.shape for each in arrays], [], 2)
+    taken, device = kernel.variant(sizes) or kernel, SimpleNamespace(sm_count=2)
+    launcher, bound = kernel.launcher.bound(view_arguments(kernel.launch, arrays), device, None)  # pyright: ignore
+    assert launcher is taken.launcher and bound.launch == taken.launch
+    return taken
+
+
+@pytest.mark.sample(1)
+def test_launches_compile_the_best_tile_where_variants_are_slower(tiled_at_launch: Program) -> None:
+    """By the model; sizes with the same tile have one kernel, and all equal numpy."""
+    kernel, tiles = tiled_at_launch.kernels["matmul"], tiled_at_launch.launch_tiles
+    own = {kernel, *tiled_at_launch.variants.values()}
+    assert _taken_by(kernel, (0, 8, 8)) in own and tiles is not None and not tiles.kernels
+    first = _taken_by(kernel, (600, 264, 72))
+    assert first not in own and _taken_by(kernel, (600, 264, 80)) is first and len(tiles.kernels) == 1
+    few = _taken_by(kernel, (5, 40, 72))
+    assert few is not first and few.launch.entry == "matmul" and not few.launch.variants
+    rng = np.random.default_rng(5)
+    for k in (72, 71):  # rows of 142 bytes are copied by threads
+        a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((5, k), (k, 40)))
+        d = np.full((5, 40), 7, np.float32)
+        kernel.simulate(a, b.T, d)
+        assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32))
+        assert kernel.check(a, b.T, d).launches == 1
+
+
+def test_no_launch_loses_more_than_three_percent_where_it_may_compile(tiled_at_launch: Program) -> None:
+    """By the model, beside the best of all candidates; the kernels are those of the best ones."""
+    asked: list[str] = []
+
+    def make(entry: str, module: ModuleOp, target: str | None, options: str) -> str:
+        assert (entry, target, options[:11]) == ("matmul", "sm_90a", "variants=2 ")
+        asked.append(options)
+        return options
+
+    kernel, tiles = tiled_at_launch.kernels["matmul"], LaunchTiles(_OPEN, "sm_90a", "variants=2", make)
+    for size in ((1, 2112, 7168), (77, 1000, 1000), (4096, 4096, 4096), (3000, 8, 640), (8192, 7168, 2048)):
+        m, n, k = size
+        sizes = LaunchSizes([(m, k), (n, k), (m, n)], [], 132)
+        place = kernel.launch.place(sizes)
+        assert place is not None
+        asked.clear()
+        taken = tiles.kernel("matmul", place, sizes)
+        open_product = tiles.products["matmul"]
+        assert open_product is not None
+        for each, choice in zip(kernel.launch.variants, open_product.variants, strict=True):
+            shape = f"{choice.tile.rows}x{choice.tile.columns}"
+            assert each.entry == ("matmul" if choice is open_product.variants[0] else f"matmul_{shape}")
+        found = candidates(open_product.operands, open_product.target, open_product.schedules)
+        times = times_of(found, open_product.operands, size)[:, 0]
+        kind = open_product.variants[place].tile.kind
+        row = next(i for i, each in enumerate(found) if each.kind == kind)
+        assert (taken is None) is bool(times[row] <= 1.03 * times.min()), size
+        if asked:
+            assert asked == [f"variants=2 sizes={m}x{n}x{k}"]
+            assert open_product.best(size)[0].tile.kind == found[int(times.argmin())].kind
+    assert len(tiles.kernels) > 2
+
+
+def test_tiles_of_launches_are_kept_on_disk_and_compiled_once_by_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = product("f16", ("?", 40, 72), True)  # pyright: ignore
+    words: dict[str, Any] = {"options": "variants=1", "cache_directory": tmp_path, "compile_at_launch": True}
+    kernel, sizes = (
+        tirx.build(text, "sm_80", **words).kernels["matmul"],
+        LaunchSizes([(3, 72), (40, 72), (3, 40)], [], 2),
+    )
+    assert [each.entry for each in kernel.launch.variants] == ["matmul"] and len(list(tmp_path.iterdir())) == 1
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(kernel.variant, [sizes] * 4)
+    assert first is not None and all(each is first for each in others) and len(list(tmp_path.iterdir())) == 2
+    again = pickle.loads(pickle.dumps(kernel))
+    monkeypatch.setattr(programs, "_cache", {})
+    stored = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    for each in (again, tirx.build(text, "sm_80", **words).kernels["matmul"]):
+        found = each.variant(sizes)
+        assert found is not None and found.program.ptx == first.program.ptx
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == stored
+
+
+def test_one_kernel_for_given_sizes() -> None:
+    """It takes all sizes, and is the variant that is best for these."""
+    text = product("f16", ("?", 264, 72), True)  # pyright: ignore
+    few, many = (tirx.build(text, "sm_90a", options=f"sizes={m}x264x72").kernels["matmul"] for m in (1, 600))
+    assert not few.program.variants and not few.launch.variants and few.launch.grid != many.launch.grid
+    for word in ("1x2", "1x2x0", "1x2x3x4", "axbxc", "1x2x", "1.5x2x3"):
+        with pytest.raises(OptionError, match=f"expected sizes=MxNxK, numbers of 1 or more, found 'sizes={word}'"):
+            tirx.build(text, "sm_90a", options=f"sizes={word}")
 
 
 def test_variants_are_launched_where_the_kernel_itself_has_too_many_blocks() -> None:

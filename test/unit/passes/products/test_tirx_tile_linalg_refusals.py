@@ -157,6 +157,14 @@ def test_what_no_kernel_has(tile: tuple[int, ...], threads: int, target: str, me
         embed.run(embed.parse(text, "f.mlir"), [TirxTileLinalgPass(tile, threads, target)])
 
 
+@pytest.mark.parametrize("sizes", [(16, 8), (1, 2, 0), (1, 2, 3, 4)])
+def test_sizes_that_no_product_has(sizes: tuple[int, ...]) -> None:
+    text = "func.func @f(%a: memref<8xf32>) attributes {tirx.kernel} {\n  func.return\n}"
+    found = ",".join(map(str, sizes))
+    with pytest.raises(LocatedError, match=f"f.mlir:1:.*expected sizes: M, N and K of 1 or more, found {found}"):
+        embed.run(embed.parse(text, "f.mlir"), [TirxTileLinalgPass(target="sm_80", sizes=sizes)])
+
+
 @pytest.mark.parametrize("threads", [0, 1, 1024, 1025])
 def test_numbers_of_threads(threads: int) -> None:
     text = """
