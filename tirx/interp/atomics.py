@@ -38,14 +38,16 @@ class AtomicFunctions(Functions):
             for each in (args[0], *args[2:])
         ]
         is_global = TileType.of(op.place).memory is MemorySpace.GLOBAL
-        addresses = _addresses(place) if op.acquires or op.releases else ()
+        has_order = op.acquires or op.releases
+        addresses = _addresses(place) if has_order else ()
         for address in addresses if op.acquires else ():
             block.wait(address)
         old = Tile.new(place.shape, place.dtype, bounds=block.launch.bounds, known=True).numbers
 
         several = place.repeated
-        if is_global and isinstance(place, Scattered) and np.prod(block.launch.grid) > 1:
-            several |= place.exists  # other blocks may combine any element
+        of_blocks = is_global and np.prod(block.launch.grid) > 1  # others may combine any element
+        if of_blocks and isinstance(place, Scattered):
+            several |= place.exists
         takes_place = kind in (Atomic.EXCH, Atomic.CAS)
         combine = None if takes_place else combining(block.launch, kind.value)
 
@@ -65,7 +67,8 @@ class AtomicFunctions(Functions):
         block.write(op, place, given, lambda each, mark: place.combine(at, mark, step))
         block.note(op, old)
         if old.error is not None:
-            old.error[several] = np.inf
+            # With an order they are tickets, by which blocks branch.
+            old.error[several | (of_blocks and not has_order)] = np.inf
         is_used = op.result.first_use is not None
         if (is_used and is_global) or (several.any() and (is_used or takes_place)):
             block.launch.exact = False  # who comes first is not said

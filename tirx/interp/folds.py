@@ -10,7 +10,7 @@ from xdsl.interpreter import Interpreter, PythonValues, register_impls
 from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import ClusterSumOp, Combination, FoldOp, ReduceOp, ScanOp, TileType
-from tirx.interp.formats import Array, dtype_of, is_float, last_place
+from tirx.interp.formats import Array, dtype_of, is_float, largest_of, last_place
 from tirx.interp.memory import Numbers, Tile, joined
 from tirx.interp.numbers import Near, Value, defined
 from tirx.interp.products import reduce, scan
@@ -19,6 +19,9 @@ from tirx.interp.tiles import full, of_all, rule, tile_dtype, value_of
 
 _EXACT = (arith.SelectOp, arith.CmpfOp, arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp)
 """Operations of floats that do not round, among `arith` and `math`."""
+
+_ROOM = 2.0**-8
+"""The part of the largest number up to which other bracketings, too, have finite accumulators."""
 
 
 @register_impls
@@ -126,6 +129,8 @@ class _Region:
             if unordered.any() and not _same(found, other):
                 self._launch.exact = False
                 found = [_unknown(each, unordered) for each in found]
+            if self._roundings and not self._launch.exact:  # infinite in some orders, and no number in others
+                found = [_unknown(each, ~np.isfinite(_data(each))) for each in found]
         return [full(lines[0].data.shape, each, _data(each).dtype) for each in found]
 
     def _sequential(self, values: list[Value]) -> list[Value]:
@@ -148,6 +153,7 @@ class _Region:
             near = value if isinstance(value, Near) else Near(np.asarray(value), np.zeros(()))
             dtype = near.value.dtype
             own = 4 * self._roundings * last_place(most, dtype) if is_float(dtype) else np.zeros(())
+            own = np.where(most > largest_of(dtype) * _ROOM, np.inf, own)
             made.append(near._replace(error=np.broadcast_to(near.error + own, near.value.shape)))
         return made
 

@@ -110,7 +110,8 @@ def multiply(
     type_ = op.accumulator_type if op.result is None else PendingType.tile_of(op.result)
     target = DTYPES[str(type_.element_type)]
     if modular and is_float(target):
-        total, _ = _clauses(op, np.matmul(residues(left.data), np.swapaxes(residues(right.data), -1, -2)))
+        first = residues(left.data)
+        total, _ = _clauses(op, np.matmul(first, np.swapaxes(residues(right.data), -1, -2)), first)
         data = reduced(total if accumulator is None else total + residues(accumulator.data)).astype(target)
         return Sum(Numbers(data, _known(left, right, accumulator, data.shape)), True)
     kept = _digits(op, target)
@@ -119,7 +120,7 @@ def multiply(
         if not (exact and left.data.dtype == right.data.dtype == np.float32 and is_float(target)):
             left, right = (each.changed(lambda x: x.astype(np.float64)) for each in (left, right))
         total = np.matmul(left.data, np.swapaxes(right.data, -1, -2))
-        total, zeros = _clauses(op, total)
+        total, zeros = _clauses(op, total, left.data)
         if accumulator is not None:
             total += accumulator.data
         error = None
@@ -178,15 +179,15 @@ def _is_exact(a: _Operand, b: _Operand, accumulator: Numbers | None, digits: int
     return largest < 2.0**digits * unit and largest <= limit
 
 
-def _clauses(op: ProductOp, total: Array) -> tuple[Array, Array | None]:
-    """Returns the product with negations and zero columns, and which columns are zero."""
+def _clauses(op: ProductOp, total: Array, a: Array) -> tuple[Array, Array | None]:
+    """Returns the product with negations and zero columns, and which columns are zero: A is multiplied by 0 there."""
     zeros = None
     if op.zero_columns is not None:
         m, n = op.accumulator_type.dims[-2:]
         zeros = op.zero_columns.data.mask(m, n).expand(m, n)
         shift = op.zero_columns.data.shift
         total = total[..., shift:] if shift else total
-        total = np.where(zeros, 0, total)
+        total = np.where(zeros, (a * 0).sum(-1, keepdims=True), total)
     if (op.negate_a is None) != (op.negate_b is None):
         total = -total
     return total, zeros

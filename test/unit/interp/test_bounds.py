@@ -159,3 +159,14 @@ def test_sums_that_some_orders_leave_without_a_number(row: tuple[float, ...]) ->
     assert not ran.exact
     for error in ran.errors[1:]:
         assert error is not None and np.isinf(error[2]).all() and np.isfinite(np.delete(error, 2, 0)).all()
+
+
+def test_recurrences_of_the_largest_numbers() -> None:
+    """Another bracketing of them is infinite, or no number; other lines have their bounds."""
+    x = np.full((8, 8), 0.3, np.float32)
+    made = tx.jit(f32[8, 8], f32[8, 8], threads=128, target="sm_80", grid=[1])(_by_function).module
+    x[2, 3] = 88.7  # the kernel has its exponential
+    ran = run_kernel(next(iter(kernels(made))), [x, found := np.zeros_like(x)], bounds=True)
+    error = ran.errors[1]
+    assert np.isfinite(found).all() and error is not None
+    assert np.isinf(error).tolist() == [[i == 2 and j >= 3 for j in range(8)] for i in range(8)]

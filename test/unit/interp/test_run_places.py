@@ -131,6 +131,22 @@ def test_places_by_old_values_of_atomics(use: str, open_: list[bool]) -> None:
     assert ran.errors[1] is not None and not ran.errors[1].any()
 
 
+@pytest.mark.parametrize(("order", "is_open"), [("", True), ("acq_rel", False)])
+def test_old_values_of_an_element_that_blocks_share(order: str, is_open: bool) -> None:
+    """Which block comes first is not said; tickets that order blocks may say which one is the last."""
+    text = f"""
+    tirx.kernel @k(%a: memref<1xi32>, %d: memref<4xi32>) target("sm_80") grid(%i = 4) threads(32) {{
+      %one = arith.constant 1 : i32
+      %g = tirx.view %a[0] : memref<1xi32> -> !tirx.tile<1xi32, global>
+      %old = tirx.atomic add %one, %g {order} : i32, !tirx.tile<1xi32, global> -> i32
+      memref.store %old, %d[%i] : memref<4xi32>
+    }}"""
+    (kernel,) = kernels(embed.parse(text, "k.mlir"))
+    ran = run_on(kernel, np.zeros(1, np.int32), np.zeros(4, np.int32), bounds=True)
+    assert not ran.exact and ran.errors[0] is not None and not ran.errors[0].any()
+    assert ran.errors[1] is not None and np.isinf(ran.errors[1]).all() == is_open
+
+
 @pytest.mark.parametrize("blocks", [1, 2])
 def test_blocks_that_exchange(blocks: int) -> None:
     """Whose element stays is not said where several blocks exchange those that indices name."""

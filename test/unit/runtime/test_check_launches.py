@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.examples import EXAMPLES
 from unit.runtime.test_check import PART
 
 import tirx
@@ -292,3 +293,10 @@ def test_extremes_of_floats(element: str) -> None:
     limits = finfo(array.dtype)
     found = {*array.reshape(-1).astype(np.float64).tolist()}
     assert {float(limits.max), -float(limits.max), float(limits.smallest_subnormal), np.inf, -np.inf} <= found
+
+
+def test_zero_columns_of_what_is_no_number() -> None:
+    """They count as zeros, by which A is multiplied: infinities of A are seen."""
+    text = (EXAMPLES / "tcgen05_ws_zero_columns.mlir").read_text()
+    (checked,) = tirx.build(text).check(numbers=["special"], seconds=0.1)
+    assert checked.launches == 1
