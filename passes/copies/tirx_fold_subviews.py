@@ -10,13 +10,16 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IndexType, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx import (
+    AllocOp,
     AtomicOp,
     CopyOp,
     LoadOp,
     MemorySpace,
+    ReshapeOp,
     SignalOp,
     StoreOp,
     SubviewOp,
@@ -26,6 +29,7 @@ from tirx.dialects.tirx import (
     kernels,
 )
 from tirx.dialects.tirx.interface import is_register_tile
+from tirx.dialects.tirx.places import has_run_time_strides
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.views import Origin
@@ -39,6 +43,9 @@ class TirxFoldSubviewsPass(ModulePass):
     A part of a view of global memory at computed coordinates becomes the view that starts there, and a view of a
     `memref.subview` of an argument that of the argument. What is left are parts
     of tiles in shared and tensor memory, whose addresses are computed.
+
+    Another shape of a view that is clipped, has index tiles or strides of the launch becomes one of the tile that
+    is copied to it or from it.
     """
 
     name = "tirx-fold-subviews"
@@ -48,6 +55,9 @@ class TirxFoldSubviewsPass(ModulePass):
             for subview in [each for each in kernel.walk() if isinstance(each, memref.SubviewOp)]:
                 if subview.parent is not None:  # those of other ones are folded with these
                     _Window(subview).fold()
+            for shape in [each for each in kernel.walk() if isinstance(each, ReshapeOp)]:
+                if shape.parent is not None and _has_no_shapes(shape.source):
+                    _turn_around(shape)
             for part in list(kernel.walk()):
                 if isinstance(part, ViewOp) and not part.joins_rings and not is_register_tile(part.result):
                     _check_uses(part)
@@ -188,6 +198,69 @@ class _Window:
         made = ViewOp(self.op.source, [*where, *ends], view.result.type, view.dims, stepped, sized)
         made.clipped, made.begins_inside = view.clipped, view.begins_inside
         return made
+
+
+def _has_no_shapes(tile: SSAValue) -> bool:
+    """Returns True for a view of an argument of which no layout alone says where its elements are, or which exist."""
+    origin = Origin.of(tile) if TileType.of(tile).memory is MemorySpace.GLOBAL else None
+    if origin is None:
+        return False
+    view = origin.view
+    return view.clipped is not None or bool(view.index_tiles) or has_run_time_strides(view.source_type)
+
+
+def _has_shapes(tile: SSAValue) -> bool:
+    """Returns True for a value in registers and a tile in shared memory."""
+    is_value = is_register_tile(tile) and not isinstance(tile.owner, AllocOp)
+    return is_value or TileType.of(tile).memory is MemorySpace.SHARED
+
+
+def _turn_around(shape: ReshapeOp) -> None:
+    """Lets copies of another shape of a view copy the view, and have the other tile in its shape."""
+    source, result = shape.source, shape.result
+    dims = TileType.of(source).dims
+    for use in list(result.uses):
+        user, emit = use.operation, Emitter.before(use.operation)
+        other = user.operands[1 - use.index] if isinstance(user, StoreOp | CopyOp) else source
+        match user:
+            case ReshapeOp():
+                user.operands[0] = source
+                _turn_around(user)
+            case LoadOp() if TileType.of(user.result).layout is None:
+                loaded = emit(LoadOp(source, _registers(source), pad=user.pad)).result
+                _replace(user, emit(ReshapeOp(loaded, result.type.dims)).result)
+            case StoreOp() | CopyOp() if _has_shapes(other):
+                user.operands[1 - use.index] = emit(ReshapeOp(other, dims)).result
+                user.operands[use.index] = source
+            case CopyOp() if TileType.of(other).memory is MemorySpace.GLOBAL or use.index == 0:
+                ends = [source, other] if use.index == 0 else [other, source]
+                loaded = emit(LoadOp(ends[0], _registers(ends[0]))).result
+                again = emit(ReshapeOp(loaded, TileType.of(ends[1]).dims)).result
+                kind = StoreOp if TileType.of(ends[1]).memory is MemorySpace.GLOBAL else CopyOp
+                emit(kind(again, ends[1], reduce=user.reduce))
+                erase(user)
+            case AtomicOp() if isinstance(user.result.type, TileType):
+                again = user.clone({result: source})
+                for i, tile in enumerate(again.operands):
+                    if is_register_tile(tile):
+                        again.operands[i] = emit(ReshapeOp(tile, dims)).result
+                Rewriter.replace_value_with_new_type(again.result, _registers(source))
+                _replace(user, emit(ReshapeOp(emit(again).result, result.type.dims)).result)
+            case _:
+                pass
+    if result.first_use is None:
+        erase(shape)
+
+
+def _registers(tile: SSAValue) -> TileType:
+    type_ = TileType.of(tile)
+    return TileType.get(type_.dims, type_.element_type, MemorySpace.REGISTER)
+
+
+def _replace(op: LoadOp | AtomicOp, value: SSAValue) -> None:
+    value.name_hint = op.result.name_hint
+    op.result.replace_all_uses_with(value)
+    erase(op)
 
 
 def _check_uses(view: ViewOp) -> None:

@@ -83,3 +83,39 @@ tirx.kernel @size_of_a_part(%a: !a, %n: index) threads(32) {
   "test.op"(%rows, %columns) : (index, index) -> ()
   tirx.return
 }
+
+// Another shape of a clipped view is one of the tile that is loaded, stored, copied or combined.
+
+// CHECK-LABEL: tirx.kernel @shapes
+// CHECK:         %v = tirx.view %a
+// CHECK-NEXT:    [[X:%.+]] = tirx.load %v : !tirx.tile<4x16xi32, global> -> !tirx.tile<4x16xi32, register>
+// CHECK-NEXT:    %p = tirx.reshape [[X]]
+// CHECK:         %w = tirx.view %d
+// CHECK-NEXT:    [[Y:%.+]] = tirx.reshape %p : !tirx.tile<64xi32, register> -> !tirx.tile<4x16xi32, register>
+// CHECK-NEXT:    tirx.store [[Y]], %w
+// CHECK-NEXT:    %s = tirx.alloc
+// CHECK-NEXT:    [[S:%.+]] = tirx.reshape %s : !tirx.tile<64xi32, shared> -> !tirx.tile<4x16xi32, shared>
+// CHECK-NEXT:    tirx.copy %v, [[S]]
+// CHECK-NEXT:    [[Z:%.+]] = tirx.reshape %p
+// CHECK-NEXT:    %old = tirx.atomic add [[Z]], %v
+// CHECK-NEXT:    %{{.+}} = tirx.reshape %old
+// CHECK-NEXT:    [[L:%.+]] = tirx.load %v
+// CHECK-NEXT:    [[M:%.+]] = tirx.reshape [[L]]
+// CHECK-NEXT:    [[N:%.+]] = tirx.reshape [[M]]
+// CHECK-NEXT:    tirx.store [[N]], %w
+!v = !tirx.tile<4x16xi32, global>
+!r = !tirx.tile<64xi32, global>
+!x = !tirx.tile<64xi32, register>
+tirx.kernel @shapes(%a: memref<?x?xi32>, %d: memref<3x20xi32>) target("sm_80") grid(1) threads(64) {
+  %v = tirx.view %a[0, 0] clipped : memref<?x?xi32> -> !v
+  %r = tirx.reshape %v : !v -> !r
+  %p = tirx.load %r : !r -> !x
+  %w = tirx.view %d[0, 0] clipped : memref<3x20xi32> -> !v
+  %o = tirx.reshape %w : !v -> !tirx.tile<8x8xi32, global>
+  %q = tirx.reshape %o : !tirx.tile<8x8xi32, global> -> !r
+  tirx.store %p, %q : !x, !r
+  %s = tirx.alloc : !tirx.tile<64xi32, shared>
+  tirx.copy %r, %s : !r, !tirx.tile<64xi32, shared>
+  %old = tirx.atomic add %p, %r : !x, !r -> !x
+  tirx.copy %r, %q : !r, !r
+}

@@ -232,6 +232,18 @@ class Tile:
         peers = tuple(peer.viewed(change, shape) for peer in self.peers)
         return replace(self, shape=tuple(shape), numbers=self.numbers.each(change), marks=marks, peers=peers)
 
+    def reshaped(self, dims: tuple[int, ...]) -> Tile:
+        """Returns the elements in row-major order in another shape; where no view has them, each is found by itself."""
+        data, inside = self.numbers.data, self.inside
+        if inside is None and np.shares_memory(data.reshape(dims), data):
+            return self.viewed(lambda each: each.reshape(dims), dims)
+        at = [each.reshape(dims) for each in np.indices(self.shape)]
+        if inside is not None:
+            at = [each - region.start for each, region in zip(at, inside, strict=True)]
+        ends = zip(at, data.shape, strict=True)
+        exists = np.logical_and.reduce([(each >= 0) & (each < extent) for each, extent in ends])
+        return Scattered(dims, self.numbers, self.marks, at=tuple(at), exists=exists)
+
     def part(self, starts: Sequence[int], dims: Sequence[int]) -> Tile:
         """Returns the part of the tile that begins at `starts`."""
         if self.inside is None:
@@ -327,6 +339,9 @@ class Scattered(Tile):
         _, back, count = np.unique(flat, return_inverse=True, return_counts=True)
         found[self.exists] = count[back] > 1
         return found
+
+    def reshaped(self, dims: tuple[int, ...]) -> Tile:
+        return self.viewed(lambda each: each.reshape(dims), dims)
 
     def viewed(self, change: Callable[[Array], Array], shape: Sequence[int]) -> Tile:
         anywhere = None if self.anywhere is None else change(self.anywhere)

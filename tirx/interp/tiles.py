@@ -202,11 +202,7 @@ class TileFunctions(Functions):
         dims = op.result.type.dims
         if is_register_tile(op.source):
             return _rearranged(interpreter, op, source, Arrangement(dims, 0, row_major_strides(dims)))
-        if not isinstance(source, Scattered):
-            data = source.numbers.data
-            if source.inside is not None or not np.shares_memory(data.reshape(dims), data):
-                raise RunError(op, "unsupported", "expected a reshape of a whole tile, found one of a part of a tile")
-        return (source.viewed(lambda each: each.reshape(dims), dims),)
+        return (source.reshaped(dims),)
 
     @rule(LoadOp, carries=True)
     def load(self, interpreter: Interpreter, op: LoadOp, args: PythonValues) -> PythonValues:

@@ -58,6 +58,30 @@ def test_written() -> None:
     assert np.array_equal(x, expected) and np.array_equal(v[:, 0], before)
 
 
+@tx.jit(threads=32)
+def shaped(x: tx.Array, y: tx.Array, z: tx.Array) -> None:
+    y[:, :] = tx.shared(x[3:7, 0:2, 0:8].reshape(8, 8)).T.load() + x[0:4, 0:2, 0:8].reshape(8, 8).load()
+    z[0:4, 0:2, 0:8].reshape(8, 8)[:] = x[1:5, 5:7, 0:8].reshape(8, 8)
+
+
+@pytest.mark.parametrize("x", [_X, _X.repeat(2, 2)[:, :, ::2], _X.repeat(2, 1)[:, ::2]])
+def test_shapes_of_views(x: Any) -> None:
+    """Parts of arrays in other shapes, also where they are clipped and where strides are those of the launch."""
+    y, z = np.zeros((8, 8), np.float32), np.zeros((3, 7, 8), np.float32)
+    expected = np.zeros_like(z)
+    expected[:3, :2] = x[1:4, 5:7]
+    last = np.concatenate([x[3:5, :2], np.zeros((2, 2, 8), np.float32)]).reshape(8, 8)
+    module = shaped.ir(x, y, z)
+    (kernel,) = kernels(module)
+    for simulated in (False, True):
+        y[:], z[:] = 0, 0
+        if simulated:
+            tx.build(module, "sm_80").kernels["shaped"].simulate(x, y, z)
+        else:
+            run_kernel(kernel, [x, y, z])
+        assert np.array_equal(y, last.T + x[:4, :2].reshape(8, 8)) and np.array_equal(z, expected)
+
+
 _REFUSED: list[tuple[Callable[[Any, Any], Any], str]] = [
     (lambda x, p: x[p, 0:7, p], "expected tiles of indices behind each other, found a span between them"),
     (lambda x, p: x[p, p[0:2], 3], "expected tiles of indices of one extent, found 4 and 2"),

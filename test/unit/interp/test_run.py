@@ -560,9 +560,6 @@ func.func private @f() -> ()
          "expected a number inside of 8 elements along dimension 0, found element 8"),
         ("%n = memref.load %a[%c0] : memref<8xf32>\nmemref.store %n, %d[%below] : memref<8xf32>", "bounds",
          "expected a number inside of 8 elements along dimension 0, found element -1"),
-        (f"%g = tirx.view %a[%c4] clipped : memref<8xf32> -> {_TILE}\n"
-         f"%r = tirx.reshape %g : {_TILE} -> !tirx.tile<2x2xf32, global>", "unsupported",
-         "expected a reshape of a whole tile, found one of a part of a tile"),
     ],
 )  # fmt: skip
 def test_kernels_without_a_result(body: str, kind: str, said: str) -> None:
