@@ -106,7 +106,7 @@ def _arguments(kernel: KernelOp, most_elements: int = _MOST_ELEMENTS) -> list[An
     return arguments_of(kernel, sizes, "integers", 0)
 
 
-def reference(text: str, most_elements: int = _MOST_ELEMENTS) -> tuple[list[Any], list[Any]]:
+def reference(text: str, most_elements: int = _MOST_ELEMENTS, options: str = "") -> tuple[list[Any], list[Any]]:
     """
     Arguments for a kernel, and what they are behind a launch of it.
 
@@ -114,7 +114,7 @@ def reference(text: str, most_elements: int = _MOST_ELEMENTS) -> tuple[list[Any]
     ValueError for a text that is not one kernel, one whose arguments have places in common, or more elements than
     `most_elements`, which keeps mutated sizes small.
     """
-    _, kernel = _parsed(text)
+    _, kernel = _parsed(text, options)
     arguments, found = _arguments(kernel, most_elements), _arguments(kernel, most_elements)
     run_kernel(kernel, found, grid=_grid(kernel), max_operations=_MOST_OPERATIONS)
     return arguments, found

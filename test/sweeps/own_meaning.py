@@ -5,9 +5,10 @@ Random programs against their own meaning: the interpreter, numpy where a genera
         [--results FILE]
 
 Every program is compiled with options drawn for it and watched (`tirx.runtime.watch`): kernels are run behind each pass
-that changes them and keeps tiles, and the PTX in the simulator, for small integers and normal numbers; `ptxas`
-assembles it. Then the PTX of its functions as single instructions is compared modulo a prime. Programs of
-`sweeps.programs` are also run with their arguments, and compared with numpy. The examples come first.
+that changes them and keeps tiles, and the PTX in the simulator, for small integers and normal numbers. `ptxas`
+assembles it, and lines that it prints are compared. Then the PTX of its functions as single instructions is compared
+modulo a prime. Programs of `sweeps.programs` are also run with their arguments, and compared with numpy. The examples
+come first.
 
 The table says for each family how many agree (with numpy: "and numpy"), how many of those modulo the prime, how many
 were assembled, how many the compiler refuses, and how many have no result for the arguments that are made. Others are
@@ -18,6 +19,8 @@ is the same with any number of jobs. Exits with 1 if one is wrong.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import random
 import re
 import sys
@@ -43,6 +46,7 @@ from fuzz.loops import random_loop  # noqa: E402
 from fuzz.parts import random_parts  # noqa: E402
 from fuzz.places import random_places  # noqa: E402
 from fuzz.products import random_product  # noqa: E402
+from fuzz.programs import reference  # noqa: E402
 from fuzz.scalars import bound, random_scalars  # noqa: E402
 from fuzz.targets import of_any_target  # noqa: E402
 from fuzz.turns import random_turns  # noqa: E402
@@ -53,7 +57,7 @@ from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler  # noq
 from tirx.dialects.tirx import kernels  # noqa: E402
 from tirx.interp import RunError, run_kernel  # noqa: E402
 from tirx.ptx.ptxas import assemble, find_ptxas  # noqa: E402
-from tirx.runtime import build  # noqa: E402
+from tirx.runtime import Program, build  # noqa: E402
 from tirx.text.parsing import parse_located  # noqa: E402
 from tirx.text.verification import CheckError  # noqa: E402
 from tirx.universe import new_context  # noqa: E402
@@ -112,6 +116,17 @@ def _equals_numpy(text: str, seed: int) -> bool:
     return all(bool((np.asarray(found) == expected).all()) for expected, found in pairs)
 
 
+def _prints_alike(program: Program, text: str, options: str) -> bool:
+    """Returns True if the PTX of a kernel writes the lines that the program says, in any order of the blocks."""
+    meant, written = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(meant):
+        arguments, _ = reference(text, options=options)
+    with contextlib.redirect_stdout(written):
+        (kernel,) = program.kernels.values()
+        kernel.simulate(*arguments)
+    return sorted(meant.getvalue().splitlines()) == sorted(written.getvalue().splitlines())
+
+
 class _RejectedError(Exception):
     """What `ptxas` says of PTX that it does not assemble."""
 
@@ -142,6 +157,8 @@ def examine(name: str) -> Mapping[str, Any]:
             said["assembled"] = _assembled(program.ptx)
             for kernel in program.kernels.values() if nothing else ():
                 kernel.check(numbers=["integers"], seconds=0.1)  # which tries more numbers
+            if "tirx.print" in text and not _prints_alike(program, text, options):
+                return {"outcome": "prints other lines", "text": f"// {options}\n{text}"}
             said["outcome"] = "agrees"
             if seed is not None:
                 said["numpy"] = _equals_numpy(text, seed)
