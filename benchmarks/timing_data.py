@@ -106,15 +106,19 @@ def closed_form(constants: Array, x: Array, operations: float) -> Array:
 
 def least_squares(residuals: Callable[[Array], Array], start: Array, low: Array, high: Array) -> Array:
     """The least sum of squares between bounds, from `start`, by steps of Levenberg and Marquardt."""
-    at, damping = start.copy(), 1e-2
+    at, damping, now = start.copy(), 1e-2, residuals(start)
+    slope: Array | None = None
     for _ in range(200):
-        now = residuals(at)
-        slope = np.stack([(residuals(at + 1e-5 * each) - now) / 1e-5 for each in np.eye(len(at))], axis=1)
+        if slope is None:
+            slope = np.stack([(residuals(at + 1e-5 * each) - now) / 1e-5 for each in np.eye(len(at))], axis=1)
         step = np.linalg.solve(slope.T @ slope + damping * np.eye(len(at)), -slope.T @ now)
         there = np.clip(at + step, low, high)
-        better = np.sum(residuals(there) ** 2) < np.sum(now**2)
+        then = residuals(there)
         moved = np.abs(there - at).max()
-        at, damping = (there, damping / 3) if better else (at, damping * 4)
+        if np.sum(then**2) < np.sum(now**2):
+            at, now, slope, damping = there, then, None, damping / 3
+        else:
+            damping *= 4
         if moved < 1e-6:
             break
     return at
