@@ -135,18 +135,21 @@ class _Region:
 
     def _sequential(self, values: list[Value]) -> list[Value]:
         steps, largest = [_at(values, slice(0, 1))], [np.zeros(())] * len(values)
+        rounds = self._launch.bounds and self._roundings > 0
         for i in range(1, len(_data(values[0]))):
             element = _at(values, slice(i, i + 1))
             made = self._combined(steps[-1], element)
-            largest = [_largest(*each) for each in zip(largest, made, element, strict=True)]
-            steps.append(self._rounded(made, largest))
+            if rounds:
+                largest = [_largest(*each) for each in zip(largest, made, element, strict=True)]
+                made = self._rounded(made, largest)
+            steps.append(made)
         return [_stacked(each) for each in zip(*steps, strict=True)]
 
     def _combined(self, a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
         return list(self._interpreter.run_ssacfg_region(self._body, (*a, *b)))
 
     def _rounded(self, values: list[Value], largest: Sequence[Array]) -> list[Value]:
-        if not self._launch.bounds or not self._roundings or self._launch.exact:
+        if self._launch.exact:
             return values
         made: list[Value] = []
         for value, most in zip(values, largest, strict=True):
