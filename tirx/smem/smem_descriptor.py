@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
@@ -267,6 +268,7 @@ class SmemDescriptor:
         )
 
 
+@lru_cache(maxsize=1024)
 def possible_descriptors(value: SmemDescriptor | Integers | int) -> tuple[SmemDescriptor, ...]:
     """The descriptors that a value may be, as far as it matters: one for each choice of the swizzle and the LBO mode.
 

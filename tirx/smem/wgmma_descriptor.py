@@ -7,6 +7,7 @@ It names the same canonical layouts as that of tcgen05 and has start, LBO, SBO a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from tirx.hw.bits import Bits, bits_text, deposit, extract
 from tirx.hw.dtypes import DType, find_dtype
@@ -136,6 +137,7 @@ def decode_descriptor(word: int, family: OperandFamily) -> SmemDescriptor:
     return WgmmaDescriptor.decode(word).walk if family is WGMMA_OPERANDS else SmemDescriptor.decode(word)
 
 
+@lru_cache(maxsize=1024)
 def possible_wgmma_descriptors(value: WgmmaDescriptor | Integers | int) -> tuple[WgmmaDescriptor, ...]:
     """The descriptors that a value may be, one for each choice of the unknown bits of the swizzle.
 
