@@ -12,7 +12,7 @@ from tirx.dialects.definition import item
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
-from tirx.dialects.xdsl_private import next_use, operands_of, user_of
+from tirx.dialects.xdsl_private import next_use, operands_of, successors_of, user_of
 from tirx.passes.ir.control_flow import ControlFlow
 
 
@@ -86,7 +86,7 @@ def _behind(block: Block | None, origin: Block | None) -> set[Block]:
     reached: set[Block] = set()
     while pending:
         last = None if (current := pending.pop()) is None else current.last_op
-        fresh = [b for b in (() if last is None else last.successors) if b is not origin and b not in reached]
+        fresh = [b for b in (() if last is None else successors_of(last)) if b is not origin and b not in reached]
         reached.update(fresh)
         pending += fresh
     return reached

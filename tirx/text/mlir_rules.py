@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import DenseArrayBase, FixedBitwidthType, ShapedType
 from xdsl.ir import Attribute, Operation, Region
 
+from tirx.dialects.xdsl_private import successors_of
 from tirx.rules import DefinitionError
 
 
@@ -91,7 +92,7 @@ _RULES: dict[str, Callable[[Operation], None]] = {
 
 def check_mlir_rules(op: Operation) -> None:
     """Raises DefinitionError for an operation that MLIR does not accept, though xDSL does."""
-    for successor in op.successors:
+    for successor in successors_of(op):
         if successor.parent is not None and successor is successor.parent.blocks.first:
             raise DefinitionError(
                 f"expected '{op.name}' to branch to other blocks than the first one of a region, found a branch to it"

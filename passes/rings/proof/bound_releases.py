@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from xdsl.ir import Block, Operation
 
-from tirx.dialects.nesting import operations
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import AsyncMmaOp, AtOp, AwaitOp, ForOp, Queue, ReleaseOp, TilesOp
 from tirx.dialects.traits import is_terminator
 from tirx.passes.rings.proof.errors import AwaitError
@@ -83,7 +83,7 @@ class BoundReleases:
         return isinstance(op, AwaitOp) and op.awaited_queue is self.queue
 
     def _matters(self, op: Operation) -> bool:
-        return any(self._is_release(x) or self._is_group(x) or self._is_await(x) for x in op.walk())
+        return any(self._is_release(x) or self._is_group(x) or self._is_await(x) for x in walk(op))
 
     # How many are open
 
@@ -113,13 +113,13 @@ class BoundReleases:
         blocks = [block for region in op.regions for block in region.blocks]
         if isinstance(op, ForOp | TilesOp) or op.name == "scf.for":
             is_open = any(most for _, most in opened.values())
-            if is_open and not self._in_step and any(self._is_group(x) for x in op.walk()):
+            if is_open and not self._in_step and any(self._is_group(x) for x in walk(op)):
                 raise AwaitError(
                     f"expected all groups of {self.queue} to be awaited before a loop with further ones, found "
                     f"releases that are still open",
                     op,
                 )
-            if isinstance(op, ForOp) and op.parts and not any(self._is_await(x) and self._kept(x) for x in op.walk()):
+            if isinstance(op, ForOp) and op.parts and not any(self._is_await(x) and self._kept(x) for x in walk(op)):
                 return self._skewed(op, opened)
             return self._repeated(op, list(_rounds(op)), opened)
         if any(most for _, most in opened.values()):
@@ -261,8 +261,8 @@ def _reversed_round(block: Block) -> Iterator[Operation]:
 
 
 def _inside(block: Block) -> Iterator[Operation]:
-    for op in block.ops:
-        yield from op.walk()
+    for op in operations(block):
+        yield from walk(op)
 
 
 def _joined(a: _Open, b: _Open) -> _Open:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from tirx.dialects.nesting import enclosing
+from tirx.dialects.nesting import enclosing, operations
 from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AtOp, ForOp, MemorySpace, ReleaseOp, RingOp, TilesOp, TileType
 from tirx.dialects.traits import is_pure
 from tirx.dialects.xdsl_private import type_of
@@ -93,7 +93,7 @@ def _part(op: Operation, loop: ForOp) -> tuple[int, int]:
     while (parent := around.parent_op()) is not loop:
         assert parent is not None, op.name
         around = parent
-    return (around.offset if isinstance(around, AtOp) else 0), list(loop.body.block.ops).index(around)
+    return (around.offset if isinstance(around, AtOp) else 0), list(operations(loop.body.block)).index(around)
 
 
 def executions_since(producer: Operation, user: Operation, iterations: int = 0) -> int | Rotation:
