@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import signal
 import subprocess
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -15,6 +18,7 @@ import mutations
 import outputs
 import pytest
 import raises
+from sweeps.shares import Part, Sweep
 
 _SOURCE = """
 def f(x):
@@ -246,3 +250,19 @@ def test_differences_of_outputs_in_full_name_the_words() -> None:
     ):
         outputs.check("executing/redux", changed)
     assert outputs.differences("a\nb", "a\nc\nb").splitlines()[-1] == "+c"
+
+
+def _stops_the_sweep(number: int) -> dict[str, int]:
+    """The second task sends SIGTERM to the process of the sweep, and does not end."""
+    if number == 2:
+        os.kill(os.getppid(), signal.SIGTERM)
+        time.sleep(600)
+    return {"found": number}
+
+
+def test_a_sweep_that_is_ended_has_results() -> None:
+    """Those of the tasks that are done come out, processes of the others end, and the signal is as it was."""
+    before = signal.getsignal(signal.SIGTERM)
+    sweep = Sweep(jobs=1, seconds=60, part=Part(), results=None)
+    found = [(task, result["found"]) for task, result in sweep.run([("a", 1), ("b", 2), ("c", 3)], _stops_the_sweep)]
+    assert found == [(1, 1)] and signal.getsignal(signal.SIGTERM) is before
