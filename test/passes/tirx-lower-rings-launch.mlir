@@ -97,6 +97,30 @@ tirx.kernel @column(%n: index) target("sm_100a") grid(1, 1, 2) threads(64) {
 
 // -----
 
+// CHECK-LABEL: tirx.kernel @square
+// CHECK:          arith.index_cast {{.*}} {tirx.tile_coordinate = 0 : i32} : i32 to index
+// CHECK-NEXT:     arith.index_cast {{.*}} {tirx.tile_coordinate = 1 : i32, tirx.tile_alone} : i32 to index
+tirx.kernel @square(%n: index) target("sm_100a") grid(1, 2, 2) threads(64) {
+  %clc = tirx.ring slots(1) stations(ask, read) : !tirx.ring<tile_id>
+  tirx.roles {
+    tirx.role @sched warps(1) {
+      tirx.tiles @tile %i, %j = hardware(%clc, read) {
+        tirx.acquire %clc at(ask)
+        tirx.async_next %clc engine(clc)
+        tirx.release %clc at(ask) after(tma)
+      }
+    }
+    tirx.role @work warps(1) {
+      tirx.tiles @tile %i, %j = hardware(%clc, read) {
+        "test.op"(%i, %j) : (index, index) -> ()
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
 // In a cluster the first block asks for both: its mbarrier frees the slot, those of both expect the answer.
 
 // CHECK-LABEL: tirx.kernel @cluster

@@ -207,7 +207,10 @@ class PairRules:
         """
         if access.kind in _UNORDERED:
             return suspicious
-        rows, columns = np.nonzero(suspicious & ~special)
+        plain = suspicious & ~special
+        if not np.count_nonzero(plain):
+            return suspicious
+        rows, columns = np.nonzero(plain)
         threads, tokens = users.threads[rows], tokens[rows, columns]
         clusters, others = clusters_of(tokens), threads_of(tokens)
         known = np.zeros(len(rows), np.bool_)
