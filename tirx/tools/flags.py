@@ -96,6 +96,8 @@ class _LowerToPtx(ArgSpecConvertible):
     epilogue: str | int | None = None
     split: str | None = None
     parts: int | None = None
+    variants: int | None = None
+    sizes: str | None = None
     multiprocessors: int | None = None
     strides: str | None = None
     lines: str | None = None

@@ -15,7 +15,9 @@ from tirx.passes.deferred import DeferredPass
 from tirx.passes.registry import ACTS_ON
 from tirx.rules import LinalgError
 from tirx.text.parsing import parse_located
+from tirx.tools.flags import _LowerToPtx  # pyright: ignore[reportPrivateUsage]
 from tirx.universe import new_context
+from tirx.values import fields
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -156,3 +158,11 @@ print(*loaded)
     unneeded = {f"tirx.passes.products.{name}" for name in ("tirx_tile_linalg", "convert_tirx_to_mma")}
     assert "tirx.compiler" in loaded
     assert not loaded & {*unneeded, "numpy", "json", "tirx.predict", "tirx.dialects.structured", "xdsl.dialects.linalg"}
+
+
+def test_tirx_opt_has_all_options() -> None:
+    """Those that an unknown one is answered with, and the target."""
+    with pytest.raises(OptionError) as error:
+        lower_to_ptx_pipeline(options="slots=3")
+    known = str(error.value).removeprefix("expected each of ").partition(" and of parameters")[0].split(", ")
+    assert {each.name for each in fields(_LowerToPtx)} == {*known, "target"}
