@@ -283,7 +283,7 @@ def _compare(other: Path, rounds: int, only: Sequence[str] | None) -> None:
             launch = replace(kernel.launch, grid=None).to_json()
             grid = [x * kernel.launch.cluster[0], y, z]
             made = example.make(np.random.default_rng(0), "normal").arguments
-            arguments = pickle.dumps([_in_order(array) for array in made])
+            arguments = pickle.dumps([_in_order(np.asarray(each)) for each in made])
             with tempfile.NamedTemporaryFile(suffix=".pickle") as task:
                 pickle.dump((kernel.program.ptx, launch, grid, arguments), task)
                 task.flush()
@@ -302,10 +302,10 @@ def _compare(other: Path, rounds: int, only: Sequence[str] | None) -> None:
     print(f"| mean, most | | | {fmean(ratios):.2f}, {max(ratios):.2f} |")
 
 
-def _in_order(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _in_order(array: np.ndarray) -> tuple[np.ndarray, Sequence[int]]:
     """Returns an array with its dimensions in the order of memory, which pickling keeps, and the way back."""
-    order = np.argsort([-stride for stride in array.strides], kind="stable")
-    return np.ascontiguousarray(array.transpose(order)), np.argsort(order)
+    order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
+    return array.transpose(order).copy(), [order.index(d) for d in range(array.ndim)]
 
 
 def _launches() -> dict[str, Any]:
@@ -336,7 +336,8 @@ def _measure_example(path: str) -> None:
     launch = Launch.from_json(data)
     costs, digest = list[float](), sha256()
     for _ in range(_RUNS):
-        arguments = [array.transpose(order) for array, order in pickle.loads(made)]
+        # Numbers are arrays without a dimension.
+        arguments = [array.transpose(order) if array.ndim else array.item() for array, order in pickle.loads(made)]
         start = process_time()
         simulate(ptx, launch, arguments, grid=grid)
         costs.append(process_time() - start)
