@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tirx.copy.exchange import plan_exchange, plan_reduction, plan_scan, split_scan
+from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import ConvertOp, FoldOp, KernelOp, MemorySpace, ReduceOp, ScanOp, TileType, thread_set
 from tirx.layout import LayoutError, TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -10,11 +11,13 @@ from tirx.passes.match.memory_by_lifetime import aligned_bytes
 
 
 def exchange_bytes(kernel: KernelOp) -> int:
-    """Returns the bytes of the largest tiles that `tirx-expand-exchanges` will allocate for one operation.
+    """Returns the bytes of the tiles that `tirx-expand-exchanges` will allocate for one operation of the kernel's body.
 
-    Tiles have layouts. Those of different operations are not in use at a time.
+    Tiles have layouts. Those of different operations are not in use at a time, but all tiles of one loop are.
     """
-    return max((_bytes(op) for op in kernel.walk() if isinstance(op, ConvertOp | FoldOp)), default=0)
+    return max(
+        sum(_bytes(op) for op in walk(each) if isinstance(op, ConvertOp | FoldOp)) for each in kernel.body.block.ops
+    )
 
 
 def _bytes(op: ConvertOp | FoldOp) -> int:

@@ -10,6 +10,7 @@ from tirx.passes.copies.tirx_expand_exchanges import TirxExpandExchangesPass
 from tirx.passes.rings.exchanges import exchange_bytes
 
 _WARPS = "#tirx.tile_layout<S[(4, 32, 2) : (1@warpid, 1@laneid, 1)]>"
+_LANES = "#tirx.tile_layout<S[(32, 4, 2) : (1@laneid, 1@warpid, 1)]>"
 _ROWS = "#tirx.tile_layout<S[(4, 16, 4, 32) : (1@warpid, 4, 1, 1@laneid)]>"
 _ACROSS = "#tirx.tile_layout<S[(8, 4, 32) : (1, 1@warpid, 1@laneid)]>"
 
@@ -39,8 +40,17 @@ def _kernel(body: str) -> str:
       !tirx.tile<8x128xf32, register, {_ACROSS}>,
       !tirx.tile<8x1xf32, register, #tirx.tile_layout<S[(8, 1) : (1, 1)] + R[(4, 32) : (1@warpid, 1@laneid)]>>""",
          4 * 8 * 4, 4 * 8 * 4),
+        # Both tiles of a loop: they are in use at a time.
+        (f"""  %x = tirx.zero : !tirx.tile<128x2xf32, register, {_WARPS}>
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %c4 step %c1 {{
+    %y = tirx.convert %x : !tirx.tile<128x2xf32, register, {_WARPS}> -> !tirx.tile<128x2xf32, register, {_LANES}>
+    %z = tirx.convert %y : !tirx.tile<128x2xf32, register, {_LANES}> -> !tirx.tile<128x2xf32, register, {_WARPS}>
+  }}""", 2 * 128 * 2 * 4, 0),
     ],
-    ids=["reduce", "within a warp", "convert", "scan"],
+    ids=["reduce", "within a warp", "convert", "scan", "loop"],
 )  # fmt: skip
 def test_bytes(body: str, taken: int, flags: int) -> None:
     module = embed.parse(_kernel(body), "k.mlir")
