@@ -24,8 +24,8 @@ from tirx.passes import lower_to_ptx_passes
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.arrays import ArgumentError
-from tirx.runtime.check_arguments import Integers, Numbers, arguments_of, integers_of
-from tirx.runtime.check_sizes import MOST_ELEMENTS, MOST_OPERATIONS, Pace, Sizes, sizes_of
+from tirx.runtime.check_arguments import Integers, Numbers, arguments_of, integers_of, most_operations
+from tirx.runtime.check_sizes import MOST_ELEMENTS, Pace, Sizes, sizes_of
 from tirx.runtime.comparison import SM_COUNT, Case, Problem, grid_of, with_result
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch
@@ -136,7 +136,7 @@ class _Compiled:
         def of(integers: Integers) -> Case:
             arguments = arguments_of(self.tile, size, numbers, seed, integers)
             bound_arguments(self.launch, arguments, grid_of(self.tile), SM_COUNT)  # in less time than a run takes
-            return self.launched(arguments, size, max_operations=MOST_OPERATIONS)
+            return self.launched(arguments, size, max_operations=most_operations(integers))
 
         return with_result(of, integers_of(self.tile, numbers))
 

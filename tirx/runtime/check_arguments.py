@@ -16,7 +16,7 @@ from tirx.dialects.tirx import KernelOp, TileType
 from tirx.dialects.tirx.product import ProductOp
 from tirx.interp.formats import Array, dtype_of, is_float, packed, packed_bits, rounded
 from tirx.interp.products import SPARSE_CODES
-from tirx.runtime.check_sizes import Sizes
+from tirx.runtime.check_sizes import MOST_OPERATIONS, Sizes
 from tirx.sim.numerics.modular import PRIME, converted
 
 Numbers = Literal["integers", "normal", "special", "modular"]
@@ -44,6 +44,11 @@ def integers_of(kernel: KernelOp, numbers: Numbers) -> tuple[Integers, ...]:
     )
     has_extremes = any(_has_extremes(dtype_of(each.element_type)) for each in memrefs)
     return ("any", "few", "positive") if has_extremes else ("few", "positive")
+
+
+def most_operations(integers: Integers) -> int:
+    """Returns how many operations of the tile program a launch may have: fewer where loops may end at extremes."""
+    return MOST_OPERATIONS // 20 if integers == "any" else MOST_OPERATIONS
 
 
 def _has_extremes(dtype: np.dtype[Any]) -> bool:
