@@ -85,6 +85,8 @@ class Watch:
             self.learn(module)
         for name in [each for each in self.cases if each not in self.lowered]:
             kernel = found.get(name)
+            if kernel is not None and kernel.params is not None:
+                continue  # until they are bound
             if kernel is None or not can_run(kernel):
                 self.lowered[name] = _diff(self.before, now, done.name)
                 continue

@@ -19,7 +19,8 @@ from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
 from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
 from tirx.runtime import Program, comparison, program
 from tirx.runtime.arrays import ArgumentError
-from tirx.runtime.check import Source, check_kernel
+from tirx.runtime.check import Source, _Compiled, _tile_kernel, _watched, check_kernel  # pyright: ignore[reportPrivateUsage]
+from tirx.runtime.check_sizes import sizes_of
 from tirx.text.verification import CheckError
 from tirx.tools import tirx_opt
 from tirx.tools.tirx_check import main
@@ -443,3 +444,14 @@ def test_regions_that_are_not_associative(fold: str, result: str, body: str) -> 
     assert tirx.build(text.replace("BODY", "%p + %q")).check(seconds=0.1)[0].exact
     with pytest.raises(CheckError, match="elements of %d differ"):
         tirx.build(text.replace("BODY", body)).check(seconds=0.1)
+
+
+def test_passes_behind_parameters_are_compared() -> None:
+    """A kernel with parameters has no meaning until a pass binds them: the span of a fault begins behind that."""
+    text = (EXAMPLES / "gallery" / "w4a16.mlir").read_text()
+    source = Source(text, "sm_100a", "")
+    launch = tirx.build(text, "sm_100a").kernels["w4a16"].launch
+    compiled = _Compiled("", launch, source, *_tile_kernel(source, "w4a16"))
+    size = next(each for each in sizes_of(compiled.tile, 0) if each.shapes[0] == (7, 512))
+    culprit, _ = _watched(source, "w4a16", compiled.case(size, "integers", 0))
+    assert culprit == "the lowering behind tirx-check-rings differs"
