@@ -105,15 +105,21 @@ def _move_operands(mma: tirx.MmaOp) -> None:
             mma.operands[i] = moved
 
 
+_CODE = IntegerType(4)
 _LEGAL_CODE = 0b0100
 """A code of metadata that says the places of elements of every type (PTX ISA, "Sparse matrix storage")."""
 
 
 def _pad_metadata(codes: SSAValue) -> None:
-    """Lets metadata that are read outside of their memref be a legal code; the elements that it places are zeros."""
+    """Lets metadata that are read outside of their memref be a legal code; the elements that it places are zeros.
+
+    Metadata of another type than i4 stay as they are: the product refuses them.
+    """
+    if tirx.TileType.of(codes).element_type != _CODE:
+        return
     if isinstance(load := codes.owner, tirx.LoadOp):
         if load.pad is None and clipped_view(load.source) is not None:
-            load.operands = (load.source, Emitter.before(load).constant(_LEGAL_CODE, IntegerType(4)))
+            load.operands = (load.source, Emitter.before(load).constant(_LEGAL_CODE, _CODE))
         return
     for op, tile in list(tirx.views_in_use(tirx.base_allocation(codes))):
         if isinstance(op, tirx.CopyOp) and op.destination is tile and clipped_view(op.source) is not None:

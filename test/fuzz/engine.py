@@ -7,15 +7,18 @@ An input is a text, so that every failure can be minimised, kept in `corpus/` an
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import re
 import resource
 import signal
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
+from unittest import mock
 
 from tirx.text.verification import InvalidPassOutputError
 
@@ -54,6 +57,8 @@ class InputClass(ABC):
 
     name: str
     suffix = ".txt"
+    environment: ClassVar[Mapping[str, str]] = {}
+    """Variables of the environment that are set while `examine` checks an input."""
 
     @abstractmethod
     def generate(self, rng: random.Random) -> str:
@@ -126,7 +131,7 @@ def words_of(message: str) -> str:
 def examine(inputs: InputClass, text: str, seconds: float = SECONDS) -> Finding | str:
     """Checks one input within the limits. Returns a Finding, or REFUSED or ACCEPTED."""
     try:
-        with time_limit(seconds):
+        with mock.patch.dict(os.environ, inputs.environment), time_limit(seconds):
             return inputs.check(text)
     except Problem as problem:
         return Finding(problem.kind, problem.place, problem.detail[:500])

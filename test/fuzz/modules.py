@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 import random
 import re
 import shlex
 import sys
 from collections.abc import Generator
 from functools import cache, lru_cache
+from typing import ClassVar
 
 from fuzz.engine import ACCEPTED, REFUSED, ROOT, InputClass, Problem, words_of
 from fuzz.mutate import mutated
@@ -146,9 +146,9 @@ class Modules(InputClass):
 
     name = "modules"
     suffix = ".mlir"
+    environment: ClassVar = {"TIRX_VERIFY_EACH": "1"}
 
     def __init__(self) -> None:
-        os.environ["TIRX_VERIFY_EACH"] = "1"
         self._assembler = Assembler()
 
     def generate(self, rng: random.Random) -> str:

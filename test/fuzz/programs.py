@@ -9,11 +9,10 @@ accepts the PTX, and what it computes in the simulator is what it means (`tirx.i
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from fuzz.atomics import random_atomics
 from fuzz.bodies import random_bodies
@@ -129,9 +128,9 @@ class Programs(InputClass):
 
     name = "programs"
     suffix = ".mlir"
+    environment: ClassVar = {"TIRX_STRICT_SCHEDULE": "1"}
 
     def __init__(self) -> None:
-        os.environ["TIRX_STRICT_SCHEDULE"] = "1"
         self._assembler = Assembler()
 
     def generate(self, rng: random.Random) -> str:

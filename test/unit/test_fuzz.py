@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from fuzz.atomics import random_atomics
@@ -31,9 +33,8 @@ _INPUTS = {"programs": 5, "modules": 5, "documents": 2, "layouts": 40, "kernels"
 
 
 @pytest.fixture(autouse=True)
-def _surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
-    """Warnings are errors; what a class of inputs puts into the environment does not stay for other tests."""
-    monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
+def _strict_warnings() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Warnings are errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
@@ -166,6 +167,7 @@ def test_every_class_has_a_share() -> None:
 
 class _Broken(InputClass):
     name = "broken"
+    environment: ClassVar = {"TIRX_VERIFY_EACH": "of an input"}
 
     def generate(self, rng: random.Random) -> str:
         return "".join(rng.choice(("one\n", "two\n", "three four\n")) for _ in range(30))
@@ -176,7 +178,7 @@ class _Broken(InputClass):
         if text == "wait":
             while True:
                 pass
-        return {"index": "accepted"}[text]
+        return {"index": "accepted", "environment": os.environ["TIRX_VERIFY_EACH"]}[text]
 
 
 def test_failures_are_named_and_minimised() -> None:
@@ -186,6 +188,12 @@ def test_failures_are_named_and_minimised() -> None:
     assert found == Finding("wrong answer", "here", "as planted")
     assert minimised(text, lambda small: examine(inputs, small) == found) in ("twofour", "fourtwo")
     assert examine(inputs, "index") == "accepted"
+
+
+def test_the_environment_of_an_input_stays_there() -> None:
+    before = dict(os.environ)
+    assert examine(_Broken(), "environment") == "of an input"
+    assert dict(os.environ) == before
 
 
 def test_exceptions_and_time() -> None:

@@ -138,7 +138,9 @@ def test_types_by_mma_sync(dtype: str, element: npt.DTypeLike, sums: str, k: int
         ("f16", "f64", r"expected one of f16 x f16 \+ f16 of a sparse A"),
     ],
 )
-def test_refused_by_mma_sync(old: str, new: str, message: str):
+def test_refused_by_mma_sync(old: str, new: str, message: str, monkeypatch: pytest.MonkeyPatch):
+    """No pass before the one that refuses makes what does not verify."""
+    monkeypatch.setenv("TIRX_VERIFY_EACH", "1")
     text = _KERNEL.replace("METADATA", _LOADED[0]).replace("TYPE", _LOADED[1])
     text = text.replace("threads(128)", 'target("sm_80") threads(128)')
     with pytest.raises(DiagnosticException, match=message):
