@@ -95,10 +95,10 @@ class Reading:
                 order = self.order(step, dims)
                 inside = self.inside(step, dims)
                 units: tuple[int, ...] = ()
-                if len(inside) < tile_rank:
-                    before = len(order) - len(inside)
+                before, missing = len(order) - len(inside), tile_rank - len(inside)
+                if missing > 0:
                     is_column = inside == (step.parallel[self.batch],)
-                    units = (before + 1,) if is_column else (before,) * (tile_rank - len(inside))
+                    units = (before + 1,) if is_column else tuple(range(before, before + missing))
                 form = Form(tuple(dims.index(d) for d in order), units)
                 if (problem := memory_problem(memref_type(operand))) is not None:
                     raise LinalgError(step.op, problem)

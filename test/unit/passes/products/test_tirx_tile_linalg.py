@@ -220,6 +220,21 @@ func.func @f(%a: memref<32x16xf64>, %b: memref<16x24xf64>, %d: memref<32x24xf64>
     _agrees(text, 16, 24, 8, threads=32)
 
 
+def test_one_number_for_all_elements() -> None:
+    """An argument of no dimensions has two units in the kernel."""
+    text = """
+func.func @f(%a: memref<20x24xf32>, %scale: memref<f32>, %d: memref<20x24xf32>) {
+  linalg.generic {indexing_maps = [#id, #no, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %scale : memref<20x24xf32>, memref<f32>) outs(%d : memref<20x24xf32>) {
+  ^bb0(%x: f32, %s: f32, %old: f32):
+    %y = arith.mulf %x, %s : f32
+    linalg.yield %y : f32
+  }
+  func.return
+}"""
+    _agrees(text, 16, 16, threads=32)
+
+
 def test_elementwise_operations_of_any_size_and_copies() -> None:
     text = """
 func.func @f(%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<?xf16>) {
