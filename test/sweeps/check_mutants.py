@@ -68,6 +68,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("scalars", "copies", "layouts", "products", "rings", "kernels")
 KINDS = ("comparison", "number", "operator", "statement")
 FAULTS = 60
+_COMPILING = "compiling"
 NO_FAULTS = ("refused", "no effect", "same code", "harmless")
 """Outcomes of mutants that are put aside."""
 HARMLESS = Path(__file__).with_name("harmless_mutants.txt")
@@ -204,6 +205,7 @@ def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping
     all_programs = {each.name: each for each in programs()}
     for name in sorted(mutant.passes, key=lambda each: (each not in mutant.makers, known[each]["compiling"])):
         _limit(_SECONDS_COMPILING)
+        print(_COMPILING, file=sys.stderr, flush=True)
         try:
             compiled = _compiled(all_programs[name])
         except Exception as error:  # the fault stops the compiler itself
@@ -215,6 +217,7 @@ def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping
             continue
         has_effect = True
         _limit(_SECONDS)
+        print("checking", file=sys.stderr, flush=True)
         try:
             compiled.check()
         except CheckError as error:
@@ -253,6 +256,13 @@ def _named(culprit: str) -> Mapping[str, Any]:
     return {"named": found and found[1], "kind": "first" if culprit.startswith("first") else "span"}
 
 
+def _ended(said: str) -> Mapping[str, Any]:
+    """Returns what becomes of a mutant whose process did not end by itself, by what it did last."""
+    if said.rstrip().endswith(_COMPILING):
+        return {"outcome": "refused", "said": "the compiler does not end"}
+    return {"outcome": "no end"}
+
+
 def _process(given: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
     """Runs this file in a process of its own on a program or a mutant."""
     try:
@@ -263,10 +273,10 @@ def _process(given: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
             text=True,
             timeout=seconds,
         )
-    except subprocess.TimeoutExpired:
-        return {"outcome": "no end"}
+    except subprocess.TimeoutExpired as error:
+        return _ended(str(error.stderr or b"", "utf-8") if not isinstance(error.stderr, str) else error.stderr)
     if done.returncode < 0:
-        return {"outcome": "no end"}
+        return _ended(done.stderr)
     if done.returncode:  # what the fault breaks is needed to import passes at all
         return {"outcome": "refused", "said": done.stderr[-300:]}
     return json.loads(done.stdout.splitlines()[-1])
