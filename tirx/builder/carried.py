@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, cast
 
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tirx.builder import functions
 from tirx.builder.dtypes import DType, dtype_of, i1, index
@@ -16,7 +16,7 @@ from tirx.builder.spans import Span
 from tirx.builder.tiles import Tile
 from tirx.builder.trace import BuildError, Trace, Unusable, name_value
 from tirx.builder.views import View
-from tirx.dialects.tirx import AllocOp, FillOp, TileType
+from tirx.dialects.tirx import AllocOp, FillOp, LoadOp, MemorySpace, ReshapeOp, SubviewOp, TileType, TransposeOp
 
 Bodies = Callable[..., tuple[Any, ...]]
 
@@ -71,7 +71,7 @@ def ssa_value(leaf: Any, like: Any, name: str, where: str) -> SSAValue:
         found = found.load() if isinstance(found, Memory) else found
         if found.shape != like.shape or (found.dtype != like.dtype and index not in (found.dtype, like.dtype)):
             differs(name, like, leaf, where)
-        return found.ssa()
+        return _as_value(found.trace, found.ssa())
     leaf = element(leaf)
     dtype = like.dtype if isinstance(like, Scalar) else i1 if isinstance(like, bool) else index
     if isinstance(leaf, Scalar) and leaf.dtype == dtype:
@@ -81,6 +81,21 @@ def ssa_value(leaf: Any, like: Any, name: str, where: str) -> SSAValue:
     if isinstance(leaf, float):
         raise BuildError(f"expected `{name}` with a type {where}, found a number of Python; f32({leaf}) gives it one")
     differs(name, like, leaf, where)
+
+
+def _as_value(trace: Trace, tile: SSAValue) -> SSAValue:
+    """Returns a tile as a register value: parts of an accumulator, turned or not, as they are now."""
+    source, views = tile, list[Operation]()
+    while TileType.of(source).memory is not MemorySpace.ACCUMULATOR:
+        if not isinstance(op := source.owner, SubviewOp | ReshapeOp | TransposeOp):
+            return tile
+        views.append(op)
+        source = op.source
+    type_ = TileType.of(source)
+    value = trace(LoadOp(source, TileType.get(type_.dims, type_.element_type, MemorySpace.REGISTER))).result
+    for op in reversed(views):
+        value = trace(op.clone({op.operands[0]: value})).results[0]
+    return value
 
 
 def _shown(value: Any) -> str:

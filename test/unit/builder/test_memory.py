@@ -159,3 +159,28 @@ def test_the_order_of_python(function: Callable[..., None], expected: Numbers) -
     found = np.zeros((32, 32), np.float32)
     run_kernel(next(iter(kernels(module))), [_A.copy(), _B.copy(), found, 4])
     assert np.array_equal(found, expected)
+
+
+def _parts_of_a_product(a: Any, b: Any, o: Any, n: Any) -> None:
+    product = tx.shared(a[:, :].to(tx.f16)) @ tx.shared(b[:, :].to(tx.f16)).T
+    row, turned, other = product[3:4, :], product.T[0:16, :], product.reshape(16, 64)
+    for _ in tx.range(n):
+        row, turned = row + 1.0, turned + 2.0
+    if n > 2:
+        turned, other = product[:, 0:16].T, other + 1.0
+    o[:, :] = tx.concat([turned, turned], 0) + row.broadcast(32, 32) + other.reshape(32, 32)
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_parts_of_a_product_are_carried_as_values(n: int) -> None:
+    """By loops and branches, turned or not, also where the kernel is compiled."""
+    kernel = tx.jit(f32[32, 32], f32[32, 32], f32[32, 32], i32, threads=32, target="sm_80", grid=[1])(
+        _parts_of_a_product
+    )
+    turned = _AB.T[:16] + (0 if n > 2 else 2 * n)
+    expected = np.concatenate([turned, turned]) + _AB[3:4] + n + _AB + (n > 2)
+    run_kernel(next(iter(kernels(kernel.module))), [_A.copy(), _B.copy(), found := np.zeros_like(_AB), n])
+    assert np.array_equal(found, expected)
+    found[:] = 0
+    tx.build(kernel.module, "sm_80").kernels["_parts_of_a_product"].simulate(_A.copy(), _B.copy(), found, n)
+    assert np.array_equal(found, expected)
