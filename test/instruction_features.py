@@ -50,6 +50,7 @@ FEATURE_PATTERNS: tuple[tuple[str, str], ...] = (
     (r"cvt\..*\b(e2m1|e2m3|e3m2)x2\.f16x2", "narrow.cvt.from_bf16x2"),
     (r"cvt\..*\.f16x2\.f32", "f16x2.cvt"),
     (r"cvt\..*\.bf16(x2)?\.f32", "bf16.cvt"),
+    (r"cvt\..*\.bf16\.[su]\d+", "bf16.cvt.integer"),
     (r"cvt\.r[nz]\..*satfinite.*\.b?f16(x2)?\.f32", "f16.cvt.satfinite"),
     (r"cvt\.rs\..*\.b?f16x2", "f16x2.cvt"),
     (r"cvt\..*\.bf16x2\.(e4m3|e5m2|e2m3|e3m2|e2m1|ue5m3)x2", "narrow.cvt.to_bf16x2"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import UnitAttr, bf16, f32, i1, i32, i64
+from xdsl.dialects.builtin import UnitAttr, bf16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import VarConstraint, operand_def, opt_prop_def, result_def
 
@@ -29,33 +29,51 @@ from tirx.rules import InstructionFormError
 class CvtOp(PureInstruction):
     """Numeric conversion: `cvt.s64.s32`, `cvt.rn.f32.s32`, `cvt.rzi.s32.f32`, `cvt.rn.f16.f32`, `cvt.f64.f32`.
 
-    Integers are read as signed unless `unsigned` is given. See PTX ISA, "Data Movement and Conversion: cvt".
+    Integers are read as signed unless `unsigned` is given. Results are rounded to nearest, those of f32 and f64 also
+    down with `rm` and up with `rp`, and integers towards zero. See PTX ISA, "Data Movement and Conversion: cvt".
     """
 
     name = "ptx.cvt"
 
     operand = operand_def(Register)
     unsigned = opt_prop_def(UnitAttr)
+    rm = opt_prop_def(UnitAttr)
+    rp = opt_prop_def(UnitAttr)
     result = result_def(Register)
 
-    assembly_format = "(`unsigned` $unsigned^)? $operand attr-dict `:` type($operand) `->` type($result)"
+    assembly_format = (
+        "(`unsigned` $unsigned^)? (`rm` $rm^)? (`rp` $rp^)? $operand attr-dict `:` type($operand) `->` type($result)"
+    )
 
     def verify_(self) -> None:
         types = (self.operand.type, self.result.type)
         if i1 in types or types[0] == types[1]:
             raise InstructionFormError(f"expected two different integer or float types, found {types[0]} -> {types[1]}")
-        if bf16 in types and f32 not in types:
-            raise InstructionFormError(f"expected bf16 to convert from or to f32, found {types[0]} -> {types[1]}")
+        if bf16 in types and f32 not in types and (types[0] == bf16 or is_float(types[0])):
+            raise InstructionFormError(
+                f"expected bf16 to convert from f32 or an integer, or to f32, found {types[0]} -> {types[1]}"
+            )
+        if self.rm is None and self.rp is None:
+            return
+        if self.rm is not None and self.rp is not None:
+            raise InstructionFormError("expected one of rm and rp, found both")
+        if types[1] not in (f32, f64) or self._rounding() != ".rn":
+            raise InstructionFormError(
+                f"expected rm and rp on a result of f32 or f64 that is rounded, found {types[0]} -> {types[1]}"
+            )
 
-    FORMS_NEED: ClassVar = ("bf16.cvt", "bf16.extend")
+    FORMS_NEED: ClassVar = ("bf16.cvt", "bf16.cvt.integer", "bf16.extend")
 
     def features(self) -> tuple[str, ...]:
         if self.result.type == bf16:
-            return ("bf16.cvt",)
+            return ("bf16.cvt" if self.operand.type == f32 else "bf16.cvt.integer",)
         return ("bf16.extend",) if self.operand.type == bf16 else ()
 
     def rounding(self) -> str:
-        """`.rn` where a float result may be inexact, `.rzi` (towards zero) for float to integer, else nothing."""
+        """`.rn`, `.rm` or `.rp` where a float result may be inexact, `.rzi` for float to integer, else nothing."""
+        return ".rm" if self.rm is not None else ".rp" if self.rp is not None else self._rounding()
+
+    def _rounding(self) -> str:
         from_float, to_float = is_float(self.operand.type), is_float(self.result.type)
         if from_float and not to_float:
             return ".rzi"

@@ -7,6 +7,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects import ptx
 from tirx.dialects.nesting import ancestors
+from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter
@@ -50,21 +51,41 @@ def rounded(op: Operation, emit: Emitter, value: SSAValue, type_: Attribute) -> 
     return emit.value(ptx.MovOp(upper, bf16))
 
 
+_EXACT_BITS = 16
+"""Width of integers of which f32 has all."""
+
+
+def rounded_integer(op: Operation, emit: Emitter, value: SSAValue, *, unsigned: bool) -> SSAValue:
+    """Returns an integer of 16, 32 or 64 bits as bf16, to nearest, ties to even, for the target of `op`."""
+    if width(value.type) <= _EXACT_BITS:
+        return rounded(op, emit, emit.value(ptx.CvtOp(value, f32, unsigned=unsigned)), bf16)
+    if has(op, "bf16.cvt.integer"):
+        return emit.value(ptx.CvtOp(value, bf16, unsigned=unsigned))
+    low, high = (emit.value(ptx.CvtOp(value, f32, unsigned=unsigned, **{mode: True})) for mode in ("rm", "rp"))
+    return rounded(op, emit, _odd(emit, low, high), bf16)
+
+
+def _odd(emit: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
+    """Returns the f32 that rounds to bf16 as a number does that is rounded down to `low` and up to `high`.
+
+    They are neighbours, or both the number. The odd one of neighbours is on the side of every tie of bf16 that the
+    number is on (rounding to odd).
+    """
+    ends = [emit.value(ptx.MovOp(end, i32)) for end in (low, high)]
+    less = emit.value(ptx.MinOp(*ends, unsigned=True))
+    odd = emit.value(ptx.AndOp(emit.value(ptx.OrOp(*ends)), _one(emit)))
+    return emit.value(ptx.MovOp(emit.value(ptx.OrOp(less, odd)), f32))
+
+
 def _one(emit: Emitter) -> SSAValue:
     return _integer(emit, 1, i32)
 
 
 def fused(op: Operation, emit: Emitter, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
-    """Returns a * b + c of three bf16 with one rounding, where the target of `op` has no such instruction.
-
-    The f32 below the sum and the one above it are neighbours, or both the sum. The odd one of neighbours is on the side
-    of every tie of bf16 that the sum is on, so that it rounds as the sum does (rounding to odd).
-    """
+    """Returns a * b + c of three bf16 with one rounding, where the target of `op` has no such instruction."""
     wide = [widened(op, emit, value) for value in (a, b, c)]
-    ends = [emit.value(ptx.MovOp(emit.value(ptx.FmaOp(*wide, **{mode: True})), i32)) for mode in ("rm", "rp")]
-    less = emit.value(ptx.MinOp(*ends, unsigned=True))
-    odd = emit.value(ptx.AndOp(emit.value(ptx.OrOp(*ends)), _one(emit)))
-    return rounded(op, emit, emit.value(ptx.MovOp(emit.value(ptx.OrOp(less, odd)), f32)), bf16)
+    low, high = (emit.value(ptx.FmaOp(*wide, **{mode: True})) for mode in ("rm", "rp"))
+    return rounded(op, emit, _odd(emit, low, high), bf16)
 
 
 def negated(emit: Emitter, value: SSAValue) -> SSAValue:

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i1,
+    i16,
     i32,
     i64,
 )
@@ -32,7 +33,7 @@ from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries, integer_of
 from tirx.dialects.xdsl_private import operands_of, set_type, type_of
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
-from tirx.passes.scalars.bf16_numbers import has, negated, rounded, widened
+from tirx.passes.scalars.bf16_numbers import has, negated, rounded, rounded_integer, widened
 from tirx.passes.scalars.fast_math import may_approximate
 from tirx.passes.scalars.narrow_numbers import defined_values, widen_narrow
 from tirx.rules import NoFormError
@@ -424,19 +425,13 @@ def _truncf(op: arith.TruncFOp, emit: Emitter) -> SSAValue:
     return emit.value(ptx.CvtOp(op.input, op.result.type))
 
 
-_EXACT_BITS = 16
-"""Width of integers of which f32 has all, so that there is one rounding on the way to bf16."""
-
-
 @_rule(arith.SIToFPOp, arith.UIToFPOp)
 def _itofp(op: arith.SIToFPOp | arith.UIToFPOp, emit: Emitter) -> SSAValue:
     unsigned, value = isinstance(op, arith.UIToFPOp), op.input
-    if op.result.type == bf16 and width(value.type) > _EXACT_BITS:
-        raise _unsupported(op, value.type, bf16)
     if value.type == i1:
-        value = _extend(value, i32, emit, unsigned=unsigned)
+        value = _extend(value, i16, emit, unsigned=unsigned)
     if op.result.type == bf16:
-        return rounded(op, emit, emit.value(ptx.CvtOp(value, f32, unsigned=unsigned)), bf16)
+        return rounded_integer(op, emit, value, unsigned=unsigned)
     return emit.value(ptx.CvtOp(value, op.result.type, unsigned=unsigned))
 
 

@@ -44,7 +44,8 @@ ptx.entry @nan_before(x : f32) target("sm_75") {
   ptx.ret
 }
 
-// Integers of 16 bits become bf16 by way of f32.
+// Integers of 16 bits become bf16 by way of f32, which has them all. Wider ones are rounded to odd on the way where no
+// instruction rounds them.
 
 // CHECK-LABEL: ptx.entry @integers
 ptx.entry @integers(x : u32) target("sm_80") {
@@ -147,12 +148,45 @@ ptx.entry @no_minima(x : f32) target("sm_75") {
   ptx.ret
 }
 
+// CHECK-LABEL: ptx.entry @wide
+// CHECK:         %[[DOWN:.*]] = ptx.cvt rm %x : i32 -> f32
+// CHECK-NEXT:    %[[UP:.*]] = ptx.cvt rp %x : i32 -> f32
+// CHECK-NEXT:    %[[A:.*]] = ptx.mov %[[DOWN]] : f32 -> i32
+// CHECK-NEXT:    %[[B:.*]] = ptx.mov %[[UP]] : f32 -> i32
+// CHECK-NEXT:    %[[LESS:.*]] = ptx.min unsigned %[[A]], %[[B]]
+// CHECK-NEXT:    %[[BITS:.*]] = ptx.or %[[A]], %[[B]]
+// CHECK-NEXT:    %[[ONE:.*]] = ptx.constant 1 : i32
+// CHECK-NEXT:    %[[LAST:.*]] = ptx.and %[[BITS]], %[[ONE]]
+// CHECK-NEXT:    %[[ODD:.*]] = ptx.or %[[LESS]], %[[LAST]]
+// CHECK-NEXT:    %[[F:.*]] = ptx.mov %[[ODD]] : i32 -> f32
+// CHECK-NEXT:    ptx.cvt %[[F]] : f32 -> bf16
+// CHECK-NEXT:    ptx.cvt unsigned rm %y : i64 -> f32
+// CHECK-NEXT:    ptx.cvt unsigned rp %y : i64 -> f32
+ptx.entry @wide(x : u32, y : u64) target("sm_80") {
+  %x = ptx.ld.param @x : i32
+  %y = ptx.ld.param @y : i64
+  %0 = arith.sitofp %x : i32 to bf16
+  %1 = arith.uitofp %y : i64 to bf16
+  ptx.ret
+}
+
+// CHECK-LABEL: ptx.entry @wide_in_one
+// CHECK:         ptx.cvt %x : i32 -> bf16
+// CHECK-NEXT:    ptx.cvt unsigned %y : i64 -> bf16
+ptx.entry @wide_in_one(x : u32, y : u64) target("sm_90") {
+  %x = ptx.ld.param @x : i32
+  %y = ptx.ld.param @y : i64
+  %0 = arith.sitofp %x : i32 to bf16
+  %1 = arith.uitofp %y : i64 to bf16
+  ptx.ret
+}
+
 // -----
 
-ptx.entry @wide(x : u32) target("sm_80") {
-  %x = ptx.ld.param @x : i32
-  // expected-error@+1 {{no PTX form for 'arith.sitofp' on i32 -> bf16}}
-  %0 = arith.sitofp %x : i32 to bf16
+ptx.entry @double(x : f64) target("sm_90") {
+  %x = ptx.ld.param @x : f64
+  // expected-error@+1 {{no PTX form for 'arith.truncf' on f64 -> bf16}}
+  %0 = arith.truncf %x : f64 to bf16
   ptx.ret
 }
 

@@ -181,8 +181,6 @@ class Program:
             if widths[dtype] == widths[other] or (dtype, other) == ("f64", "bf16"):
                 return
             body = f"%r = arith.{'extf' if widths[dtype] < widths[other] else 'truncf'} %x0 : {dtype} to {other}"
-        elif (dtype, other) == ("i32", "bf16"):
-            return
         else:
             body = steps[kinds]()
         self.map([operand], f"\n{body}", other, value.astype(DTYPES[other]))

@@ -97,6 +97,7 @@ _NOT_WGMMA = (*_TENSOR_MEMORY, "sm_120f")
 
 FEATURES: Mapping[str, Requirement] = {
     "bf16.cvt": Since((7, 0), 80),
+    "bf16.cvt.integer": Since((7, 8), 90),
     "bf16.extend": Since((7, 1), 80),
     "bf16.neg": Since((7, 0), 80),
     "bf16.fma": Since((7, 0), 80),

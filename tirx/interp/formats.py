@@ -92,15 +92,28 @@ def _odd_f32(values: Array) -> Array:
     )
 
 
+def _odd_f64(values: Array) -> Array:
+    """Returns integers of 32 and 64 bits as f64, which from 2^53 on is an odd multiple of 2^11 for any other number."""
+    near = values.astype(np.float64)
+    if values.dtype.itemsize < 8:
+        return near
+    place, rest = values.dtype.type(11), values & values.dtype.type(0xFFF)
+    far = (values - rest) | (rest != 0).astype(values.dtype) << place
+    return np.where(np.abs(near) < 2.0**53, near, far.astype(np.float64))
+
+
 def rounded(values: Array, dtype: np.dtype[Any]) -> Array:
     """
-    Returns floats in another format, as `arith.truncf` and `arith.extf` convert.
+    Returns numbers in a format of floats, as `arith.truncf`, `arith.extf`, `arith.sitofp` and `arith.uitofp` convert.
 
     Formats of 8 bits and less saturate (`cvt.rn.satfinite`), and those without NaN have their largest number for it;
     powers of two (f8E8M0FNU) have no sign and are those of magnitudes, rounded up. All others round to nearest even.
     """
-    if dtype == ml_dtypes.bfloat16 and values.dtype == np.float64:  # ml_dtypes rounds to f32 on the way
-        values = _odd_f32(values)
+    if dtype == ml_dtypes.bfloat16:  # ml_dtypes rounds to f32 on the way
+        if values.dtype.kind in "iu" and values.dtype.itemsize >= 4:
+            values = _odd_f64(values)
+        if values.dtype == np.float64:
+            values = _odd_f32(values)
     if dtype.itemsize > 1:
         return values.astype(dtype)
     wide = values.astype(np.float64)

@@ -139,7 +139,7 @@ def _is_beyond_width(op: Operation, a: Array, b: Array) -> Array:
 def _is_beyond_integers(op: Operation, x: Array) -> Array:
     low, high = _limits(op)
     wide = np.trunc(x.astype(np.float64))
-    return ~((wide >= low) & (wide <= high))
+    return ~((wide >= low) & (wide < float(high + 1)))  # f64 has no 2^63 - 1
 
 
 _DIVISIONS = (

@@ -63,7 +63,13 @@ ptx.printf "%d" %j : i16
 %r = ptx.min nan %d, %d : f64
     ptx.min: expected 'nan' on f16, bf16 or f32, found f64
 %r = ptx.cvt %b : bf16 -> f16
-    expected bf16 to convert from or to f32, found bf16 -> f16
+    expected bf16 to convert from f32 or an integer, or to f32, found bf16 -> f16
+%r = ptx.cvt rm rp %i : i32 -> f32
+    expected one of rm and rp, found both
+%r = ptx.cvt rm %f : f32 -> f64
+    expected rm and rp on a result of f32 or f64 that is rounded, found f32 -> f64
+%r = ptx.cvt rp %i : i32 -> f16
+    expected rm and rp on a result of f32 or f64 that is rounded, found i32 -> f16
 %r = ptx.cvt %i : i32 -> i32
     expected two different integer or float types, found i32 -> i32
 %r = ptx.pack %i, %i : i32 -> i32

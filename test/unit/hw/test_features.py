@@ -34,6 +34,7 @@ _GATHER = f"global.tile::gather4.mbarrier::complete_tx::bytes [%r0], {_ROWS}, [%
 
 PROBES = {
     "bf16.cvt": "cvt.rn.bf16.f32 %h0, %f0",
+    "bf16.cvt.integer": "cvt.rn.bf16.s32 %h0, %r0",
     "bf16.extend": "cvt.f32.bf16 %f0, %h0",
     "bf16.neg": "neg.bf16 %h0, %h1",
     "bf16.fma": "fma.rn.bf16 %h0, %h1, %h2, %h3",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType, f16, f32, i1, i8, i32
+from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType, f16, f32, f64, i1, i8, i32, i64
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.test_value import create_ssa_value
@@ -205,6 +205,15 @@ def test_floats_beyond_the_integers() -> None:
         near = _value(op, numbers)
         assert near.value[near.known].view("u1" if kind is arith.FPToUIOp else "i1").tolist() == whole
         assert undefined_by(op, [numbers]) == expected and undefined_by(op, [numbers[near.known]]) is None
+
+
+def test_floats_at_the_ends_of_64_bits() -> None:
+    for kind, least, beyond in ((arith.FPToSIOp, -(2.0**63), 2.0**63), (arith.FPToUIOp, 0.0, 2.0**64)):
+        op = kind(create_ssa_value(f64), i64)
+        last = np.array([least, np.nextafter(beyond, 0)])
+        assert undefined_by(op, [last]) is None
+        assert undefined_by(op, [np.array([beyond])]) is not None
+        assert _value(op, last).astype(np.uint64 if least == 0 else np.int64).tolist() == [int(x) for x in last]
 
 
 @pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN", "f8E8M0FNU"])

@@ -450,6 +450,7 @@ def _moves() -> Iterator[PTXInstruction]:
     values = (PREDICATE, MASK, WORD, WIDE, HALF, BRAIN, FLOAT, DOUBLE)
     for value, other, unsigned in product(values, values, FLAG):
         yield ptx.CvtOp(value, result=other.type, unsigned=unsigned)
+        yield from (ptx.CvtOp(value, result=other.type, unsigned=unsigned, **{mode: True}) for mode in ("rm", "rp"))
     for value in values:
         yield ptx.SelpOp(PREDICATE, value, value)
         yield from (ptx.MovOp(value, other.type) for other in values if width(value.type) == width(other.type))
@@ -538,7 +539,10 @@ STRICTER = (
     # A conversion that changes nothing is none.
     r"expected two different integer or float types, found (\w+) -> \1$",
     # sm_90 only, as below.
-    r"expected bf16 to convert from or to f32",
+    r"expected bf16 to convert from f32 or an integer, or to f32",
+    # Roundings down and up are those that f32 and f64 have; the first of two is written.
+    r"expected one of rm and rp, found both",
+    r"expected rm and rp on a result of f32 or f64 that is rounded",
     # Registers of floats have bits, too; tirx keeps them apart.
     r"ptx\.(and|or|xor|not|shl): expected type to be one of .*, found b?f\d+",
     # Functions are those of floats.

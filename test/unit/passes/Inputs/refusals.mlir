@@ -265,10 +265,10 @@ tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) memory(share
 // -----
 
 // tirx-opt --lower-to-ptx
-// 3:8: error: no PTX form for 'arith.sitofp' on i32 -> bf16
-tirx.kernel @k(%i: i32, %m: memref<4xbf16>) target("sm_80") threads(32) {
+// 3:8: error: no PTX form for 'arith.truncf' on f64 -> bf16
+tirx.kernel @k(%i: f64, %m: memref<4xbf16>) target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
-  %x = arith.sitofp %i : i32 to bf16
+  %x = arith.truncf %i : f64 to bf16
   %e = arith.extf %x : bf16 to f32
   tirx.return
 }
