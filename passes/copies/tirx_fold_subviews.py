@@ -220,9 +220,14 @@ def _turn_around(shape: ReshapeOp) -> None:
     source, result = shape.source, shape.result
     dims = TileType.of(source).dims
     for use in list(result.uses):
-        user, emit = use.operation, Emitter.before(use.operation)
+        user = use.operation
+        if user.parent is None:  # a copy of the tile to itself, which is gone
+            continue
+        emit = Emitter.before(user)
         other = user.operands[1 - use.index] if isinstance(user, StoreOp | CopyOp) else source
         match user:
+            case CopyOp() if user.source is user.destination:
+                erase(user)
             case ReshapeOp():
                 user.operands[0] = source
                 _turn_around(user)

@@ -103,6 +103,7 @@ tirx.kernel @size_of_a_part(%a: !a, %n: index) threads(32) {
 // CHECK-NEXT:    [[M:%.+]] = tirx.reshape [[L]]
 // CHECK-NEXT:    [[N:%.+]] = tirx.reshape [[M]]
 // CHECK-NEXT:    tirx.store [[N]], %w
+// CHECK-NEXT:    tirx.return
 !v = !tirx.tile<4x16xi32, global>
 !r = !tirx.tile<64xi32, global>
 !x = !tirx.tile<64xi32, register>
@@ -118,4 +119,5 @@ tirx.kernel @shapes(%a: memref<?x?xi32>, %d: memref<3x20xi32>) target("sm_80") g
   tirx.copy %r, %s : !r, !tirx.tile<64xi32, shared>
   %old = tirx.atomic add %p, %r : !x, !r -> !x
   tirx.copy %r, %q : !r, !r
+  tirx.copy %q, %q : !r, !r
 }
