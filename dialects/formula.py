@@ -171,7 +171,10 @@ TESTS: dict[str, Callable[[int, int], bool]] = {
 
 @dataclass(frozen=True)
 class Requirement:
-    """`value` and `bound`, formulas of sizes, have to pass `test` at a launch; `message` is the error elsewhere."""
+    """`value` and `bound`, formulas of sizes, have to pass `test` at a launch; `message` is the error elsewhere.
+
+    `{value}` and `{bound}` in the message stand for their numbers.
+    """
 
     value: Formula
     test: str
@@ -181,3 +184,8 @@ class Requirement:
     def holds(self, sizes: LaunchSizes) -> bool:
         """Returns True if a launch with these sizes passes."""
         return TESTS[self.test](sizes.evaluate(self.value), sizes.evaluate(self.bound))
+
+    def error(self, sizes: LaunchSizes) -> str:
+        """Returns the message for a launch with these sizes, which does not pass."""
+        value, bound = (str(sizes.evaluate(each)) for each in (self.value, self.bound))
+        return self.message.replace("{value}", value).replace("{bound}", bound)

@@ -124,11 +124,14 @@ class _Expander:
         """Lets a launch check that all blocks run at once, or a block take the place that is next in the order."""
         count = product_of(product_of(grid[0], grid[1]), grid[2])
         if progress is tirx.Progress.COOPERATIVE:
-            message = "expected no more blocks than the GPU has multiprocessors, which run all at once (cooperative)"
+            message = (
+                "expected no more blocks than the GPU has multiprocessors, which run all at once (cooperative), found "
+                "{value} blocks and {bound} multiprocessors"
+            )
             add_requirement(self.kernel, Requirement(count, "at_most", Call("sm_count"), message))
             return
         if not isinstance(count, int) or count >= _MOST_TICKETS:
-            message = f"expected at most {_MOST_TICKETS} blocks (in_order)"
+            message = f"expected at most {_MOST_TICKETS} blocks (in_order), found {{value}}"
             add_requirement(self.kernel, Requirement(count, "at_most", _MOST_TICKETS, message))
         ids = [op for op in self.kernel.walk() if isinstance(op, tirx.BlockIdOp)]
         first = self.kernel.body.block.first_op

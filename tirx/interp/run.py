@@ -111,7 +111,7 @@ def run_kernel(
         sm_count,
     )
     if (broken := next((each for each in requirements(kernel) if not each.holds(sizes)), None)) is not None:
-        raise RunError(kernel, "arguments", broken.message)
+        raise RunError(kernel, "arguments", broken.error(sizes))
     rng = None if seed is None else random.Random(seed)
     launch = Launch(
         kernel, _grid(kernel, sizes, grid), sizes, Parties(rng), bounds, max_operations, modular, watch, prints=prints

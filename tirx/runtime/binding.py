@@ -96,7 +96,7 @@ def check_preconditions(bound: BoundLaunch) -> None:
     broken = (each for each in bound.launch.preconditions if not each.holds(bound.sizes))
     if math.prod(bound.grid) and (first := next(broken, None)) is not None:
         kind = StrideError if first.test == "multiple_of" else ArgumentError
-        raise kind(f"'{bound.launch.entry}': {first.message}")
+        raise kind(f"'{bound.launch.entry}': {first.error(bound.sizes)}")
 
 
 def scalar_bytes(name: str, type_: str, value: Number) -> bytes:

@@ -134,7 +134,7 @@ def test_grids(grid: Any, cluster: Any, given: Any, found: Any):
 
 def test_the_first_broken_precondition():
     conditions = tuple(
-        Precondition(Call("size", (0, 0)), test, bound, test)
+        Precondition(Call("size", (0, 0)), test, bound, f"{test} {{bound}}: {{value}}")
         for test, bound in (("multiple_of", 3), ("at_most", 12), ("at_least", 6), ("equal", 9))
     )
     broken: dict[int, tuple[type, str]] = {}
@@ -145,9 +145,10 @@ def test_the_first_broken_precondition():
         except ArgumentError as error:
             broken[rows] = type(error), str(error)[5:]
     others = {
-        rows: (ArgumentError, test) for rows, test in ((3, "at_least"), (6, "equal"), (12, "equal"), (15, "at_most"))
+        rows: (ArgumentError, f"{test}: {rows}")
+        for rows, test in ((3, "at_least 6"), (6, "equal 9"), (12, "equal 9"), (15, "at_most 12"))
     }
-    assert broken == {**others, 13: (StrideError, "multiple_of")}
+    assert broken == {**others, 13: (StrideError, "multiple_of 3: 13")}
 
 
 @pytest.mark.parametrize(
