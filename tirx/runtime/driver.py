@@ -12,7 +12,7 @@ from typing import Any
 from tirx.values import dataclass, field
 
 ZEROS = 4096
-"""Bytes of zeros that a device has for tensor maps of arrays without elements."""
+"""Bytes of zeros at the start of a workspace, and for tensor maps of arrays without elements."""
 
 _LOG_BYTES = 16384
 

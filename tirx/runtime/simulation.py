@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tirx.copy.tma import ROW_UNIT
 from tirx.runtime.arrays import ArgumentError, flat_bytes, restrided, view_of_numpy
 from tirx.runtime.binding import BoundLaunch, Value, bind, check_preconditions
+from tirx.runtime.driver import ZEROS
 from tirx.runtime.launch import (
     ComputedArgument,
     Launch,
@@ -21,7 +22,7 @@ from tirx.runtime.launch import (
     WorkspaceArgument,
 )
 from tirx.runtime.overlap import check_overlap
-from tirx.sim import TensorMap, run
+from tirx.sim import SimError, TensorMap, run
 
 
 def view_arguments(launch: Launch, arguments: Sequence[Any]) -> list[Value]:
@@ -72,21 +73,35 @@ def simulate(
     bound = bound_arguments(launch, arguments, grid, sm_count)
     if prod(bound.grid) == 0:
         return
-    if any(isinstance(argument, WorkspaceArgument) for argument in launch.arguments):
+    workspace = _workspace(launch)
+    if workspace.size:
         options.setdefault("max_resident", 1)  # blocks in order: each may wait for earlier ones only
     run(
         ptx,
         launch.entry,
         bound.grid,
         bound.block,
-        _parameters(bound, arguments),
+        _parameters(bound, arguments, workspace),
         launch.dynamic_shared,
         launch.cluster,
         **options,
     )
+    if (left := np.flatnonzero(workspace[:ZEROS])).size:
+        raise SimError(
+            f"expected a kernel that leaves zeros in the first {ZEROS} bytes of its workspace, where the next launch "
+            f"begins, found byte {left[0]} to be {workspace[left[0]]}"
+        )
 
 
-def _parameters(bound: BoundLaunch, arguments: Sequence[Any]) -> list[Any]:
+def _workspace(launch: Launch) -> npt.NDArray[np.uint8]:
+    """Returns the bytes of the workspace of a launch: zeros, and behind them what another kernel may have left."""
+    size = max((each.bytes for each in launch.arguments if isinstance(each, WorkspaceArgument)), default=0)
+    workspace = np.full(size, 0xA5, np.uint8)
+    workspace[:ZEROS] = 0
+    return workspace
+
+
+def _parameters(bound: BoundLaunch, arguments: Sequence[Any], workspace: npt.NDArray[np.uint8]) -> list[Any]:
     waiting = iter(arguments)
     passed: list[Any] = [next(waiting) if value is not None else None for value in bound.values]
     parameters: list[Any] = []
@@ -99,7 +114,7 @@ def _parameters(bound: BoundLaunch, arguments: Sequence[Any]) -> list[Any]:
             case ComputedArgument():
                 parameters.append(bound.sizes.evaluate(argument.value))
             case WorkspaceArgument():
-                parameters.append(np.zeros(argument.bytes, np.uint8))
+                parameters.append(workspace)
             case TensorMapArgument():
                 parameters.append(_tensor_map(bound, passed[argument.argument], argument))
     return parameters

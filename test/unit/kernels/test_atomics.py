@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -17,6 +18,7 @@ from tirx.dialects.tirx import kernels
 from tirx.interp import RunError, run_kernel
 from tirx.passes.copies.tirx_expand_exchanges import TirxExpandExchangesPass
 from tirx.runtime.arrays import ArgumentError
+from tirx.runtime.simulation import simulate
 from tirx.sim import SimError
 from tirx.universe import new_context
 
@@ -346,6 +348,17 @@ def test_a_block_waits_for_the_one_before(target: str, progress: str, axis: str)
     program.kernels["chain"].simulate(flags, d, check="strict", sm_count=5)
     np.testing.assert_array_equal(d, np.repeat(np.arange(1, 6, dtype=np.float32)[:, None], 32, 1))
     assert flags.tolist() == [2] * 5
+
+
+def test_a_workspace_is_left_as_it_was_found() -> None:
+    """A counter of blocks that does not return to zero would give the next launch other blocks."""
+    program = tirx.build(_chain())
+    launch = program.kernels["chain"].launch
+    (last,) = re.findall(r"add\.s32 (?:%r\d+, )+-1;", program.ptx)
+    arguments = lambda: (np.zeros(3, np.int64), np.zeros((3, 32), np.float32))  # noqa: E731
+    simulate(program.ptx, launch, arguments())
+    with pytest.raises(SimError, match="leaves zeros in the first 4096 bytes .* found byte 0 to be 3$"):
+        simulate(program.ptx.replace(last, last.replace("-1;", "0;")), launch, arguments())
 
 
 def test_blocks_wait_as_the_kernel_says() -> None:

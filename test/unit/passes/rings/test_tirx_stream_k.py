@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from unit.passes.parsed import parsed
 from unit.passes.rings.test_tirx_split_k import _operands, _product  # pyright: ignore[reportPrivateUsage]
 
 import tirx
-from tirx import sim
-from tirx.passes.match.workspaces import LARGEST_FLAG, ZEROS
+from tirx.passes.match.workspaces import LARGEST_FLAG
 from tirx.passes.rings.tirx_stream_k import TirxStreamKPass
 from tirx.rules import ScheduleOptionError
-from tirx.runtime.binding import bind
-from tirx.runtime.simulation import (
-    _parameters,  # pyright: ignore[reportPrivateUsage]
-    view_arguments,
-)
 from tirx.universe import new_context
-
-
-def _run(launch: Any, ptx: str, arrays: list[np.ndarray], **options: Any) -> list[np.ndarray]:
-    """Runs a launch, and returns its workspaces."""
-    bound = bind(launch, view_arguments(launch, arrays), 2, None)
-    parameters = _parameters(bound, arrays)
-    sim.run(ptx, launch.entry, bound.grid, bound.block, parameters, launch.dynamic_shared, **options)
-    return [each for argument, each in zip(launch.arguments, parameters, strict=True) if argument.kind == "workspace"]
 
 
 @pytest.mark.sample(2)
@@ -44,12 +28,10 @@ def _run(launch: Any, ptx: str, arrays: list[np.ndarray], **options: Any) -> lis
 def test_equals_numpy(target: str, size: tuple[int, int, int], columns: int, blocks: int) -> None:
     text = _product(size, 64, columns).replace("sm_90a", target)
     program = tirx.build(text, options=f"split=stream multiprocessors={blocks}")
-    launch = program.kernels["k"].launch
     a, b = _operands(np.random.default_rng(0), size, "float16")
     d = np.full((size[0], size[1]), 7, np.float32)
-    left = _run(launch, program.ptx, [a, b, d], max_resident=1)
+    program.kernels["k"].simulate(a, b, d)
     np.testing.assert_array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
-    assert len(left) == 3 and not any(each[:ZEROS].any() for each in left)
 
 
 @pytest.mark.sample(1)
@@ -83,9 +65,8 @@ def test_sums_that_a_map_reads(target: str) -> None:
     program = tirx.build(text, options="split=stream multiprocessors=3")
     a, b = _operands(np.random.default_rng(0), (70, 72, 320), "float16")
     d = np.full((70, 72), 7, np.float32)
-    left = _run(program.kernels["k"].launch, program.ptx, [a, b, d], max_resident=3)
+    program.kernels["k"].simulate(a, b, d, max_resident=3)
     np.testing.assert_array_equal(d, (a.astype(np.float32) @ b.astype(np.float32).T) ** 2)
-    assert not any(each[:ZEROS].any() for each in left)
 
 
 def test_same_bits_in_any_order() -> None:
@@ -97,7 +78,7 @@ def test_same_bits_in_any_order() -> None:
     found: list[bytes] = []
     for seed in (0, 5, 11):
         d = np.zeros((64, 64), np.float32)
-        _run(program.kernels["k"].launch, program.ptx, [a, b, d], seed=seed, max_resident=3)
+        program.kernels["k"].simulate(a, b, d, seed=seed, max_resident=3)
         found.append(d.tobytes())
     assert len(set(found)) == 1
 
