@@ -255,6 +255,37 @@ def test_types_of_arrays(dtype: str, name: str) -> None:
     assert str(type_of_array(np.zeros((2, 3), dtype))) == f"{name}[None, None]"
 
 
+def test_types_of_numbers() -> None:
+    assert [str(type_of_array(number)) for number in (3, True, 2.0, np.float16(2.0))] == ["i32", "i32", "f32", "f16"]
+
+
+@tx.jit(f32[None, 4], f32[None], threads=1, target="sm_80", grid=[1])
+def from_the_end(x: tx.Array, y: tx.Array) -> None:
+    y[-1] = x[-2, -3] + x[-1, 0]
+
+
+def test_places_from_the_end_of_extents_that_the_launch_knows() -> None:
+    x, y = _numbers(5, 4), np.zeros(6, np.float32)
+    _run(from_the_end, x, y)
+    assert y.tolist() == [0, 0, 0, 0, 0, x[3, 1] + x[4, 0]]
+
+
+@tx.jit(f16[16, 16], f32[16, 16], threads=32, target="sm_80", grid=[1])
+def powers(a: tx.Array, d: tx.Array) -> None:
+    acc, n = tx.zeros(f32, 16, 16), 0
+    while n < 2:
+        acc += tx.shared(a[:, :]) @ tx.shared(a[:, :]).T
+        n += 1
+    d[:, :] = acc
+
+
+def test_a_loop_whose_rounds_python_knows_accumulates_in_place() -> None:
+    a, d = _numbers(16, 16).astype(np.float16), _numbers(16, 16)
+    text = _run(powers, a, d)
+    assert np.array_equal(d, 2 * a.astype(np.float32) @ a.astype(np.float32).T)
+    assert text.count("tirx.mma") == 2 and text.count("tirx.fill") == 1 and "scf.while" not in text
+
+
 @tx.jit(threads=32)
 def of_elements(x: tx.Array, y: tx.Array) -> None:
     a, b, total = x[0], x[1], x[1]

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +26,47 @@ _SAID = [
     ('tx.exp("a")', "expected tiles, scalars or numbers for exp, found 'a'"),
     ("tx.exp(1.0)", "expected a tile or a scalar for exp, found numbers alone; .to(...) gives one a type"),
     ("tx.exp(n)", "expected floats for exp, found i32; .to(f32) converts"),
+    *((f"n ** {power}", "expected floats for pow, found i32; .to(f32) converts") for power in (0, 5)),
+    *((f"tx.tile(0, {n})", f"expected a number of indices of a span, found {n}") for n in (0, 2.0)),
+    *(
+        (f"tx.tiles({ends})", f"expected tx.tiles(n, extent) or tx.tiles(start, stop, extent), found ({shown})")
+        for ends, shown in [("n, 0", "a scalar i32, 0"), ("n, 1.5", "a scalar i32, 1.5"), ("4", "4,")]
+    ),
+    *((f"f32[{n}]", f"expected positive extents, or None, found f32[{n}]") for n in (0, True, -1)),
+    *((f'i32(float("{n}"))', f"expected an integer for i32, found {n}") for n in ("nan", "inf", "-inf")),
+    *((f"tx.i8({n})", f"expected a number that fits into i8, found {n}") for n in (-129, 128)),
+    *((f"tx.u8({n})", f"expected a number of 0 to 255, found {n}") for n in (-1, 256)),
+    ("tx.signal(3, 1)", "expected one element of an array as a flag, found 3"),
+    ('tx.atomic(3, "add", 1.0)', "expected a place in memory to combine with, found 3"),
+    (
+        "x = a[:, :].load()\nfor i in tx.range(n):\n    x = 3",
+        "expected `x` to keep its type in a loop, found 64x64xf32 and 3",
+    ),
+    *(
+        (
+            f"while n > 0:\n    {word}",
+            f"expected a condition of Python around {word}, found one that the kernel computes",
+        )
+        for word in ("break", "continue")
+    ),
+    *(
+        (
+            f"if n > 0:\n    {statement}",
+            "expected a condition of Python around global, nonlocal or del, found one that the kernel computes",
+        )
+        for statement in ("del b", "global other")
+    ),
+    *(
+        (
+            f"for i in tx.range({n}):\n    last = i > 3\n{use}",
+            "expected `last` to be bound in front of the loop, found it bound inside only",
+        )
+        for n, use in [("n", "if last:\n    b[0, :] = 0.0"), ("n", "last.T"), ("0, 0", "last & last")]
+    ),
+    (
+        "for i in tx.range(n):\n    for j in range(3):\n        pass\n    else:\n        break",
+        "expected a loop of the kernel without break, found one with it; carry a condition in a while",
+    ),
     ("tx.where(n, n, 2)", "expected a comparison as the condition of where, found i32"),
     (
         'b[:, :] = tx.exp(a[:, :], fastmath="quick")',
@@ -453,6 +495,8 @@ def test_faults_of_the_library_are_none_of_the_program(monkeypatch: pytest.Monke
 def test_names_of_python_are_no_dialects() -> None:
     with pytest.raises(AttributeError, match="^__wrapped__$"):
         _ = tx.op.__wrapped__
+    with pytest.raises(AttributeError, match="^__wrapped__$"):
+        _ = tx.op.tirx.__wrapped__
 
 
 def test_load_computes_a_tile_where_it_stands() -> None:
@@ -534,6 +578,8 @@ def _own_block(a: Any) -> None:
         (lambda: tx.jit(threads=32)(_own_block)(np.zeros(4, np.float32)),
          "expected tx.grid in a kernel whose blocks differ, found none"),
         (lambda: tx.jit(threads=32)(_one).ir("x"), "expected an array or a number as an argument, found str"),
+        *((lambda like=like: tx.jit(threads=32)(_one).ir(like), "expected an array or a number as an argument, found "
+           "SimpleNamespace") for like in (SimpleNamespace(shape=(4,)), SimpleNamespace(dtype="f32"))),
         (lambda: tx.jit(threads=32)(_one).ir(np.zeros(4, np.complex64)),
          "expected an element type of kernels, found complex64"),
         (lambda: tx.jit(f32[4], threads=32)(eval("lambda a: None")).module,

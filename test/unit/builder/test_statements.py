@@ -314,7 +314,7 @@ def _open_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
 
 def _shapes(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     x = a[:, :].load().reshape(8, 4).T + a[:, :].transpose(1, 0).load().reshape(4, 8)
-    o[:, :] = x + x[:, None, :].sum(1).reshape(4, 8) + x.max(0) + x.min(1) + x[0:1, :].broadcast(4, 8)
+    o[:, :] = x + x[:, None, :].sum(1).reshape(4, 8) + x.max(0) + x.min(1) + x[0:1, :].broadcast(4, 8) + x.prod(0)
 
 
 def _turned(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
@@ -340,7 +340,7 @@ def _shared(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     x += a[:, :]
     y = tx.shared(f32, 8, 4)
     y[:, :] = x.T
-    o[:, :] = y.T.load() - (tx.indices(0, 4, 8) > 2).to(f32)
+    o[:, :] = y.T.load() - (tx.indices(0, 4, 8) > 2).to(f32) + tx.indices(0, 1, 8).to(f32)
 
 
 def _reduced_into_memory(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
@@ -386,7 +386,7 @@ def _shared_then() -> Any:
 
 def _shapes_then() -> Any:
     x = _X.reshape(8, 4).T + _X.T.reshape(4, 8)
-    return x + x + x.max(0) + x.min(1)[:, None] + x[:1]
+    return x + x + x.max(0) + x.min(1)[:, None] + x[:1] + x.prod(0)
 
 
 def _changed(*changes: tuple[Any, Any]) -> Any:
