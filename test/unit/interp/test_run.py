@@ -31,7 +31,7 @@ _TILE = "!tirx.tile<4xf32, global>"
 _REGISTERS = "!tirx.tile<4xf32, register>"
 
 
-def _kernel(body: str, arguments: str = "%a: memref<8xf32>, %d: memref<8xf32>", clauses: str = "grid(2)") -> KernelOp:
+def kernel_of(body: str, arguments: str = "%a: memref<8xf32>, %d: memref<8xf32>", clauses: str = "grid(2)") -> KernelOp:
     lines = "\n".join(f"  {line.strip()}" for line in body.strip().splitlines())
     constants = "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %c4 = arith.constant 4 : index\n"
     text = f"tirx.kernel @k({arguments}) {clauses} threads(32) {{\n{constants}{lines}\n  tirx.return\n}}"
@@ -66,14 +66,14 @@ def test_blocks_write_their_tiles() -> None:
     a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
     for seed in (None, 1, 2):
         d[...] = 0
-        assert run_on(_kernel(_OWN + _LOAD + _STORE), a, d, seed=seed).exact
+        assert run_on(kernel_of(_OWN + _LOAD + _STORE), a, d, seed=seed).exact
         np.testing.assert_array_equal(d, a)
 
 
 def test_casts_keep_the_order_of_elements() -> None:
     """Behind passes that see a tile in other extents, what follows has those."""
     wide = "!tirx.tile<1x2x2xf32, register>"
-    kernel = _kernel(f"""
+    kernel = kernel_of(f"""
     {_OWN}{_LOAD}%y = builtin.unrealized_conversion_cast %x : {_REGISTERS} to {wide}
     %z = tirx.scan ins(%y : {wide}) dim(1) (%p, %q) {{ %p + %q }} -> {wide}
     %w = builtin.unrealized_conversion_cast %z : {wide} to {_REGISTERS}
@@ -85,21 +85,21 @@ def test_casts_keep_the_order_of_elements() -> None:
 
 
 def test_blocks_that_disagree() -> None:
-    kind, message = error_of(_kernel(_FIRST + _LOAD + _STORE))
+    kind, message = error_of(kernel_of(_FIRST + _LOAD + _STORE))
     assert kind == "conflict"
     assert message.startswith("k.mlir:10:3: expected blocks that write one element to write the same number, found")
     a, d = np.ones(8, np.float32), np.zeros(8, np.float32)
-    run_on(_kernel(_FIRST + _LOAD + _STORE), a, d)
+    run_on(kernel_of(_FIRST + _LOAD + _STORE), a, d)
     assert d.tolist() == [1.0] * 4 + [0.0] * 4
 
 
 def test_blocks_that_read_what_others_write() -> None:
     read = f"%gr = tirx.view %d[%c4] : memref<8xf32> -> {_TILE}\n%y = tirx.load %gr : {_TILE} -> {_REGISTERS}\n"
-    assert error_of(_kernel(_OWN + _LOAD + _STORE + read))[0] == "conflict"
+    assert error_of(kernel_of(_OWN + _LOAD + _STORE + read))[0] == "conflict"
 
 
 def test_outside_of_a_memref() -> None:
-    kind, message = error_of(_kernel(_OWN, clauses="grid(3)"))
+    kind, message = error_of(kernel_of(_OWN, clauses="grid(3)"))
     assert kind == "bounds"
     assert message == ("k.mlir:7:9: expected a tile inside of 8 elements along dimension 0, found elements 8 to 11")
 
@@ -108,7 +108,7 @@ def test_clipped_tiles_read_zeros_and_drop_what_is_outside() -> None:
     text = (_OWN + _LOAD + _STORE).replace("%a[%m]", "%a[%n] clipped").replace("%d[%m]", "%d[%p] clipped")
     offsets = "%n = arith.addi %m, %c1 : index\n%p = arith.subi %m, %c1 : index\n"
     a, d = np.arange(8, dtype=np.float32), np.full(8, 9.0, np.float32)
-    run_on(_kernel(text.replace("%ga =", f"{offsets}%ga =")), a, d)
+    run_on(kernel_of(text.replace("%ga =", f"{offsets}%ga =")), a, d)
     assert d.tolist() == [2, 3, 4, 5, 6, 7, 0, 9]
 
 
@@ -124,7 +124,7 @@ def test_parts_of_clipped_tiles(start: int, part: int, expected: list[int]) -> N
         %gd = tirx.view %d[%c0] : memref<8xf32> -> {_TILE}
     """
     d = np.full(8, 9.0, np.float32)
-    run_on(_kernel(body + _STORE, clauses="grid(1)"), np.arange(8, dtype=np.float32), d)
+    run_on(kernel_of(body + _STORE, clauses="grid(1)"), np.arange(8, dtype=np.float32), d)
     assert d[:4].tolist() == expected
 
 
@@ -153,16 +153,16 @@ def test_flags_order_blocks() -> None:
     arguments = "%a: memref<8xf32>, %d: memref<8xf32>, %flags: memref<?xi32>"
     for seed in (None, 0, 1, 2):
         a, d, flags = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-        assert run_on(_kernel(_HANDED_ON, arguments, "grid(2) in_order"), a, d, flags, seed=seed).exact
+        assert run_on(kernel_of(_HANDED_ON, arguments, "grid(2) in_order"), a, d, flags, seed=seed).exact
         assert d.tolist() == [0, 1, 2, 3, 0, 1, 2, 3] and flags.tolist() == [1]
     post = "  tirx.signal %flags[%c0], %one : memref<?xi32>\n"
     wait = "  %seen = tirx.wait_until %flags[%c0] sge, %one : memref<?xi32>\n"
     for line, kind in ((wait, "conflict"), (post, "wait")):
         given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-        assert error_of(_kernel(_HANDED_ON.replace(line, ""), arguments, "grid(2) in_order"), *given)[0] == kind
+        assert error_of(kernel_of(_HANDED_ON.replace(line, ""), arguments, "grid(2) in_order"), *given)[0] == kind
     early = _HANDED_ON.replace(post, "").replace("  tirx.store %x", f"{post}  tirx.store %x")
     given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-    assert error_of(_kernel(early, arguments, "grid(2) in_order"), *given)[0] == "conflict"
+    assert error_of(kernel_of(early, arguments, "grid(2) in_order"), *given)[0] == "conflict"
 
 
 _TOGETHER = f"""
@@ -188,29 +188,29 @@ def test_flags_order_all_blocks() -> None:
     arguments = "%a: memref<8xf32>, %d: memref<8xf32>, %flags: memref<?xi32>"
     for seed in (None, 0, 1, 2):
         a, d, flags = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-        run_on(_kernel(_TOGETHER, arguments, "grid(3) cooperative"), a, d, flags, seed=seed)
+        run_on(kernel_of(_TOGETHER, arguments, "grid(3) cooperative"), a, d, flags, seed=seed)
         assert a.tolist() == [0, 3, 6, 9, 4, 5, 6, 7] and d.tolist() == [0, 3, 6, 9, 0, 0, 0, 0]
     early = _TOGETHER.replace("constant 3", "constant 2")  # leaves out the third
     given = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)
-    assert error_of(_kernel(early, arguments, "grid(3) cooperative"), *given)[0] == "conflict"
+    assert error_of(kernel_of(early, arguments, "grid(3) cooperative"), *given)[0] == "conflict"
 
 
 def test_flags_wrap() -> None:
     flags = np.full(1, 2**31 - 1, np.int32)
     body = "%two = arith.constant 2 : i32\ntirx.signal add %flags[%c0], %two : memref<?xi32>\n"
-    run_on(_kernel(body, "%flags: memref<?xi32>", "grid(1)"), flags)
+    run_on(kernel_of(body, "%flags: memref<?xi32>", "grid(1)"), flags)
     assert flags.tolist() == [1 - 2**31]
 
 
 def test_what_was_never_written() -> None:
     """The operation that reads it is named, where it comes to an argument, and not where it is left out."""
     load = f"%s = tirx.alloc : {_SLOT}\n%x = tirx.load %s : {_SLOT} -> {_REGISTERS}\n"
-    kind, message = error_of(_kernel(_OWN + load + _STORE))
+    kind, message = error_of(kernel_of(_OWN + load + _STORE))
     assert kind == "never-written" and message.startswith("k.mlir:10:8: expected elements that have been written")
     a, d = np.ones(8, np.float32), np.zeros(8, np.float32)
-    run_on(_kernel(_OWN + load), a, d)
+    run_on(kernel_of(_OWN + load), a, d)
     chosen = f"%t = arith.constant true\n%z = tirx.zero : {_REGISTERS}\n%y = arith.select %t, %z, %x : {_REGISTERS}\n"
-    run_on(_kernel(_OWN + load + chosen + _STORE.replace("%x", "%y")), a, d)
+    run_on(kernel_of(_OWN + load + chosen + _STORE.replace("%x", "%y")), a, d)
 
 
 @pytest.mark.parametrize(("lost", "kind"), [("a", "f16"), ("b", "f16"), ("c", "f32")])
@@ -251,7 +251,7 @@ def test_products_of_what_was_never_written(lost: str, kind: str) -> None:
 
 def test_arguments() -> None:
     whole = np.zeros(16, np.float32)
-    kernel = _kernel(_OWN + _LOAD + _STORE)
+    kernel = kernel_of(_OWN + _LOAD + _STORE)
     assert error_of(kernel, whole[:8], whole[4:12]) == (
         "overlap", "k.mlir:1:1: expected arguments that do not overlap, found %a and %d in one memory"
     )  # fmt: skip
@@ -262,7 +262,7 @@ def test_arguments() -> None:
         ([1.0], "an array for memref<8xf32>, found float"),
     ):
         assert error_of(kernel, whole[:8], *given) == ("arguments", f"k.mlir:1:1: expected {said}")
-    assert error_of(_kernel(_OWN, clauses=""))[1] == (
+    assert error_of(kernel_of(_OWN, clauses=""))[1] == (
         "k.mlir:1:1: expected a grid of clusters for a kernel without one, found None"
     )
 
@@ -278,7 +278,7 @@ def test_integers_stand_for_formats_that_numpy_lacks() -> None:
         tirx.fill %w, %one : bf16, !tirx.tile<4xbf16, global>
     """
     memory, words = np.array([0x21, 0x43, 0, 0], np.uint8), np.zeros(4, np.uint16)
-    run_on(_kernel(body, "%a: memref<8xf4E2M1FN>, %b: memref<4xbf16>", "grid(1)"), memory, words)
+    run_on(kernel_of(body, "%a: memref<8xf4E2M1FN>, %b: memref<4xbf16>", "grid(1)"), memory, words)
     assert memory.tolist() == [0x21, 0x43, 0x21, 0x43]
     assert (words.view(ml_dtypes.bfloat16) == 1).all()
 
@@ -293,7 +293,7 @@ def test_a_loop_without_an_end() -> None:
           scf.yield %j : index
         }
     """
-    kind, message = error_of(_kernel(forever), max_operations=100)
+    kind, message = error_of(kernel_of(forever), max_operations=100)
     assert kind == "too-long"
     assert message.endswith("expected at most 100 operations, found more, in a loop that may have no end")
 
@@ -302,12 +302,12 @@ def test_a_loop_whose_step_is_zero() -> None:
     stays = """
         scf.for %i = %c0 to %c4 step %c0 {
         }"""
-    assert error_of(_kernel(stays)) == ("undefined", "k.mlir:5:3: expected a step of 1 or more, found 0")
+    assert error_of(kernel_of(stays)) == ("undefined", "k.mlir:5:3: expected a step of 1 or more, found 0")
 
 
 def test_an_operation_of_another_level() -> None:
-    kernel = _kernel("%t = ptx.read_special tid.x")
-    assert not can_run(kernel) and can_run(_kernel(_OWN))
+    kernel = kernel_of("%t = ptx.read_special tid.x")
+    assert not can_run(kernel) and can_run(kernel_of(_OWN))
     kind, message = error_of(kernel)
     assert kind == "unsupported" and message.endswith("rings of them, found 'ptx.read_special'")
 
@@ -444,7 +444,7 @@ def test_every_tile_is_of_one_block(order: str) -> None:
     table = np.stack([*np.divmod(numbers, 4), numbers, numbers], axis=1) if order == "items" else numbers
     d, all_tiles = np.full(12, -1, np.float32), np.arange(12)
     type_ = "memref<?x4xi32>" if order == "items" else "memref<?xi32>"
-    run_on(_kernel(body, f"%t: {type_}, %n: index, %d: memref<12xf32>"), table, 12, d)
+    run_on(kernel_of(body, f"%t: {type_}, %n: index, %d: memref<12xf32>"), table, 12, d)
     given = order in ("items", "table %t : memref<?xi32>")
     assert d.tolist() == (np.where(all_tiles < 9, all_tiles, -1) if given else all_tiles).tolist()
 
@@ -453,12 +453,12 @@ def test_bounds_of_a_sum_in_any_order() -> None:
     """Small integers are exact, and other numbers within bounds of each other whichever block is first."""
     reduce = _FIRST + _LOAD + _STORE.replace("%gd :", "%gd reduce(add) :")
     a = np.arange(8, dtype=np.float32)
-    assert run_on(_kernel(reduce), a, np.zeros(8, np.float32)).exact
+    assert run_on(kernel_of(reduce), a, np.zeros(8, np.float32)).exact
     for seed in range(30):
         a = np.random.default_rng(seed).standard_normal(8).astype(np.float32)
         first, second = np.ones(8, np.float32), np.ones(8, np.float32)
-        ran = run_on(_kernel(reduce), a, first, bounds=True)
-        run_on(_kernel(reduce), np.roll(a, 4), second)
+        ran = run_on(kernel_of(reduce), a, first, bounds=True)
+        run_on(kernel_of(reduce), np.roll(a, 4), second)
         error = ran.errors[1]
         assert not ran.exact and error is not None and 0 < error.max() < 4e-6
         assert (np.abs(first - second) <= error).all()
@@ -485,7 +485,7 @@ def test_sparse_operands(codes: tuple[int, ...]) -> None:
 
 
 def test_a_module_in_xdsl_s_interpreter() -> None:
-    kernel = _kernel(_OWN + _LOAD + _STORE)
+    kernel = kernel_of(_OWN + _LOAD + _STORE)
     module = kernel.parent_op()
     assert isinstance(module, ModuleOp)
     interpreter = Interpreter(module)
@@ -513,7 +513,7 @@ def test_xdsl_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     } -> !tirx.tile<4xf32, register>
     tirx.print "block", %i, %y : index, !tirx.tile<4xf32, register>"""
     )
-    module = _kernel(shown, "%a: memref<8xf32>, %d: memref<8xf32>, %s: f32").parent_op()
+    module = kernel_of(shown, "%a: memref<8xf32>, %d: memref<8xf32>, %s: f32").parent_op()
     path = tmp_path / "k.mlir"
     path.write_text(str(module))
     numbers = "dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : memref<8xf32>, dense<0.0> : memref<8xf32>, 3.0 : f32"
@@ -525,7 +525,7 @@ def test_xdsl_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_grids_of_clusters() -> None:
     """One to three numbers, the first a multiple of the cluster; those that are missing are 1."""
-    kernel = _kernel(_OWN + _LOAD + _STORE, clauses="cluster(2)")
+    kernel = kernel_of(_OWN + _LOAD + _STORE, clauses="cluster(2)")
     a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
     run_on(kernel, a, d, grid=(4,))
     assert d.tolist() == a.tolist()
@@ -537,7 +537,7 @@ def test_grids_of_clusters() -> None:
 
 def test_a_clipped_tile_that_begins_inside_does_so() -> None:
     body = "%s = arith.constant -1 : index\n%ga = tirx.view %a[%s] clipped begins_inside : memref<8xf32> -> "
-    kind, message = error_of(_kernel(body + _TILE, clauses="grid(1)"))
+    kind, message = error_of(kernel_of(body + _TILE, clauses="grid(1)"))
     assert kind == "bounds" and message.endswith("expected a tile that begins inside, found it at -1")
 
 
@@ -564,12 +564,12 @@ func.func private @f() -> ()
 )  # fmt: skip
 def test_kernels_without_a_result(body: str, kind: str, said: str) -> None:
     places = "%at = arith.constant 8 : index\n%below = arith.constant -1 : index\n"
-    found = error_of(_kernel(places + body, clauses="grid(1)"))
+    found = error_of(kernel_of(places + body, clauses="grid(1)"))
     assert found[0] == kind and found[1].endswith(said)
 
 
 def test_sizes_that_a_kernel_requires() -> None:
-    kernel = _kernel(_OWN)
+    kernel = kernel_of(_OWN)
     add_requirement(kernel, Requirement(Call("stride", (0, 0)), "equal", 1, "expected neighbours"))
     add_requirement(kernel, Requirement(Call("size", (0, 0)), "equal", 9, "expected nine elements"))
     assert error_of(kernel) == ("arguments", "k.mlir:1:1: expected nine elements")
@@ -591,7 +591,7 @@ def test_parts_at_computed_places(start: int, found: str) -> None:
 %s = tirx.alloc : !tirx.tile<8xf32, shared>
 %p = tirx.subview %s[%at] : !tirx.tile<8xf32, shared> -> !tirx.tile<4xf32, shared>
 """
-    kind, message = error_of(_kernel(_OWN + part))
+    kind, message = error_of(kernel_of(_OWN + part))
     assert kind == "bounds" and message.endswith(f"inside of 8 elements along dimension 0, found {found}")
 
 
@@ -607,7 +607,7 @@ tirx.copy %gw, %s : !tirx.tile<8xf32, global>, !tirx.tile<8xf32, shared>
 tirx.copy %p, %gd : !tirx.tile<4xf32, shared>, {_TILE}
 """
     a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
-    run_on(_kernel(part, clauses="grid(1)"), a, d)
+    run_on(kernel_of(part, clauses="grid(1)"), a, d)
     assert d[:4].tolist() == a[shift : shift + 4].tolist()
 
 
@@ -621,7 +621,7 @@ tirx.store %x, %d[0] : !tirx.tile<1xf32, register>, memref<1xf32>
 """
     d = np.zeros(1, np.float32)
     run_on(
-        _kernel(body, "%a: memref<99xf32>, %n: index, %d: memref<1xf32>", "grid(1)"),
+        kernel_of(body, "%a: memref<99xf32>, %n: index, %d: memref<1xf32>", "grid(1)"),
         np.arange(99, dtype=np.float32),
         n,
         d,

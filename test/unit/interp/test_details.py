@@ -1,0 +1,120 @@
+"""Rules of the interpreter at their bounds: parts of memory, bits of others, what residues and functions refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from unit.interp.test_run import error_of, kernel_of, run_on
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, f64, i32
+from xdsl.ir import Operation
+from xdsl.utils.test_value import create_ssa_value
+
+from tirx.interp.memory import Numbers, reinterpreted
+from tirx.interp.numbers import UndefinedValue, constant, evaluate
+
+_PART = """
+%p = memref.subview %a[%start] [%size] [%step] : memref<8xf32> to memref<?xf32, strided<[?], offset: ?>>
+%x = memref.load %p[%c0] : memref<?xf32, strided<[?], offset: ?>>
+memref.store %x, %d[%c0] : memref<8xf32>
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "size", "step", "found"),
+    [
+        (0, 8, 1, None),
+        (7, 1, 5, None),
+        (1, 4, 2, None),
+        (-1, 2, 1, "elements -1 to 0"),
+        (1, 8, 1, "elements 1 to 8"),
+        (2, 4, 2, "elements 2 to 8"),
+        (2, 2, 0, "element 2"),
+        (4, 3, -1, "element 4"),
+        (2, -1, 1, "element 2"),
+    ],
+)
+def test_parts_lie_in_their_memory(start: int, size: int, step: int, found: str | None) -> None:
+    numbers = f"%start = arith.constant {start} : index\n%size = arith.constant {size} : index\n"
+    kernel = kernel_of(f"{numbers}%step = arith.constant {step} : index{_PART}", clauses="grid(1)")
+    a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    if found is None:
+        run_on(kernel, a, d)
+        assert d[0] == start
+    else:
+        kind, text = error_of(kernel, a, d)
+        assert (kind, text.partition("found ")[2]) == ("bounds", found)
+
+
+@pytest.mark.parametrize(
+    ("dims", "dtype", "known", "error"),
+    [
+        ((2, 4), np.uint8, [[True] * 4, [False] * 4], [[0.0] * 4, [np.inf] * 4]),
+        ((2, 2), np.uint16, [[True] * 2, [False] * 2], [[0.0] * 2, [np.inf] * 2]),
+        ((2, 1), np.uint32, [[True], [False]], [[0.0], [np.inf]]),
+    ],
+)
+def test_bits_of_what_is_partly_known(dims: tuple[int, int], dtype: type, known: list[object], error: object) -> None:
+    own = Numbers(np.array([[1], [2]], np.int32), np.array([[True], [False]]), np.array([[0.0], [0.5]]))
+    found = reinterpreted(own, dims, np.dtype(dtype))
+    assert found.known is not None and found.error is not None
+    assert (found.data.shape, found.known.tolist(), found.error.tolist()) == (dims, known, error)
+    back = reinterpreted(found, (2, 1), np.dtype(np.int32))
+    assert back.known is not None and back.error is not None
+    assert back.data.tolist() == [[1], [2]] and back.known.tolist() == [[True], [False]]
+    assert back.error.tolist() == [[0.0], [np.inf]]
+    one = Numbers(np.zeros((1, 2), np.int16), np.array([[True, False]]), np.array([[0.0, 1.0]]))
+    joined = reinterpreted(one, (1, 1), np.dtype(np.int32))
+    assert joined.known is not None and joined.error is not None
+    assert joined.known.tolist() == [[False]] and joined.error.tolist() == [[np.inf]]
+
+
+def test_comparisons_that_do_not_compare() -> None:
+    nan = np.array([1.0, np.nan], np.float32)
+    for predicate in ("false", "true"):
+        op = arith.CmpfOp(create_ssa_value(f32), create_ssa_value(f32), predicate)
+        found, _ = evaluate(op, [nan, nan], bounds=False)
+        assert np.asarray(found).tolist() == [predicate == "true"] * 2
+
+
+def test_constants_of_several_numbers() -> None:
+    op = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(i32, [2]), [1, 2]))
+    with pytest.raises(UndefinedValue, match="expected a constant of one number, found dense<"):
+        constant(op)
+
+
+@pytest.mark.parametrize(
+    ("op", "said"),
+    [
+        (math.Exp2Op(create_ssa_value(f64)), "'math.exp2' on f64"),
+        (math.SinOp(create_ssa_value(f64)), "'math.sin' on f64"),
+        (math.ErfOp(create_ssa_value(f32)), "'math.erf'"),
+        (math.FmaOp(*[create_ssa_value(f64)] * 3), None),
+        (math.Exp2Op(create_ssa_value(f32)), None),
+    ],
+)
+def test_functions_of_residues(op: Operation, said: str | None) -> None:
+    operands = [np.ones(2, np.float64 if op.operands[0].type == f64 else np.float32)] * len(op.operands)
+    if said is None:
+        evaluate(op, operands, bounds=False, modular=True)
+        return
+    with pytest.raises(UndefinedValue, match=f"^expected operations that residues have, found {said}$"):
+        evaluate(op, operands, bounds=False, modular=True)
+
+
+def test_bits_of_residues() -> None:
+    tile = "!tirx.tile<8x{}, {}>"
+    body = f"""
+    %ga = tirx.view %a[%c0] : memref<8xf32> -> {tile.format("f32", "global")}
+    %x = tirx.load %ga : {tile.format("f32", "global")} -> {tile.format("f32", "register")}
+    %y = tirx.bitcast %x : {tile.format("f32", "register")} -> {tile.format("i32", "register")}
+    %z = tirx.bitcast %y : {tile.format("i32", "register")} -> {tile.format("f32", "register")}
+    %gd = tirx.view %d[%c0] : memref<8xf32> -> {tile.format("f32", "global")}
+    tirx.store %z, %gd : {tile.format("f32", "register")}, {tile.format("f32", "global")}
+    """
+    kernel = kernel_of(body, clauses="grid(1)")
+    a, d = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    run_on(kernel, a, d)
+    assert np.array_equal(a, d)
+    _, text = error_of(kernel, a, d, modular=True)
+    assert text.endswith("expected operations that residues have, found 'tirx.bitcast'")
