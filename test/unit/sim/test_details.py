@@ -19,7 +19,7 @@ from tirx.sim.isa.decoder import single, uniform
 from tirx.sim.isa.deferred import Products, defer
 from tirx.sim.isa.mma_sync import multiply_and_add
 from tirx.sim.isa.special import SPECIAL_REGISTERS
-from tirx.sim.numerics.combine import combine_function
+from tirx.sim.numerics.combine import combine_function, running_function
 from tirx.sim.numerics.tensor_cores import find_rule, multiplier
 from tirx.sim.tensor.memory import TensorMemory
 
@@ -351,3 +351,20 @@ def test_errors_name_the_line_of_the_program(jobs: int, source: str) -> None:
     nowhere = SimError("of the launch")
     nowhere.find_source(ptx)
     assert nowhere.source == ""
+
+
+def test_counters_that_wrap_one_after_another() -> None:
+    values = np.array([[[9], [9], [5], [0], [3], [3]]], np.uint32)
+    for name, found in {"dec": [9, 8, 5, 0, 3, 2], "inc": [9, 0, 1, 0, 1, 2]}.items():
+        function = running_function(name, TYPES["u32"], False)
+        assert function is not None
+        answer = function(values)
+        assert answer is not None and answer[0, :, 0].tolist() == found
+
+
+def test_errors_without_a_line_have_no_source() -> None:
+    error = SimError("wrong")
+    error.find_source('.file 1 "k.py"\n.loc 1 3 5\nret;\n')
+    assert (error.source, f"{error}") == ("", "wrong")
+    error.at(3).find_source('.file 1 "k.py"\n.loc 1 3 5\nret;\n')
+    assert error.source == "k.py:3:5"

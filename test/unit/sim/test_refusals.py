@@ -55,6 +55,18 @@ mov.u32 %r1, 5; redux.sync.add.s32 %r2, %r1, 0;
     expected a member mask that has the executing lane in it, found 0x00000000
 wgmma.wait_group.sync.aligned 9;
     expected a number of groups from 0 to 7, found 9
+neg.s8x4 %r1, %r2;
+    .s8x4 does not exist on sm_100a; supported on sm_107a, sm_107f, sm_120a, sm_120f, sm_121a, sm_121f
+add.sat.u32 %r1, %r2, %r3;
+    .sat.u32 does not exist on sm_100a; supported on sm_107a, sm_107f, sm_120a, sm_120f, sm_121a, sm_121f
+sub.sat.u32 %r1, %r2, %r3;
+    expected .s32 with .sat, found .u32
+mul.e4m3x2.e4m3x4.e4m3x4 %r1, %r2, %r3;
+    expected mul to .e4m3x4 or .e5m2x4 from two types of four elements, found .e4m3x2
+.local .align 8 .b8 l[16]; mov.u64 %d1, 15; stackrestore.u64 %d1;
+    stackrestore: expected a value of stacksave, of a stack that was smaller
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [g], [s+64], 128;
+    expected addresses that are multiples of 128, found 0x7f0000000000 and 0x440
 @%p1 .reg;
     expected an instruction, found '.reg'
 setp %p1, %r1, %r2;
