@@ -385,6 +385,24 @@ def test_flags_of_many_threads(monkeypatch: pytest.MonkeyPatch, limit: str, valu
     assert machine.rules() == ["global flags forgotten"] * warns
 
 
+def test_a_map_is_acquired_as_it_is_and_for_those_behind():
+    """What is written behind an acquisition, and who is not behind it, takes another one."""
+    machine = _Machine()
+    machine.write(0, 3, at=0)
+    machine.acquire_map(0, 3)
+    machine.use_map(0, 3)
+    assert "thread 5 of cluster 0 uses the tensor map" in message_of(lambda: machine.use_map(0, 5))
+    machine.barrier(0, 3, 5)
+    machine.use_map(0, 5)
+    machine.barrier(0, 3, 5)
+    machine.write(0, 3, 9, at=16)
+    machine.barrier(0, 3, 5)
+    assert "thread 3 of cluster 0 uses the tensor map" in message_of(lambda: machine.use_map(0, 3))
+    assert "thread 5 of cluster 0 uses the tensor map" in message_of(lambda: machine.use_map(0, 5))
+    machine.acquire_map(0, 3)
+    machine.use_map(0, 3)
+
+
 def test_more_instructions_than_are_told_apart(monkeypatch: pytest.MonkeyPatch):
     machine = _Machine()
     machine.read(0, 3)

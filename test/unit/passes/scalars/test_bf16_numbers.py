@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import ml_dtypes
 import numpy as np
+import pytest
 from unit.sim.assembled import assembled
 
 import tirx
@@ -46,3 +49,45 @@ def test_the_bits_are_those_of_the_instructions() -> None:
         found[target] = results
     for name, by_f32, by_instructions in zip(_RESULTS, found["sm_75"], found["sm_90a"], strict=True):
         np.testing.assert_array_equal(by_f32, by_instructions, name)
+
+
+_SCALARS = """
+tirx.kernel @k(%a: memref<4xbf16>, %h: memref<4xf16>) grid(1) threads(32) {
+  %c0 = arith.constant 0 : index
+  %x = memref.load %a[%c0] : memref<4xbf16>
+  %y = memref.load %h[%c0] : memref<4xf16>
+  %0 = math.absf %x : bf16
+  %1 = math.exp2 %0 fastmath<afn> : bf16
+  %2 = math.tanh %1 fastmath<afn> : bf16
+  %3 = math.fma %2, %x, %1 : bf16
+  %4 = math.exp2 %y fastmath<afn> : f16
+  %5 = math.tanh %4 fastmath<afn> : f16
+  %6 = math.fma %5, %y, %y : f16
+  %7 = math.absf %6 : f16
+  memref.store %3, %a[%c0] : memref<4xbf16>
+  memref.store %7, %h[%c0] : memref<4xf16>
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "of_bf16"),
+    [
+        ("sm_75", "and.b16 ex2.approx.ftz.f32 tanh.approx.f32 fma.rm.f32 fma.rp.f32"),
+        ("sm_80", "abs.bf16 ex2.approx.ftz.f32 tanh.approx.f32 fma.rn.bf16"),
+        ("sm_90", "abs.bf16 ex2.approx.ftz.bf16 tanh.approx.bf16 fma.rn.bf16"),
+    ],
+)
+def test_instructions_of_scalars(target: str, of_bf16: str) -> None:
+    """A sign is taken off as a bit; those of f16 are there on every target."""
+    program = tirx.build(_SCALARS, target)
+    opcodes = re.findall(r"^  ((?:and\.b16|abs|ex2|tanh|fma)[\w.]*) ", program.ptx, re.MULTILINE)
+    of_f16 = "ex2.approx.f16 tanh.approx.f16 fma.rn.f16 abs.f16".split()
+    assert sorted(opcodes) == sorted([*of_bf16.split(), *of_f16])
+    assert ("and.b16" not in of_bf16) == (", 32767;" not in program.ptx)
+    a, h = np.array([-0.5, 0, 0, 0], ml_dtypes.bfloat16), np.array([0.5, 0, 0, 0], np.float16)
+    program.kernels["k"].simulate(a, h)
+    power = np.exp2(0.5)
+    assert abs(float(a[0]) - (power - 0.5 * np.tanh(power))) < 2**-6
+    assert abs(float(h[0]) - (0.5 + 0.5 * np.tanh(power))) < 2**-8
