@@ -87,8 +87,6 @@ def reverse_postorder(roots: Sequence[Block], following: Callable[[Block], Seque
     order: list[Block] = []
     seen: set[Block] = set()
     for root in roots:
-        if root in seen:
-            continue
         seen.add(root)
         stack: list[tuple[Block, Iterator[Block]]] = [(root, iter(following(root)))]
         while stack:

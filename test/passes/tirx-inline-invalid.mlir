@@ -26,10 +26,34 @@ func.func private @g()
 tirx.kernel @many() target("sm_80") threads(32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c9 = arith.constant 2000 : index
-  // expected-error@+1 {{expected at most 1024 iterations, found 2000}}
+  %c9 = arith.constant 1024 : index
   scf.for %i = %c0 to %c9 step %c1 {
   } {tirx.unroll}
+  %more = arith.constant 1025 : index
+  // expected-error@+1 {{expected at most 1024 iterations, found 1025}}
+  scf.for %i = %c0 to %more step %c1 {
+  } {tirx.unroll}
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_step() target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c9 = arith.constant 9 : index
+  // expected-error@+1 {{expected constant bounds and a positive step of a loop that becomes its iterations}}
+  scf.for %i = %c0 to %c9 step %c0 {
+  } {tirx.unroll}
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_step_of_a_part(%n: index) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  // expected-error@+1 {{expected a counter of type index and a constant positive step of a loop to unroll}}
+  scf.for %i = %c0 to %n step %c0 {
+  } {tirx.unroll = 2}
   tirx.return
 }
 

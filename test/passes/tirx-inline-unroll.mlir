@@ -50,6 +50,24 @@ tirx.kernel @six() target("sm_80") threads(32) {
   tirx.return
 }
 
+// As many iterations as become one are one, with no loop behind.
+
+// CHECK-LABEL: tirx.kernel @all
+// CHECK:         [[C3:%.*]] = arith.constant 3 : index
+// CHECK:         scf.for %k = %c0 to %{{.*}} step [[S:%.*]] {
+// CHECK-COUNT-3:   "test.op"
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tirx.return
+tirx.kernel @all() target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %k = %c0 to %c3 step %c1 {
+    "test.op"(%k) : (index) -> ()
+  } {tirx.unroll = 3}
+  tirx.return
+}
+
 // A loop of fewer iterations stays as it is.
 
 // CHECK-LABEL: tirx.kernel @three

@@ -89,7 +89,7 @@ def test_constants_of_several_numbers() -> None:
         (math.Exp2Op(create_ssa_value(f64)), "'math.exp2' on f64"),
         (math.SinOp(create_ssa_value(f64)), "'math.sin' on f64"),
         (math.ErfOp(create_ssa_value(f32)), "'math.erf'"),
-        (math.FmaOp(*[create_ssa_value(f64)] * 3), None),
+        (math.FmaOp(create_ssa_value(f64), create_ssa_value(f64), create_ssa_value(f64)), None),
         (math.Exp2Op(create_ssa_value(f32)), None),
     ],
 )

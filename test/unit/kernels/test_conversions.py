@@ -99,3 +99,29 @@ def test_integers_become_the_nearest_floats_and_floats_lose_their_fractions(targ
         program.kernels["k"].simulate(*arguments)
     for number, (found, wanted) in enumerate(zip(results, expected, strict=True)):
         assert found.astype(np.float64).tolist() == wanted, number
+
+
+_PLACES = """
+tirx.kernel @k(%a: memref<4xi8>, %b: memref<4xf32>, %u: memref<1xui64>, %v: memref<1xui32>) grid(1) threads(32) {
+  %c0 = arith.constant 0 : index
+  %x = memref.load %a[%c0] : memref<4xi8>
+  %f = arith.bitcast %x : i8 to f8E4M3FN
+  %w = arith.extf %f : f8E4M3FN to f32
+  %n = memref.load %u[%c0] : memref<1xui64>
+  %i = arith.index_cast %n : ui64 to index
+  %y = memref.load %b[%i] : memref<4xf32>
+  %s = arith.addf %y, %w : f32
+  %m = memref.load %v[%c0] : memref<1xui32>
+  %j = arith.index_cast %m : ui32 to index
+  memref.store %s, %b[%j] : memref<4xf32>
+  tirx.return
+}
+"""
+
+
+def test_bytes_are_narrow_floats_and_numbers_without_a_sign_places() -> None:
+    program = tirx.build(_PLACES, "sm_90")
+    assert program.ptx.count("cvt.u64.u32") == 1
+    a, b = np.array([0x3C, 1, 2, 3], np.int8), np.array([1.0, 2.0, 3.0, 4.0], np.float32)
+    program.kernels["k"].simulate(a, b, np.array([3], np.uint64), np.array([2], np.uint32))
+    assert b.tolist() == [1.0, 2.0, 4.0 + 1.5, 4.0]

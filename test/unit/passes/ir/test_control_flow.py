@@ -52,6 +52,20 @@ def test_what_every_thread_executes():
     assert [op for op in ALL if FLOW.is_executed_by_all(op)] == [FIRST, SECOND, LOOP]
 
 
+def test_operations_that_nobody_gets_to():
+    """None is executed, follows or comes before, in a block without predecessors or in none."""
+    entry = ENTRY.replace("^last:", "^nowhere:\n  ptx.bar.sync 5\n  ptx.bra ^last\n^last:")
+    (kernel,) = (op for op in parse_located(new_context(), entry).walk() if isinstance(op, EntryOp))
+    flow = ControlFlow(kernel)
+    first, *_, nowhere, last = (op for op in kernel.body.walk() if isinstance(op, BarSyncOp))
+    loose = BarSyncOp(6)
+    for op in (nowhere, loose):
+        assert not flow.is_executed_by_all(op)
+        assert not flow.may_follow(last, op) and not flow.may_follow(op, last)
+        assert not flow.always_before(first, loose) and not flow.always_before(loose, last)
+    assert flow.may_follow(last, first) and flow.always_before(first, last)
+
+
 def test_predecessors():
     blocks = list(KERNEL.body.blocks)
     assert [len(FLOW.predecessors(block)) for block in blocks] == [0, 1, 3, 1, 1, 1]
