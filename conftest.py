@@ -182,6 +182,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_unconfigure() -> Generator[None, None, None]:
+    """Pytest has collected what is left: to collect it again at the end of the process takes seconds."""
+    yield
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def sampled(request: pytest.FixtureRequest) -> Callable[[Iterable[Any], int], list[Any]]:
     """`sampled(cases, n)`: n of the cases, in their order, for a test that has many in one; all with --all-cases."""
