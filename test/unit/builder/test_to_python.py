@@ -59,7 +59,7 @@ def _again(text: str) -> ModuleOp:
     return names["program"]
 
 
-@pytest.mark.sample(36)
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("path", _EXAMPLES)
 def test_examples(path: str) -> None:
     module = embed.parse((_ROOT / path).read_text(), path)

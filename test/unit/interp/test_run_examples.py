@@ -22,7 +22,7 @@ from tirx.text.verification import run_passes
 from tirx.universe import new_context
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_example(path: Any) -> None:
     """It computes what numpy says behind all passes that keep tiles."""

@@ -216,7 +216,7 @@ def _require_an_order(kind: str, old: NDArray[Any], new: NDArray[Any], before: A
         np.testing.assert_array_equal(np.append(old[order], behind), before + np.append(0, np.cumsum(new[order])))
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("columns", [(), (4,), (3,)], ids=str)
 @pytest.mark.parametrize("memory", ["global", "shared"])
 @pytest.mark.parametrize("target", _TARGETS)

@@ -92,7 +92,7 @@ def _check(target: str, around: str, options: str, tiles: int, p: int) -> str:
 @pytest.mark.parametrize("p", range(3))
 @pytest.mark.parametrize("around", list(_AROUND))
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a", "sm_120a"])
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_loops_under_conditions_are_pipelined(target: str, around: str, p: int):
     ptx = _check(target, around, "", 1, p)
     assert ("cp.async.commit_group" if target == "sm_80" else "mbarrier.try_wait") in ptx
@@ -100,7 +100,7 @@ def test_loops_under_conditions_are_pipelined(target: str, around: str, p: int):
 
 @pytest.mark.parametrize("around", ["plain", "condition"])
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a", "sm_120a"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_two_outputs_of_a_persistent_kernel(target: str, around: str):
     ptx = _check(target, around, "order=row", 3, 0)
     assert ptx.count("cp.async.bulk.tensor.2d.global.shared::cta") == 2

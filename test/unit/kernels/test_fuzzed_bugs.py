@@ -101,7 +101,7 @@ def _arguments(program: Program, depth: int, n: int = 64) -> list[Any]:
     return found
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("target", "options"), [("sm_80", "pipeline=off"), ("sm_90a", ""), ("sm_100a", "stages=2 roles=load")]
 )

@@ -254,7 +254,7 @@ def run(name: str, arguments: list[Any]) -> None:
     run_kernel(kernel, arguments)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("size", range(3))
 @pytest.mark.parametrize("target", _TARGETS)
 @pytest.mark.parametrize("name", KERNELS)

@@ -145,7 +145,7 @@ _PRODUCT = "tirx.mma %sa, %sb, %acc : !a, !b, !acc"
 _BRANCH = f"%later = arith.cmpi ne, %k, %start : index\nscf.if %later {{ {_PRODUCT} }}"
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
 @pytest.mark.parametrize(
     ("a", "b", "product"),

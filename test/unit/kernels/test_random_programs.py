@@ -27,7 +27,7 @@ _SEED = 0
 
 
 @pytest.mark.parametrize("number", range(len(KINDS)), ids=[f"{family}, {target}" for family, target in KINDS])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_handed_on_through_global_memory(number: int) -> None:
     found = checked(number, _SEED)
     assert found.verdict in ("equal", "refused"), f"{found.message}\n{found.text}"

@@ -38,7 +38,7 @@ INSTRUCTIONS = {
 }
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("clipped", ["", "clipped"])
 @pytest.mark.parametrize(
     ("target", "engine", "expected"),

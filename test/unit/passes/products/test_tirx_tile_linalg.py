@@ -88,7 +88,7 @@ def _integers(rng: np.random.Generator, *shape: int, dtype: Any = np.float16) ->
     return rng.integers(-3, 4, shape).astype(dtype)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("first", "second"), [("mk", "kn"), ("km", "nk")])
 @pytest.mark.parametrize(
     ("tile", "target", "exchanged"),
@@ -392,7 +392,7 @@ func.func @g(%a: memref<64xf32>, %b: memref<64xf32>) attributes {my.note = 1 : i
     assert "my.note" in kernel.attributes
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("target", "kind", "size"),
     [

@@ -59,7 +59,7 @@ def _operands(rng: np.random.Generator, size: tuple[int, int, int], dtype: str) 
     return a, b
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("size", "rows", "columns", "parts"),
     [

@@ -14,7 +14,7 @@ from tirx.rules import ScheduleOptionError
 from tirx.universe import new_context
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("target", "size", "columns", "blocks"),
     [
