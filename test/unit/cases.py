@@ -35,7 +35,7 @@ def together(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[[Call
             for row in rows:
                 try:
                     function(**fixtures, **dict(zip(keys, row, strict=True)))
-                except Exception as error:
+                except BaseException as error:  # an assertion, or what pytest raises where nothing is raised
                     error.add_note(f"{keys} = {row}")
                     raise
 

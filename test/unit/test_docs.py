@@ -21,6 +21,7 @@ from runpy import run_path
 from typing import Any
 
 import pytest
+from unit.cases import together
 from unit.kernels import ring_cases
 from unit.passes.rings.proof.cases import CASES as PROOF_CASES
 from unit.sim.mutants import MUTANTS
@@ -117,7 +118,7 @@ def test_every_block_is_run(path: Path) -> None:
                 pytest.fail(f"{path.name} has a block of {other or 'no language'}, which no test runs:\n{code}")
 
 
-@pytest.mark.parametrize("path", DOCS, ids=[path.name for path in DOCS])
+@together("path", DOCS)
 def test_excerpts(path: Path) -> None:
     for excerpt, expected in excerpts(path.read_text()):
         assert expected, f"no line matches {excerpt['lines']}"
@@ -207,9 +208,7 @@ _MEASURED = re.compile(
 _DATED = re.compile(r"20\d\d-\d\d-\d\d|python benchmarks/checking.py|<!-- check:")
 
 
-@pytest.mark.parametrize(
-    "path", [*WRITTEN, _DIRECTORY.parent / "README.md", _DIRECTORY.parent / "CONTRIBUTING.md"], ids=str
-)
+@together("path", [*WRITTEN, _DIRECTORY.parent / "README.md", _DIRECTORY.parent / "CONTRIBUTING.md"])
 def test_measured_numbers_have_a_date(path: Path) -> None:
     """A section with times or rates says when they were measured, or which command checks them."""
     text = path.read_text()

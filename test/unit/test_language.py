@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from unit.cases import together
 from unit.sim.assembled import assembled
 from xdsl.irdl import IRDLOperation
 
@@ -98,7 +99,7 @@ def _operations() -> list[type[IRDLOperation]]:
     return [op for op, module in modules.items() if module not in _SCHEDULED and op.name not in _OTHERS]
 
 
-@pytest.mark.parametrize("op", _operations(), ids=lambda op: op.name)
+@together("op", _operations())
 def test_every_operation_is_on_the_page(op: type[IRDLOperation]) -> None:
     """Each stands in a program, but for the one of a form that only passes make, and its clauses in the text."""
     assert f"`{op.name}" in _TEXT

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 import tirx as tx
 from tirx import f32, i32
@@ -546,7 +547,7 @@ def _own_block(a: Any) -> None:
     a[0] = tx.block_id("x").to(f32)
 
 
-@pytest.mark.parametrize(
+@together(
     ("make", "said"),
     [
         (lambda: tx.zeros(f32, 4), "expected a function that @tx.jit traces around, found none"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 import tirx as tx
 from tirx import f16, f32, i32
@@ -155,7 +156,7 @@ _MISTAKES: list[tuple[_Kernel, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "way_out"), _MISTAKES, ids=lambda each: getattr(each, "__name__", "")[1:])
+@together(("mistake", "way_out"), _MISTAKES)
 def test_mistakes(mistake: _Kernel, way_out: str) -> None:
     kernel = tx.jit(f32[64, 64], f32[64, 64], i32, threads=128, target="sm_80")(mistake)
     with pytest.raises((tx.BuildError, LocatedError)) as caught:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 import tirx as tx
 from tirx import bf16, f16, f32, i8, i32, index
@@ -42,7 +43,7 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 _OF_POSITIVE = ("log", "log2", "log10", "sqrt", "rsqrt", "arccosh")
 
 
-@pytest.mark.parametrize("name", [*_FUNCTIONS, "rsqrt", "erf", "round", "roundeven"])
+@together("name", [*_FUNCTIONS, "rsqrt", "erf", "round", "roundeven"])
 def test_functions(name: str) -> None:
     own = getattr(tx, name.replace("arc", "a"))
     of = {"rsqrt": lambda x: 1 / np.sqrt(x), "erf": np.vectorize(math.erf), "roundeven": np.round,
@@ -112,7 +113,7 @@ _EXPRESSIONS: dict[str, tuple[Callable[..., Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", _EXPRESSIONS)
+@together("name", _EXPRESSIONS)
 def test_expressions(name: str) -> None:
     expression, expected = _EXPRESSIONS[name]
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from unit.cases import together
 
 from tirx.copy import analyse_access, bank_of, bank_table, conflict_degree
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, SwizzleMode, TileLayout
@@ -107,8 +108,8 @@ def test_a_column_of_a_swizzled_tile_is_conflict_free() -> None:
     assert analyse_access(layout, (8, 64), column(8, 64, 0, 1), "f16").is_conflict_free
 
 
-@pytest.mark.parametrize("dtype", ["e2m1", "e2m3", "e4m3", "f16", "tf32", "f64"])
-@pytest.mark.parametrize("mode", ["32B", "64B", "128B"])
+@together("dtype", ["e2m1", "e2m3", "e4m3", "f16", "tf32", "f64"])
+@together("mode", ["32B", "64B", "128B"])
 def test_a_column_of_16_bytes_is_conflict_free(dtype: str, mode: SwizzleMode) -> None:
     """8 rows x 16 bytes, in any mode and type, where the pitch of the rows is the width of the mode."""
     swizzle = SwizzleLayout.for_dtype(dtype, mode)

@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.copy.tma import SWIZZLE_WIDTHS, Box, BoxPlan, GlobalTensor, TmaError, TmaReason, Unit, box_problem, plan_boxes
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
@@ -87,7 +88,7 @@ CASES: list[tuple[Layout, tuple[int, ...], str, int, tuple[int, ...], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("layout", "shape", "dtype", "inner", "box", "count"), CASES)
+@together(("layout", "shape", "dtype", "inner", "box", "count"), CASES)
 def test_boxes(layout: Layout, shape: tuple[int, ...], dtype: str, inner: int, box: tuple[int, ...], count: int):
     plan = _check(layout, shape, dtype, inner)
     assert (plan.box, len(plan.boxes)) == (box, count)
@@ -310,7 +311,7 @@ INNER: list[tuple[tuple[int | None, ...], tuple[int | None, ...], int, tuple[int
 ]
 
 
-@pytest.mark.parametrize(("sizes", "strides", "rank", "expected"), INNER)
+@together(("sizes", "strides", "rank", "expected"), INNER)
 def test_inner_dimensions(
     sizes: tuple[int | None, ...], strides: tuple[int | None, ...], rank: int, expected: tuple[int, ...] | str
 ):

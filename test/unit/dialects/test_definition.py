@@ -227,7 +227,7 @@ def test_operations_that_are_built_wrongly():
         _conversion(AnyAttr())(3)
 
 
-@pytest.mark.parametrize("op", CASES, ids=str)
+@together("op", CASES)
 def test_verifies_as_xdsl_does(op: IRDLOperation):
     definition = op.get_irdl_definition()
     expected = _message(op, definition)
@@ -239,7 +239,7 @@ def test_verifies_as_xdsl_does(op: IRDLOperation):
         assert expected is None
 
 
-@pytest.mark.parametrize("op", [op for op in CASES if _message(op, type(op).get_irdl_definition()) is None], ids=str)
+@together("op", [op for op in CASES if _message(op, type(op).get_irdl_definition()) is None])
 def test_what_is_right_is_verified_without_xdsl(op: IRDLOperation):
     with patch.object(OpDef, "verify", side_effect=AssertionError):
         op.get_irdl_definition().verify(op)

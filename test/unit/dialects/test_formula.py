@@ -1,6 +1,7 @@
 """Formulas of a launch, and names of schedules: values of the dialects that need no IR."""
 
 import pytest
+from unit.cases import together
 
 from tirx.dialects.formula import Call, Formula, LaunchSizes, compiled, constant_divisors, lookups
 from tirx.dialects.schedule_names import RingPlace, SlotTile
@@ -29,7 +30,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize(("formula", "expected"), FORMULAS, ids=str)
+@together(("formula", "expected"), FORMULAS)
 def test_values_of_a_launch(formula: Formula, expected: int | str):
     try:
         found = SIZES.evaluate(formula)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 
 from tirx.diagnostics import LocatedError
 from tirx.text.parsing import parse_located
@@ -120,6 +120,6 @@ def _said(text: str, number: int) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(("text", "legal", "illegal", "message"), _LIMITS)
+@together(("text", "legal", "illegal", "message"), _LIMITS)
 def test_limits(text: str, legal: int, illegal: int, message: str) -> None:
     assert (_said(text, legal), _said(text, illegal)) == (None, message.replace("<N>", str(illegal)))

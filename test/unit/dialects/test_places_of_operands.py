@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, f32, i1, i32, i64
@@ -29,7 +30,7 @@ func.func @f(%a: !a, %d: !d, %x: i64) {
 """
 
 
-@pytest.mark.parametrize(
+@together(
     "operand, rows, is_right",
     [
         ("A", "64 from [0, 64]", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from refusals import cases
+from unit.cases import together
 from xdsl.dialects import test
 from xdsl.dialects.builtin import IndexType, f32
 from xdsl.utils.exceptions import VerifyException
@@ -377,12 +378,12 @@ def _refusal(text: str) -> str:
     return found.value.diagnostic.message.partition("\n")[0]
 
 
-@pytest.mark.parametrize(("text", "message"), cases(_INSTRUCTIONS))
+@together(("text", "message"), cases(_INSTRUCTIONS))
 def test_instructions(text: str, message: str):
     assert _refusal(_ENTRY.replace("%s", text, 1)) == message
 
 
-@pytest.mark.parametrize(("text", "message"), cases(_OPERATIONS))
+@together(("text", "message"), cases(_OPERATIONS))
 def test_operations(text: str, message: str):
     assert _refusal(_KERNEL.replace("%s", text, 1)) == message
 
@@ -392,6 +393,6 @@ def test_operations_on_tensor_memory(text: str, message: str):
     assert _refusal(_DESCRIPTORS.replace("%s", text, 1)) == message
 
 
-@pytest.mark.parametrize(("text", "message"), cases(_MODULES))
+@together(("text", "message"), cases(_MODULES))
 def test_modules(text: str, message: str):
     assert _refusal(text) == message

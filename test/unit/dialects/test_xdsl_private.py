@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from unit.cases import together
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, ParametrizedAttribute, Region, SSAValue, Use
@@ -84,7 +85,7 @@ def _method(cls: type, name: str) -> str:
     return "\n".join(map(ast.unparse, statements))
 
 
-@pytest.mark.parametrize("cls, name, field", [(c, n, f) for c, names in FIELDS.items() for n, f in names.items()])
+@together("cls, name, field", [(c, n, f) for c, names in FIELDS.items() for n, f in names.items()])
 def test_properties_that_are_replaced_return_a_field(cls: type, name: str, field: str):
     assert _method(cls, name) == f"return self.{field}"
     assert vars(cls)[name].fget.__class__.__name__ == "attrgetter"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.explain import nearest, values
 from tirx.explain.nearest import nearest_word
@@ -36,7 +37,7 @@ def _signed(value: int, bits: int = 32) -> int:
     return value - (1 << bits) if value >> bits - 1 else value
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "register", "value"),
     [
         (f"mov.b32 %r1, {_A:#x};", "%r1", _A),
@@ -140,7 +141,7 @@ _OPERANDS = dict.fromkeys(_TWO, 2) | {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "place"), [(name, i) for name, count in _OPERANDS.items() for i in range(count)])
+@together(("name", "place"), [(name, i) for name, count in _OPERANDS.items() for i in range(count)])
 def test_operands_without_a_value_yet(name: str, place: int):
     """Two registers that are made of each other: the analysis comes to %r2 before it has a value for %r1."""
     operands = ["0"] * _OPERANDS[name]
@@ -165,7 +166,7 @@ def test_lop3(table: int, a: int, b: int, c: int):
     assert _known(f"lop3.b32 %r1, {a:#x}, {b:#x}, {c:#x}, {table};", "%r1", 32).value == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "zeros", "ones"),
     [
         ("and.b32 %r1, %r2, 0xf0;", ~0xF0, 0),

@@ -1,14 +1,14 @@
 """Fields of words, against strings of binary digits."""
 
-import pytest
+from unit.cases import together
 
 from tirx.hw.bits import bits_text, deposit, extract
 
 WORD = 0b1101_0010_1110_0101
 
 
-@pytest.mark.parametrize("first", [0, 3, 7, 15])
-@pytest.mark.parametrize("width", [1, 2, 5, 16])
+@together("first", [0, 3, 7, 15])
+@together("width", [1, 2, 5, 16])
 def test_fields(first: int, width: int):
     digits = f"{WORD:032b}"[::-1]
     assert f"{extract(WORD, (first, width)):0{width}b}"[::-1] == digits[first : first + width]

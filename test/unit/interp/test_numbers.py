@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from unit.cases import together
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType, f16, f32, f64, i1, i8, i32, i64
 from xdsl.dialects.utils import FastMathFlag
@@ -68,7 +69,7 @@ def _value(op: Operation, *operands: Any) -> Any:
     return evaluate(op, operands, bounds=False)[0]
 
 
-@pytest.mark.parametrize("kind", _INTEGERS, ids=lambda kind: kind.name)
+@together("kind", _INTEGERS)
 def test_integers(kind: type[Operation]) -> None:
     """Bytes wrap around; quotients by 0 and shifts by more than the width are not defined."""
     divides, shifts = "div" in kind.name or "rem" in kind.name, "sh" in kind.name
@@ -129,8 +130,8 @@ def _is_nearest(found: float, exact: Fraction, dtype: np.dtype[Any]) -> bool:
     return all(abs(Fraction(found) - exact) <= abs(Fraction(each) - exact) for each in others if np.isfinite(each))
 
 
-@pytest.mark.parametrize("type_", [f16, f32], ids=str)
-@pytest.mark.parametrize("kind", _FLOATS, ids=lambda kind: kind.name)
+@together("type_", [f16, f32])
+@together("kind", _FLOATS)
 def test_floats(kind: type[Operation], type_: Float16Type | Float32Type) -> None:
     """Results are the numbers of the format that are closest to the exact ones."""
     dtype = dtype_of(type_)
@@ -183,7 +184,7 @@ _CONVERSIONS: tuple[tuple[type[Any], Attribute, Attribute, Any, Any], ...] = (
 )
 
 
-@pytest.mark.parametrize(("kind", "source", "result", "operand", "expected"), _CONVERSIONS)
+@together(("kind", "source", "result", "operand", "expected"), _CONVERSIONS)
 def test_conversions(kind: type[Any], source: Attribute, result: Attribute, operand: Any, expected: Any) -> None:
     op = kind(create_ssa_value(source), result)
     found = _value(op, np.array([operand]).astype(dtype_of(source)))
@@ -297,7 +298,7 @@ _PYTHON: dict[str, Callable[[float], float]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", _PYTHON)
+@together("name", _PYTHON)
 def test_functions(name: str) -> None:
     """With bounds a result has the error of `tirx.hw.approximations`, and that of the operand where it has one."""
     kind: Any = next(each for each in vars(math).values() if getattr(each, "name", None) == f"math.{name}")
@@ -373,8 +374,8 @@ def test_bounds_of_products_that_are_subnormal_on_the_way() -> None:
         assert (np.abs(other.astype(np.float64) - found.data) <= found.error).all(), first
 
 
-@pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
-@pytest.mark.parametrize("type_", [IntegerType(4), i8])
+@together("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
+@together("type_", [IntegerType(4), i8])
 def test_comparisons_of_integers(predicate: str, type_: IntegerType) -> None:
     """With and without a sign, also of packed elements, which are nibbles of bytes."""
     bits = type_.width.data

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.copy import analyse_access, bank_of, conflict_degree
 from tirx.layout import (
@@ -37,7 +38,7 @@ AnySymbolic: Any = SymbolicTileLayout
 REGISTERS = TileLayout.parse("S[(32, 4) : (1@laneid, 1)]")
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "said"),
     [
         (lambda: AnyIter(4, 1, 5), "expected the name of an axis, found 5"),
@@ -105,8 +106,8 @@ def test_a_region_is_made_of_pairs(region: Any) -> None:
         LAYOUT.slice((8, 4), region)
 
 
-@pytest.mark.parametrize("bound", [(0, 4, 5), (0,), (), 0, -3, (4, 4)])
-@pytest.mark.parametrize("layout", [LAYOUT, SWIZZLED])
+@together("bound", [(0, 4, 5), (0,), (), 0, -3, (4, 4)])
+@together("layout", [LAYOUT, SWIZZLED])
 def test_a_box_has_a_begin_and_a_later_end(layout: Any, bound: Any) -> None:
     with pytest.raises(LayoutError, match="expected begin < end on axis 'm'"):
         layout.is_surjective({"m": bound})

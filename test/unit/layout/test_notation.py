@@ -6,7 +6,7 @@ from unit.cases import together
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout, parse_layout
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "printed"),
     [
         ("S[8:4@laneid]", "S[8 : 4@laneid]"),

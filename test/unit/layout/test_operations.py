@@ -348,11 +348,11 @@ def test_swizzle_modes(dtype: str, base: int, mode: SwizzleMode, bits: int) -> N
     assert swizzle.mode(element_type(dtype).storage_bits) == mode
 
 
-@pytest.mark.parametrize(
+@together(
     ("mode", "shift", "mask"),
     [("none", 3, 0), ("32B", 3, 0x10), ("64B", 3, 0x30), ("128B", 3, 0x70), ("128B_base32B", 2, 0x60)],
 )
-@pytest.mark.parametrize("element_bits", [8, 16, 32, 64])
+@together("element_bits", [8, 16, 32, 64])
 def test_swizzle_modes_on_bytes(mode: SwizzleMode, shift: int, mask: int, element_bits: int) -> None:
     """In bytes a mode is one XOR, whatever the element."""
     width = element_bits // 8

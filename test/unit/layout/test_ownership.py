@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.layout import LayoutError, TileLayout, axis
 from tirx.layout.ownership import AccessError, held_elements
@@ -41,7 +42,7 @@ def test_equals_the_definition(text: str, threads: int) -> None:
     assert {(int(t), int(m)): int(held[t, m]) for t, m in np.argwhere(held >= 0)} == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "threads", "message"),
     [
         (

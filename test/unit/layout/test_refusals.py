@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sweeps.layout_refusals import sweep
+from unit.cases import together
 
 from tirx.layout import (
     Axis,
@@ -100,7 +101,7 @@ def _threads(text: str, shape: tuple[int, ...]) -> TileLayout:
     return TileLayout.from_thread_value(text, shape)
 
 
-@pytest.mark.parametrize(("refused", "message"), _CASES, ids=[message for _, message in _CASES])
+@together(("refused", "message"), _CASES)
 def test_refusals(refused: Callable[[], object], message: str):
     with pytest.raises(LayoutError) as found:
         refused()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.copy import bank_of, conflict_degree
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
@@ -110,8 +111,8 @@ def test_unswizzled_f16_tile_is_serialized() -> None:
         assert conflict_degree(addresses[:, j], 16) == 8
 
 
-@pytest.mark.parametrize("dtype", ["e4m3", "f16", "tf32", "f64"])
-@pytest.mark.parametrize(("mode", "row_bytes"), [("32B", 32), ("64B", 64), ("128B", 128)])
+@together("dtype", ["e4m3", "f16", "tf32", "f64"])
+@together(("mode", "row_bytes"), [("32B", 32), ("64B", 64), ("128B", 128)])
 def test_columns_of_16_bytes_are_conflict_free(dtype: str, mode: str, row_bytes: int) -> None:
     """8 rows x 16 bytes, in any format whose row pitch is the width of the swizzle."""
     bits = {"e4m3": 8, "f16": 16, "tf32": 32, "f64": 64}[dtype]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from unit.cases import together
 
 from tirx.copy.access import plan_accesses
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout, element_type
@@ -70,7 +71,7 @@ PLAIN = tuple(name for name, variant in VARIANTS.items() if variant.scales is No
 """The variants without scale factors and metadata."""
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@together("name", PLAIN)
 def test_the_fragments_themselves(name: str) -> None:
     v = VARIANTS[name]
     layouts, shapes = (v.a.layout, v.b.layout, v.c.layout), (v.a.shape, v.b.shape, v.c.shape)
@@ -84,7 +85,7 @@ def test_the_fragments_themselves(name: str) -> None:
         assert chosen == (MmaStep(0, 0, 0, v),)
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@together("name", PLAIN)
 def test_tiles_of_fragments(name: str) -> None:
     """Fragments repeated by `TileLayout.tile`: 2 along M, 3 along N, 2 along K."""
     v = VARIANTS[name]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.test_benchmarks import benchmark_module
 
 from tirx.hw.targets import Target
@@ -140,7 +141,7 @@ _RECORDED: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", _RECORDED)
+@together("name", _RECORDED)
 def test_recorded_predictions(name: str) -> None:
     """What the equations and the rows of the GPUs say, to four digits, for each kind of work."""
     changes, expected, bound = _RECORDED[name]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.dialects.formula import Call
 from tirx.runtime.arrays import (
@@ -48,8 +49,8 @@ def _view(shape: tuple[int, ...], strides: tuple[int, ...], dtype: str = "float3
     return ArrayView(4096, shape, strides, dtype, size)
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 8])
-@pytest.mark.parametrize("kind", "usb")
+@together("size", [1, 2, 4, 8])
+@together("kind", "usb")
 def test_integers(size: int, kind: str):
     """A parameter takes what fits with or without a sign: -2^(n-1) to 2^n - 1."""
     bits = 8 * size
@@ -99,7 +100,7 @@ def test_strides_of_bytes():
     assert [tuple(each) for each in bound.sizes.strides] == [(9, 2), ()]
 
 
-@pytest.mark.parametrize(
+@together(
     ("grid", "cluster", "given", "found"),
     [
         (None, (1, 1, 1), (7,), (7, 1, 1)),
@@ -151,7 +152,7 @@ def test_the_first_broken_precondition():
     assert broken == {**others, 13: (StrideError, "multiple_of 3: 13")}
 
 
-@pytest.mark.parametrize(
+@together(
     ("argument", "view", "message"),
     [
         (_pointer((4, None), (None, 1)), _view((4, 9), (40, 1)), None),

@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.runtime.fake_cuda import CUresult, FakeCuda
 from unit.runtime.test_launcher import Tensor, aligned, fake, torch
 
@@ -106,7 +107,7 @@ def test_tensor_maps():
     assert encoded == [(kind, 2, 1 << 16, *rows, interleave, swizzle, promotion, f"{fill}UEST_ZERO_FMA")]
 
 
-@pytest.mark.parametrize(
+@together(
     ("element", "dtype", "kind"),
     [
         ("u8", "uint8", "UINT8"), ("u16", "uint16", "UINT16"), ("u32", "uint32", "UINT32"), ("s32", "int32", "INT32"),
@@ -115,7 +116,7 @@ def test_tensor_maps():
         ("tf32", "float32", "TFLOAT32"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize(("promotion", "of_cuda"), [("none", "NONE"), ("64B", "L2_64B"), ("256B", "L2_256B")])
+@together(("promotion", "of_cuda"), [("none", "NONE"), ("64B", "L2_64B"), ("256B", "L2_256B")])
 def test_names_of_tensor_maps(element: str, dtype: str, kind: str, promotion: Any, of_cuda: str):
     cuda, size = FakeCuda((8, 128)), int(re.sub(r"\D", "", dtype)) // 8
     tensor_map = TensorMapArgument("map", 0, element, (64, 8), (64 * size,), (16, 8), "none", "zero", promotion)

@@ -19,6 +19,7 @@ from zipfile import ZipFile
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.cases import together
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, f32
 from xdsl.ir import Dialect, SSAValue
@@ -80,7 +81,7 @@ def read_only(array: Any) -> Any:
 X, Y = arrays()
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ((X, Y), "'rows': expected 3 arguments (x, y, n), found 2"),

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim import SimError
 from tirx.sim.core.copies import CopyGroups, ProductGroups, Products
@@ -110,7 +111,7 @@ def _parts(text: str) -> tuple[Any, dict[str, int]]:
     return find_parts(Decoder(symbols, instruction, lenient=True)), rows
 
 
-@pytest.mark.parametrize("text", _MOVES)
+@together("text", _MOVES)
 def test_undefined_bytes(text: str) -> None:
     rng = np.random.default_rng(len(text))
     parts, rows = _parts(text)
@@ -169,7 +170,7 @@ def test_what_is_known_of_undefined_registers() -> None:
     assert [(row, found.tolist()) for row, found in parts(group)] == [(rows["r"], [15, 0, 6])]
 
 
-@pytest.mark.parametrize("text", _NOT_MOVES)
+@together("text", _NOT_MOVES)
 def test_results_that_depend_on_all_bytes(text: str) -> None:
     assert _parts(text)[0] is None
 
@@ -197,7 +198,7 @@ def _reached(successors: Sequence[Sequence[int]], start: int, without: int | Non
     return seen
 
 
-@pytest.mark.parametrize("successors", _GRAPHS)
+@together("successors", _GRAPHS)
 def test_flow(successors: list[list[int]]) -> None:
     end = len(successors)
     for start in range(end):
@@ -214,7 +215,7 @@ def test_flow(successors: list[list[int]]) -> None:
     assert immediate_post_dominators(successors) == expected
 
 
-@pytest.mark.parametrize("seed", range(30))
+@together("seed", range(30))
 def test_registers_that_may_be_undefined(seed: int) -> None:
     rng, successors = np.random.default_rng(seed), _GRAPHS[seed]
     registers = [Register(f"%r{index}", TYPES["b32"], index) for index in range(4)]

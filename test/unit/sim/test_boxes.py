@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim import SimError, TensorMap
 from tirx.sim.core.types import Array
@@ -317,7 +318,7 @@ def test_fields_of_maps() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@together(
     ("field", "value", "message"),
     [
         ("magic", 1, "expected a tensor map, found 128 bytes that are none"),
@@ -408,7 +409,7 @@ _WRONG: list[tuple[tuple[Any, ...], str | None]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "message"), _WRONG)
+@together(("given", "message"), _WRONG)
 def test_checks_of_maps(given: tuple[Any, ...], message: str | None) -> None:
     array, box, options = given
     if message is None:

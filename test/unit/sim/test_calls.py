@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.assembled import assembled
 from unit.sim.kernels import HEADER
 from unit.sim.strict import run
@@ -123,7 +124,7 @@ def test_calls_by_address(seed: int | None):
     assert found == [3 if t == 7 else 10 * t if t >= 40 else t + 10 for t in range(64)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "message"),
     [
         (_BY_TARGETS.replace("mov.u64 %f, plus", "mov.u64 %f, 4096"), "address of a function that the call may reach"),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
+from unit.cases import together
 from unit.sim.machine import message_of
 
 from tirx.sim.hazards.checker import Checker
@@ -40,7 +40,7 @@ _BULK, _DONE = Row.BULK_WRITTEN, Row.TENSOR_DONE
 _CELLS = [[3, 4], [7, 8]]
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "arguments", "asked"),
     [
         ("shared_load", (_AT, 4, _BY), [("life.use", 1, [33, 35], "a load", Row.GENERIC),

@@ -6,7 +6,7 @@ import re
 
 import outputs
 import pytest
-from unit.cases import Sampled
+from unit.cases import Sampled, together
 from unit.sim.assembled import require_ok
 from unit.sim.forms import FORMS, module
 from unit.sim.wrong_forms import ROOTS, answers
@@ -50,7 +50,7 @@ def test_the_table_has_all_families():
     assert set(known_instructions()) <= named
 
 
-@pytest.mark.parametrize("root", ROOTS)
+@together("root", ROOTS)
 def test_wrong_forms_are_refused(root: str):
     said = answers(root)
     assert "5: expected" in said and ".nosuch" in said

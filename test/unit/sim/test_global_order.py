@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import entry
 from unit.sim.machine import message_of
 
@@ -158,7 +159,7 @@ def _does(machine: _Machine, thread: int, way: _Way, value: int, width: int = 4)
         machine.write(0, thread, value, how=way[1], width=width)
 
 
-@pytest.mark.parametrize(
+@together(
     ("first", "second", "unordered", "ordered"),
     [
         ((_WRITE, WEAK), (_READ, WEAK), _BARRIER, ""),

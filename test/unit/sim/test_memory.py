@@ -7,6 +7,7 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import HEADER, entry, run_threads
 from unit.sim.strict import run
 
@@ -143,8 +144,8 @@ _ATOMICS: list[tuple[str, str, type[np.generic], Callable[[np.ndarray], float]]]
 ]
 
 
-@pytest.mark.parametrize("space", ["global", "shared", ""])
-@pytest.mark.parametrize(("operation", "type_name", "dtype", "reference"), _ATOMICS)
+@together("space", ["global", "shared", ""])
+@together(("operation", "type_name", "dtype", "reference"), _ATOMICS)
 def test_atomics(
     space: str, operation: str, type_name: str, dtype: type[np.generic], reference: Callable[[np.ndarray], float]
 ):

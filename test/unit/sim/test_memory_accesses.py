@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim.core.traffic import Direction, Space, Traffic
 from tirx.sim.core.types import Array
@@ -180,7 +181,7 @@ _ERRORS: list[tuple[Callable[[FlatMemory], object], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("what", "message"), _ERRORS)
+@together(("what", "message"), _ERRORS)
 def test_errors_of_flat_memory(what: Callable[[FlatMemory], object], message: str) -> None:
     with pytest.raises(SimError) as caught:
         what(_memory()[0])

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.cases import together
 from unit.sim.kernels import HEADER, integers
 from unit.sim.strict import run
 
@@ -88,7 +89,7 @@ def _places(rows: int, columns: int, per_register: int, accumulator: bool) -> np
     return np.array(places)
 
 
-@pytest.mark.parametrize(("shape", "types"), _CASES, ids=lambda each: "-".join(map(str, each)))
+@together(("shape", "types"), _CASES)
 def test_mma(shape: tuple[int, int, int], types: tuple[str, str, str, str]):
     m, n, k = shape
     rng = np.random.default_rng(0)

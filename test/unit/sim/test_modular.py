@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim import SimError, run
 from tirx.sim.numerics.modular import FUNCTIONS, PRIME, converted, multiply, ordered, residues
@@ -66,7 +67,7 @@ ret;
     return float(array[0])
 
 
-@pytest.mark.parametrize(
+@together(
     ("instruction", "values", "expected"),
     [
         ("add.f32 %f0, %f1, %f2;", (254.0, 2.0), -253.0),

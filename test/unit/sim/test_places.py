@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import frozen
 
 from tirx.sim import SimError, TensorMap, run
@@ -125,7 +126,7 @@ _SIZES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("declarations", "parameters", "dynamic", "message"), _SIZES)
+@together(("declarations", "parameters", "dynamic", "message"), _SIZES)
 def test_limits(declarations: str, parameters: str, dynamic: int, message: str | None) -> None:
     text = f"{_HEADER}{declarations} .entry k({parameters}) {{ ret; }}"
     if message is None:
@@ -253,7 +254,7 @@ _NUMBERS: list[tuple[str, Any, bytes | str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "argument", "expected"), _NUMBERS)
+@together(("kind", "argument", "expected"), _NUMBERS)
 def test_arguments(kind: str, argument: Any, expected: bytes | str) -> None:
     element, bracket, bound = kind.partition("[")
     parameters = f".param .u16 first, .param {element} a{bracket}{bound}"
@@ -381,7 +382,7 @@ _RUNS: list[tuple[str, dict[str, Any], str | None]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("directives", "options", "message"), _RUNS)
+@together(("directives", "options", "message"), _RUNS)
 def test_launches(directives: str, options: dict[str, Any], message: str | None) -> None:
     text = f"{_HEADER}.func f() {{ ret; }} .entry k() {directives} {{ ret; }} .entry a() {{ ret; }}"
     ended: list[tuple[int, int]] = []

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 from unit.sim.kernels import DATA, HEADER, entry
 from unit.sim.strict import run
 
@@ -76,7 +77,7 @@ def test_registers_by_number_and_scope():
     assert out[0] == 6
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message", "line"),
     [
         (".version 8.0\n.target sm_90\n.entry k( {", "expected '.param', found '{'", 3),
@@ -102,7 +103,7 @@ def test_errors(text: str, message: str, line: int):
     assert message in str(caught.value) and caught.value.line == line
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "message"),
     [
         ("add.u32 %q5, %r0, 1;", "expected a destination register, found '%q5'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.strict import run
 
 from tirx.sim import SimError
@@ -108,14 +109,14 @@ _TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), _TEXTS.values(), ids=_TEXTS.keys())
+@together(("text", "expected"), _TEXTS.values())
 def test_forms(text: str, expected: int) -> None:
     out = np.zeros(1, np.uint32)
     run(text, "k", 1, 1, [out])
     assert out[0] == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("expression", "expected"),
     [
         ("(1<<4)|2", 18),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 
 from tirx.sim import SimError
 from tirx.sim.reader import parse
@@ -316,7 +317,7 @@ _NESTED: dict[str, tuple[str, str, str, int, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", _NESTED)
+@together("what", _NESTED)
 def test_nesting(what: str) -> None:
     before, opened, closed, most, message = _NESTED[what]
     core = {"blocks": "", "masks": "0xFF(y)", "signs": "(1)"}.get(what, "1")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from refusals import cases
+from unit.cases import together
 from unit.sim.kernels import frozen
 
 from tirx.sim import SimError, TensorMap, run
@@ -472,7 +473,7 @@ vprintf, (%d, %d); ret; }
 """
 
 
-@pytest.mark.parametrize(("statement", "message"), cases(_STATEMENTS))
+@together(("statement", "message"), cases(_STATEMENTS))
 def test_statements(statement: str, message: str):
     for short, registers in _REGISTERS.items():
         statement = statement.replace(short, registers)
@@ -481,7 +482,7 @@ def test_statements(statement: str, message: str):
     assert found.value.message.partition("\n")[0] == message
 
 
-@pytest.mark.parametrize(("module", "message"), cases(_MODULES))
+@together(("module", "message"), cases(_MODULES))
 def test_modules(module: str, message: str):
     with pytest.raises(SimError) as found:
         run(_HEADER + module, "k", 1, 32, [])

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import HEADER
 from unit.sim.machine import message_of, new_group
 
@@ -181,7 +182,7 @@ _CARRIED: dict[str, tuple[tuple[str, ...], Callable[..., bool]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("statement", _CARRIED)
+@together("statement", _CARRIED)
 def test_what_is_carried(statement: str) -> None:
     names, unknown = _CARRIED[statement]
     scene = _Scene(statement, "hardware")
@@ -257,7 +258,7 @@ def _literal(kind: _Kind, value: Any, value_type: Any) -> Any:
     return scene.decoder().literal(Immediate(kind, value), value_type)
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "value", "value_type", "bits"),
     [
         ("integer", 65535, B16, 0xFFFF), ("integer", -32768, B16, 0x8000), ("integer", (1 << 32) - 1, U32, 0xFFFFFFFF),

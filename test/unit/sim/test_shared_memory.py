@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import entry
 from unit.sim.strict import run
 
@@ -33,8 +34,8 @@ def _run(body: str, seed: int | None, check: bool = True) -> list[int]:
     return out.tolist()
 
 
-@pytest.mark.parametrize("seed", _SEEDS)
-@pytest.mark.parametrize(
+@together("seed", _SEEDS)
+@together(
     "body",
     [
         _EXCHANGE,

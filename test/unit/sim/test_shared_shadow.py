@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.machine import message_of
 
 from tirx.sim.hazards.clocks import Clocks, Row
@@ -143,8 +144,8 @@ _UNFENCED = (
 )
 
 
-@pytest.mark.parametrize("told", [False, True])
-@pytest.mark.parametrize(
+@together("told", [False, True])
+@together(
     ("late", "store", "copy", "certain"),
     [
         ({}, "", "", False),
@@ -163,7 +164,6 @@ _UNFENCED = (
         ({50: [Row.GENERIC]}, "", "", False),
         ({50: [Row.PROXY]}, "", "0x414 " + _UNFENCED.format(50), False),
     ],
-    ids=range(12),
 )
 def test_writes_behind_generic_reads(
     told: bool, late: dict[int, list[Row]], store: str, copy: str, certain: bool

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.tensor_products import Product, Scales, build
 
 from tirx.ptx.ptxas import assemble
@@ -206,7 +207,7 @@ def test_an_operand_that_changes_is_not_in_the_collector():
         case.run(text[:last] + "tcgen05.shift.cta_group::1.down [%x1];\n" + text[last:])
 
 
-@pytest.mark.parametrize(
+@together(
     ("product", "old", "new", "message"),
     [
         (_COLLECTING[0][0], "kind::f16", "kind::f16.collector::b0::fill", "unknown modifier .collector::b0::fill"),

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.cases import together
 from unit.sim.kernels import DATA, entry
 from unit.sim.strict import run
 from unit.sim.tensor_core_model import decode, fused, grouped, value
@@ -62,7 +63,7 @@ def _bits(values: Array, result: str) -> Array:
     return canonical(values.astype(np.float32)).view(np.uint32)
 
 
-@pytest.mark.parametrize("word", [each for each in WORDS if each["fa"] not in _INTEGERS], ids=lambda each: each["name"])
+@together("word", [each for each in WORDS if each["fa"] not in _INTEGERS])
 def test_recorded_words(word: dict[str, Any]):
     """The rules give what a B200 gave, sparse and block-scaled products included."""
     element, result = word["fa"], word.get("d", "f32")
@@ -286,7 +287,7 @@ def test_plain_products_are_found_exact():
     assert np.array_equal(found, a @ b.T + c)
 
 
-@pytest.mark.parametrize(
+@together(
     ("a", "b", "c", "is_exact"),
     [
         (1.0, 1.0, 2.0**25, True), (1.0, 1.0, 2.0**26, False), (1.0, 1.0, -(2.0**25), True),

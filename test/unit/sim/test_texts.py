@@ -7,6 +7,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim import Dump, Profile, Trace, run
 from tirx.sim.text import format_arguments
@@ -61,7 +62,7 @@ def test_how_often_a_dump_is_written(limit: int) -> None:
     assert heads == [f"registers at line 13, warp 0 (threads 0-1), CTA ({x}, 0, 0): ret;" for x in range(limit)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "arguments", "expected"),
     [
         ("plain 100%%", b"", ("plain 100%", 0)),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import HEADER
 from unit.sim.strict import run
 
@@ -57,8 +58,8 @@ _USED = {
 }
 
 
-@pytest.mark.parametrize("seed", [None, 1])
-@pytest.mark.parametrize("body", _UNUSED.values(), ids=_UNUSED.keys())
+@together("seed", [None, 1])
+@together("body", _UNUSED.values())
 def test_what_is_not_used(body: str, seed: int | None) -> None:
     out = np.zeros(64, np.uint32)
     run(_KERNEL.format(header=HEADER, body=body), "k", 1, 64, [out], seed=seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain, cycle, islice
 
 import pytest
+from unit.cases import together
 from unit.sim.machine import message_of
 
 from tirx.sim.tensor.zero_mask import expand_zero_mask, late_start
@@ -27,8 +28,8 @@ def _columns(m: int, n: int, zeroed: int, used: int, first: int, starts: tuple[i
     return found
 
 
-@pytest.mark.parametrize("m", _PARTS)
-@pytest.mark.parametrize(
+@together("m", _PARTS)
+@together(
     ("zeroed", "used", "first", "starts"),
     [
         (5, 3, 0b1010, (2, 4, 1, 0)),

@@ -149,7 +149,7 @@ def test_every_field_round_trips():
     assert based.encode() >> 49 & 7 == 5 and full.encode() >> 52 & 1 == 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("fields", "message"),
     [
         ((8, None, 0, "none"), "start address: expected a multiple of 16 bytes, found 8; nearest is 0"),
@@ -218,7 +218,7 @@ def test_words_that_are_no_descriptor(word: int, message: str):
         SmemDescriptor.decode(word)
 
 
-@pytest.mark.parametrize(
+@together(
     ("descriptor", "dtype", "major", "k_bytes", "target", "message"),
     [
         # Types and major-ness.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.symbolic.integers import Integers
 
@@ -318,7 +319,7 @@ ONE_KNOWLEDGE: list[tuple[str, int, Knowledge]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "number", "expected"), ONE_KNOWLEDGE)
+@together(("name", "number", "expected"), ONE_KNOWLEDGE)
 def test_knowledge_of_one_operand(name: str, number: int, expected: Knowledge):
     assert knowledge(ONE[name](a, x, number) for a, x in OPERANDS) == expected
 

@@ -156,7 +156,7 @@ def test_mlir_spellings():
     assert example("mxf4", scale="f8E8M0FNU") == example("mxf4")
 
 
-@pytest.mark.parametrize(
+@together(
     ("descriptor", "message"),
     [
         (example("f16", a="tf32"), "kind::f16: expected A type f16 or bf16, found tf32"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from unit.cases import together
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
@@ -63,7 +64,7 @@ _CASES: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("refused", "message"), _CASES, ids=[message for _, message in _CASES])
+@together(("refused", "message"), _CASES)
 def test_refusals(refused: Callable[[], object], message: str):
     with pytest.raises(LegalityError) as found:
         refused()

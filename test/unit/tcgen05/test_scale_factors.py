@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
@@ -136,7 +137,7 @@ def test_reuse_and_stages_in_shared_memory():
         assert (table[stage] == one[:, :, None] + 512 * stage).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("make", "message"),
     [
         (lambda: scale_factor_atom(3), r"expected 1, 2, 4 scale factors of each row .*, found 3"),

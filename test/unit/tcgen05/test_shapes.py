@@ -186,7 +186,7 @@ def test_dense_instructions_multiply_32_bytes_along_k():
     assert find_kind(KINDS["f16"]) is KINDS["f16"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("spelling", "name", "bits"),
     [
         ("f16", "f16", 16),

@@ -47,8 +47,8 @@ def test_data_paths(letter: str):
     assert tmem_columns(layout) == n // data_path(m, cta_group, ws, sparse).column_groups
 
 
-@pytest.mark.parametrize("letter", FIGURES)
-@pytest.mark.parametrize(("dtype", "step"), [("f32", 1), ("s32", 1), ("f16", 2)])
+@together("letter", FIGURES)
+@together(("dtype", "step"), [("f32", 1), ("s32", 1), ("f16", 2)])
 def test_data_paths_by_letter(letter: DataPathLetter, dtype: str, step: int):
     """By the rows of one CTA, or of both; 16-bit elements in the low half of every column."""
     (m, cta_group, ws, sparse), figure = FIGURES[letter]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 
 from tirx.diagnostics import LocatedError
 from tirx.text.parsing import parse_located
@@ -21,7 +22,7 @@ _DIMENSIONS = "expected {} of 'linalg.{}' to be different dimensions of memref<8
 _SAME = {"condition": "%a : i32", "block": "^bb0(%b : i32):", "after": "%b : i32"}
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message"),
     [
         ("%r = scf.if %p -> (i32) {}", "expected 'scf.yield' of (i32) in 'scf.if', found ()"),

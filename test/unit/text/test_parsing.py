@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import FileLineColLoc
 
 from tirx.diagnostics import LocatedError
@@ -60,7 +61,7 @@ def test_one_module_is_not_nested():
     assert str(_parse("builtin.module {\n}")) == "builtin.module {\n}"
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "expected"),
     [
         ("x", "f:1:1: error: operation 'x' is not registered"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from xdsl.utils.exceptions import PassFailedException
 
 from tirx.passes import lower_to_ptx_pipeline
@@ -30,7 +31,7 @@ _COLUMNS = "columns: expected as 0-3,12-15, up to 255, found '{}'"
 _SHAPE = "--shape: expected rows and elements of K as 128x16, up to 1024, found '{}'"
 
 
-@pytest.mark.parametrize(
+@together(
     ("parse", "text", "expected"),
     [
         *((sim._dimensions, *case) for case in (  # pyright: ignore[reportPrivateUsage]

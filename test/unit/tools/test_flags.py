@@ -6,6 +6,7 @@ import sys
 from importlib.metadata import version
 
 import pytest
+from unit.cases import together
 
 from tirx.passes import PASS_SUMMARIES, lower_to_ptx_pipeline
 from tirx.text.rules import explain, list_rules
@@ -116,7 +117,7 @@ def test_options_of_passes():
     assert one == two
 
 
-@pytest.mark.parametrize(
+@together(
     ("argv", "message"),
     [
         (["--no-such-flag"], "unknown argument '--no-such-flag'"),

@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import UnknownLoc
 
@@ -73,7 +74,7 @@ def test_tables_of_times() -> None:
     assert format_times([], "text").endswith("\n     0.00      0.00   0.0%  total")
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "shape"),
     [
         ("8,16", (8, 16)), (" 8 x 16 ", (8, 16)), ("(3,5)", (3, 5)), ("7", (7,)), ("99999999999", (99999999999,)),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from unit.cases import with_less_known
+from unit.cases import together, with_less_known
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
@@ -141,7 +141,7 @@ def test_every_rule_has_a_case():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("name", CASES)
+@together("name", CASES)
 def test_rules(name: str):
     broken, message = CASES[name]
     assert [finding.rule for finding in find_violations(broken)] == [name]
@@ -161,7 +161,7 @@ def test_the_form_comes_first():
 FACTS = ("a_operand", "b_operand", "d_operand", "metadata", "threads", "first_warp", "target", "ptx")
 
 
-@pytest.mark.parametrize("name", CASES)
+@together("name", CASES)
 def test_who_knows_less_finds_no_more(name: str):
     for known in with_less_known(CASES[name][0], FACTS, (SmemOperand, RegisterOperand)):
         assert {finding.rule for finding in find_violations(known)} <= {name}

@@ -71,8 +71,8 @@ def test_accumulator_of_several_warpgroups(m: int, n: int, along_m: int, along_n
                 assert held[32 * first_warp + 128 * group + thread, register] == row * n + column + columns * group_n
 
 
-@pytest.mark.parametrize("types", KINDS)
-@pytest.mark.parametrize("steps", [1, 3])
+@together("types", KINDS)
+@together("steps", [1, 3])
 def test_operand_a(types: tuple[str, str], steps: int):
     kind = KINDS[types]
     if kind.bits == 1:
@@ -105,8 +105,8 @@ def test_warpgroups_along_n_hold_copies_of_a():
     assert (held[2] == held[0] + 64 * 32).all()
 
 
-@pytest.mark.parametrize("dtype", SPARSE_TYPES)
-@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+@together("dtype", SPARSE_TYPES)
+@together("steps", [1, 2, 3, 4])
 def test_metadata(dtype: str, steps: int):
     """Every code is where the formula has it, by the selector of its step, and where the simulator looks for it."""
     kind = find_kind(dtype, dtype)

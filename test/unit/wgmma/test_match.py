@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from unit.cases import together
 from unit.wgmma.hardware import a_place_8, a_place_16, a_place_32, d_place, hardware_bytes, metadata_place
 
 from tirx.hw.dtypes import find_dtype
@@ -270,7 +271,7 @@ def _with(p: Product = BASE, **tiles: Any) -> Callable[[], Product]:
     return lambda: replace(p, **{name: replace(getattr(p, name), **fields) for name, fields in tiles.items()})
 
 
-@pytest.mark.parametrize(
+@together(
     ("make", "message"),
     [
         (_with(a={"dtype": "bf16"}), r"expected element types .* found bf16 x f16; .*\[types\]"),

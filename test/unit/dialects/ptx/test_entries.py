@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import IntAttr, i64
 from xdsl.utils.exceptions import VerifyException
 
@@ -47,7 +48,7 @@ def _said(op: EntryOp | PTXInstruction) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(("entry", "message"), ENTRIES, ids=str)
+@together(("entry", "message"), ENTRIES)
 def test_limits(entry: EntryOp, message: str | None):
     assert _said(entry) == message
 

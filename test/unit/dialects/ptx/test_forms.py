@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import pytest
-from unit.cases import Sampled
+from unit.cases import Sampled, together
 from unit.dialects.ptx.families import FAMILIES, NEWEST, NO_FORMS, OTHER, STRICTER, WHERE, WIDE, WORD
 from unit.dialects.ptx.forms import Form, entries_of, forms_of
 from xdsl.dialects.builtin import UnitAttr
@@ -101,7 +101,7 @@ def test_what_forms_of_mbarriers_need(op: PTXInstruction, features: tuple[str, .
     assert op.features() == features
 
 
-@pytest.mark.parametrize("operation", packed.PairOperation)
+@together("operation", packed.PairOperation)
 def test_operands_of_pairs(operation: packed.PairOperation):
     """PTX ISA, "Half Precision Floating Point Instructions": `neg d, a`, `fma d, a, b, c`, `add d, a, b`."""
     count = {"fma": 3, "neg": 1, "abs": 1, "ex2": 1, "tanh": 1}.get(operation, 2)

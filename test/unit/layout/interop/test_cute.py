@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout, cute_shape
 
@@ -162,7 +163,7 @@ def test_the_three_forms_of_one_layout() -> None:
         assert ComposeLayout.from_cute(text, 16) == layout
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "width", "message", "position"),
     [
         ("Swizzle<3,4,3> o 8:1", None, "a swizzle on offsets in elements is written Sw<3,4,3> o 0 o", 0),

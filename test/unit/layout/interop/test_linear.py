@@ -6,6 +6,7 @@ from math import prod
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.layout import Axis, ComposeLayout, Iter, LayoutError, LinearLayout, SwizzleLayout, TileLayout, register_axis
 from tirx.layout.interop.linear import from_linear, to_linear
@@ -151,7 +152,7 @@ def test_order_of_the_output_dimensions_does_not_change_the_tensor() -> None:
     assert str(LinearLayout.parse(str(linear))) == str(linear)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message", "position"),
     [
         (
@@ -371,7 +372,7 @@ def test_warp_axes() -> None:
         assert found.apply({"lane": 3, "warp": 1, "register": 2}) == (142,)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "shape", "message"),
     [
         (

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 from unit.layout.interop.mesh_model import boxes_of_placements, boxes_of_spec, holders, owners
 
 from tirx.layout import Iter, MeshError, TileLayout
@@ -160,7 +161,7 @@ def test_worked_examples(spec: tuple[Any, ...], notation: str) -> None:
     assert from_partition_spec((8, 16), mesh, to_partition_spec(layout, (8, 16), mesh)) == layout
 
 
-@pytest.mark.parametrize(
+@together(
     ("notation", "message"),
     [
         ("S[(2, 4, 16) : (4@pid, 16, 1)] + R[4 : 1@pid] + 1@pid", "found the offset 1@pid"),

@@ -46,7 +46,7 @@ def test_prints_what_tvm_prints() -> None:
     assert compared > 20
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "printed"),
     [
         ("T.TileLayout(T.S[(2, 4):(4 @ Axis.wgid, 1 @ Axis.warpid)])", "S[(2, 4) : (4@wgid, 1@warpid)]"),
@@ -105,7 +105,7 @@ def test_reads_what_users_write(text: str, printed: str) -> None:
     assert parse_layout(printed) == layout
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message", "at"),
     [
         ("T.TileLayout(T.S[(4, n):(4, 1)])", "expected an extent (a positive integer), found 'n'", "n)"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.passes.evaluation import Lanes, evaluated
 from xdsl.dialects.builtin import Float64Type, IntegerType, UnknownLoc, f16, i32, i64
 from xdsl.ir import Attribute, Block, SSAValue
@@ -75,8 +76,8 @@ def test_addresses_of_shared_memory_have_32_bits() -> None:
     assert {str(op.results[0].type) for op in block.ops} == {"i32"}
 
 
-@pytest.mark.parametrize("element", [IntegerType(8), f16, Float64Type()])
-@pytest.mark.parametrize(
+@together("element", [IntegerType(8), f16, Float64Type()])
+@together(
     ("numbers", "base", "const", "distance", "types"),
     [
         ((1 << 20,), X * (1 << 20) + X % 4 * 3, 5, 5, ["i32", "i64"]),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.passes.evaluation import Lanes, dtype_of
 from unit.passes.memory import BASES, Memory
 from xdsl.dialects import arith
@@ -309,8 +310,8 @@ def test_both_ways_of_an_access(whole: bool | None) -> None:
         assert memory.sizes == {16}
 
 
-@pytest.mark.parametrize("narrow", [True, False])
-@pytest.mark.parametrize(
+@together("narrow", [True, False])
+@together(
     ("starts", "sizes", "run", "threads", "size"),
     [
         (None, (0, 0), 4, 32, 16),

@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import CopyOp, kernels
@@ -124,7 +125,7 @@ def test_registers_of_a_thread(threads: int, registers: int, room: int) -> None:
     assert [expander.fits(4 * registers + more) for more in (-1, 0, 1)] == [True, True, False]
 
 
-@pytest.mark.parametrize(
+@together(
     ("tile", "layout", "threads", "whole", "part"),
     [
         ("128x64xf32", "S[(128, 64) : (1@TLane, 1@TCol)]", 128, (128, 64), (128, 64)),

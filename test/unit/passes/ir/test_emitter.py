@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.passes.evaluation import Lanes, evaluated
 from xdsl.dialects import arith, test
 from xdsl.dialects.builtin import IndexType, IntegerType, UnknownLoc, f16, i32
@@ -87,7 +88,7 @@ ARITHMETIC: list[tuple[Arithmetic, str | None, Callable[[Any], Any]]] = [
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arithmetic", "name", "expected"), ARITHMETIC)
+@together(("arithmetic", "name", "expected"), ARITHMETIC)
 def test_arithmetic(arithmetic: Arithmetic, name: str | None, expected: Callable[[Any], Any]) -> None:
     """Neutral elements are left out; powers of two are shifts and masks."""
     block = Block(arg_types=[i32])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.ptx.core import entries
@@ -44,7 +44,7 @@ LOOP = "goto loop(%i : f32)\n^loop(%a : f32):\n"
 AGAIN = "\nptx.cond_bra %p, ^loop({} : f32), ^end\n^end:"
 
 
-@pytest.mark.parametrize(
+@together(
     "body, problem, groups",
     [
         ("r = mma i", None, {"i r"}),

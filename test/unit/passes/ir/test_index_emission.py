@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pytest
+from unit.cases import together
 from unit.passes.evaluation import Lanes, evaluated
 from xdsl.dialects.builtin import UnknownLoc, i32
 from xdsl.ir import Block, SSAValue
@@ -18,7 +18,7 @@ from tirx.symbolic.index_expr import IndexExpr, var
 X, Y = var("x", 96), var("y", 40)
 
 
-@pytest.mark.parametrize(
+@together(
     ("expression", "names"),
     [
         (lambda: X * 5 + 7, "muli addi"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.ir import SSAValue
 
@@ -70,7 +71,7 @@ def _bounds(plan: ClipPlan) -> list[Bound]:
     return [(bound.of_memref, bound.of_tile, bound.extent, bound.first) for bound in plan.bounds]
 
 
-@pytest.mark.parametrize(
+@together(
     ("memref", "tile", "options", "bounds", "inner", "run", "row_run", "never_whole"),
     [
         # What is surely inside has no bounds; one row or column more has.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 
 from tirx.passes.layouts.tirx_materialize_descriptors import _grid  # pyright: ignore[reportPrivateUsage]
 
 
-@pytest.mark.parametrize(
+@together(
     ("starts", "grid"),
     [
         ([3], (1, 0, 0)),

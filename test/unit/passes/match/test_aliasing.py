@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import ViewOp
@@ -63,7 +63,7 @@ def test_parts_of_views_and_of_allocations():
     assert between("n", "n") is Overlap.MAYBE and between("n", "s") is Overlap.MAYBE
 
 
-@pytest.mark.parametrize(
+@together(
     ("first", "second", "expected"),
     [
         ("c7", "c14", Overlap.YES),

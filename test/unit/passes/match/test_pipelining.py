@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 
 from tirx.dialects.tirx import AllocOp
 from tirx.passes.match.pipelining import covers
@@ -25,7 +25,7 @@ tirx.kernel @k(%n: index) target("sm_90a") threads(128) {
 """
 
 
-@pytest.mark.parametrize(
+@together(
     ("writes", "reads", "expected"),
     [
         ("top", "top", True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.ir import SSAValue
 
@@ -35,7 +36,7 @@ tirx.kernel @k(%a: memref<{memref}>) target("sm_100a") threads(32) {{
     return next(op.results[0] for op in module.walk() if isinstance(op, kind))
 
 
-@pytest.mark.parametrize(
+@together(
     ("memref", "tile", "strides", "multiples"),
     [
         ("6x5x24xf16", "3x24xf16", {}, True),
@@ -62,7 +63,7 @@ def test_numbers_of_strides(memref: str, tile: str, strides: dict[int, int], mul
 STATIC = "expected static strides of 0 or more beside run-time strides, found memref<{}>"
 
 
-@pytest.mark.parametrize(
+@together(
     ("memref", "tile", "problem"),
     [
         ("6x24xi8, strided<[?, 1]>", "3x24xi8", None),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import f16, f32, i8
 from xdsl.ir import Attribute
 
@@ -87,8 +88,8 @@ def test_stages_start_where_metadata_may() -> None:
         assert found == TileLayout.parse(f"S[(2, 5, 3, 128, {columns}) : ({stages}@TCol, 1@TLane, 1@TCol)]")
 
 
-@pytest.mark.parametrize("step", [1, 2, 4, 8])
-@pytest.mark.parametrize(("type_", "bits"), [(f32, 32), (f16, 16), (i8, 8)])
+@together("step", [1, 2, 4, 8])
+@together(("type_", "bits"), [(f32, 32), (f16, 16), (i8, 8)])
 def test_steps_of_parts_and_stages(type_: Attribute, bits: int, step: int) -> None:
     """Elements in whole steps of so many columns of 32 bits, the fewest that hold the part."""
     for first, count in ((0, 5), (0, 16), (0, 17), (3, 13), (0, 48), (7, 42)):

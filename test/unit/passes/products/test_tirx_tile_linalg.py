@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import pytest
 from sweeps.linalg_products import check, program
+from unit.cases import together
 from xdsl.dialects import func
 from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
@@ -452,9 +453,9 @@ def test_blocks_that_share_out_k_write_only_what_comes_from_the_sums(step: str, 
 _SUMS = MemorySpace.ACCUMULATOR
 
 
-@pytest.mark.parametrize("is_ordered", [False, True])
-@pytest.mark.parametrize(("shares", "cluster"), [(None, None), ("a", "columns"), ("b", "rows")])
-@pytest.mark.parametrize("exchanged", [False, True])
+@together("is_ordered", [False, True])
+@together(("shares", "cluster"), [(None, None), ("a", "columns"), ("b", "rows")])
+@together("exchanged", [False, True])
 def test_kernels_say_what_was_chosen(
     exchanged: bool, shares: Literal["a", "b"] | None, cluster: str | None, is_ordered: bool
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.products.test_tirx_tile_linalg import MAPS
 
 from tirx import embed
@@ -13,7 +14,7 @@ _COPY = '"memref.copy"(%a, %b) : (memref<64x64xf32>, memref<64x64xf32>) -> ()'
 _ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>, %number: f32"
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "message"),
     [
         (
@@ -110,7 +111,7 @@ def test_what_has_no_tiles(body: str, message: str) -> None:
         embed.run(module, [TirxTileLinalgPass((32, 32, 32), 64, "sm_80")])
 
 
-@pytest.mark.parametrize(
+@together(
     ("layout", "message"),
     [
         ("affine_map<(d0, d1) -> (d0 * 64 + d1)>", "expected a memref with a strided layout of its rank, found "),
@@ -122,7 +123,7 @@ def test_what_has_no_tiles(body: str, message: str) -> None:
         ("strided<[64, 1]>, 3 : i32", "expected a memref in global memory, without a memory space, found "),
     ],
 )
-@pytest.mark.parametrize("index", ["id", "nm"])
+@together("index", ["id", "nm"])
 def test_arguments_of_which_no_tile_is_a_view(layout: str, message: str, index: str) -> None:
     source = f"memref<64x64xf32, {layout}>"
     text = f"""{MAPS}func.func @f(%a: {source}, %b: memref<64x64xf32>) {{

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import AwaitOp
@@ -99,7 +100,7 @@ def _groups(text: str) -> int:
     return groups_since(op.value, op)
 
 
-@pytest.mark.parametrize(("body", "value", "expected"), _CASES.values(), ids=_CASES.keys())
+@together(("body", "value", "expected"), _CASES.values())
 def test_groups(body: str, value: str, expected: int):
     assert _groups(f"{_HEAD}{body}{_AWAIT.format(value)}tirx.return\n}}") == expected
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects import scf
 
@@ -40,7 +41,7 @@ CONVERT = f"%z = tirx.zero : {WARPS}\n  %t = tirx.convert %z : {WARPS} -> {LANES
 RING = f"%ring = tirx.ring slots(3) stations(x, y) : !tirx.ring<t: {SHARED}>"
 
 
-@pytest.mark.parametrize(
+@together(
     ("more", "used", "asked", "room", "slots"),
     [
         # A loop without products has 3 slots, or 4, or stays as it is.
@@ -224,7 +225,7 @@ READ = "%d = tirx.load %c : !c -> !tirx.tile<64x64xf32, register>"
 ZERO = "%z = arith.constant 0.0 : f32\n  tirx.fill %c, %z : f32, !c"
 
 
-@pytest.mark.parametrize(
+@together(
     ("inside", "before", "behind", "target", "said"),
     [
         (f"{COPY}\n{LOAD}\nmemref.store %v, %m[%i] : memref<4096xi32>", "", "", "sm_90a",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import context, parsed
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i32
@@ -80,7 +81,7 @@ def test_kernels_that_are_split(options: dict[str, str]) -> None:
     assert {op.axis.data.value for op in kernel.walk() if op.name == "tirx.block_id"} == {"x"}  # pyright: ignore
 
 
-@pytest.mark.parametrize(
+@together(
     ("options", "found"),
     [
         ({"value": "1.0"}, "tirx.fill"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 
 from tirx.passes.rings.tirx_split_pairs import _reshaped  # pyright: ignore[reportPrivateUsage]
 
 
-@pytest.mark.parametrize(
+@together(
     ("dims", "to", "dimension", "found"),
     [
         ((64, 32), (2, 32, 32), 0, 0),

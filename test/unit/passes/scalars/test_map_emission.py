@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.passes.evaluation import Lanes, dtype_of, evaluated
 from unit.passes.parsed import parsed
 from xdsl.dialects import arith
@@ -40,8 +41,8 @@ def _slots(type_: TileType, registers: list[Lanes], element: str) -> Lanes:
     return words.view(NUMPY[element]).reshape(32, register_format(type_).slots)
 
 
-@pytest.mark.parametrize("offset", [0, 1, 2, 3])
-@pytest.mark.parametrize(("element", "result", "factor"), [("f16", "f16", 2), ("i8", "i8", 2), ("f8E4M3FN", "f32", 1)])
+@together("offset", [0, 1, 2, 3])
+@together(("element", "result", "factor"), [("f16", "f16", 2), ("i8", "i8", 2), ("f8E4M3FN", "f32", 1)])
 def test_maps(element: str, result: str, factor: int, offset: int) -> None:
     """Eight elements of a row, which begin in the first slot or behind some others."""
     layout = "S[(32, 8) : (1@laneid, 1)]"

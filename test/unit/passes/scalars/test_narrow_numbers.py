@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Block
@@ -17,8 +17,8 @@ def _names(block: Block) -> list[str]:
     return [op.name for op in block.ops if op.operands]
 
 
-@pytest.mark.parametrize("width", [8, 7, 16])
-@pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
+@together("width", [8, 7, 16])
+@together("predicate", ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])
 def test_comparisons(predicate: str, width: int) -> None:
     """Bytes are clean 32-bit integers for comparisons, other integers as they are."""
     block = Block(arg_types=[IntegerType(width)])
@@ -29,8 +29,8 @@ def test_comparisons(predicate: str, width: int) -> None:
     assert _names(block) == [*(extended if width == 8 else []), "arith.cmpi"]
 
 
-@pytest.mark.parametrize("name", ["div", "rem", "min", "max", "shr", "ceildiv"])
-@pytest.mark.parametrize("sign", ["s", "u"])
+@together("name", ["div", "rem", "min", "max", "shr", "ceildiv"])
+@together("sign", ["s", "u"])
 def test_operations_that_say_their_sign(name: str, sign: str) -> None:
     block = Block(arg_types=[IntegerType(8)])
     operation = f"arith.{name}{sign}i"

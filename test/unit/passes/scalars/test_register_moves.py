@@ -6,6 +6,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.passes.evaluation import Lanes, dtype_of, evaluated
 from unit.passes.register_tiles import held_by_lanes, names_of, operation, packed, register_tile, run
 from xdsl.dialects.builtin import Float64Type, UnknownLoc, f32, i32, i64
@@ -205,8 +206,8 @@ def _read(shuffle: Shuffle | None, contents: Lanes) -> list[int] | None:
     return [int(contents[lane, slot]) for lane, slot in zip(shuffle.lanes, slots, strict=True)]
 
 
-@pytest.mark.parametrize("lanes", [TURNED, MIRRORED])
-@pytest.mark.parametrize(
+@together("lanes", [TURNED, MIRRORED])
+@together(
     ("low", "high", "same_lanes", "shuffles", "packs"),
     [
         # Both halves of a register, in all lanes alike.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.passes.evaluation import Lanes, evaluated
 from unit.passes.register_tiles import held_by_lanes, names_of, operation, random_layout, register_tile, run
 from xdsl.dialects.builtin import Float64Type, IntegerType, Signedness, UnknownLoc, f32, i32
@@ -135,7 +136,7 @@ def _reduced(target: str, element: str, how: str, dims: str, along: int, layout:
     return ops
 
 
-@pytest.mark.parametrize(
+@together(
     ("slots", "expected"),
     [
         ([0, 1], True),
@@ -167,7 +168,7 @@ def _reduction(element: str, how: str, target: str, count: int = 8) -> tuple[Red
     return ReduceEmission(emit, op, block.args, 32, Target.parse(target)), block
 
 
-@pytest.mark.parametrize(
+@together(
     ("groups", "pairs", "scalars"),
     [
         # One element of both halves of each register.
@@ -216,7 +217,7 @@ def test_neighbours_are_combined_first() -> None:
         assert combined == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("element", "how", "targets"),
     [
         # PTX ISA, "redux.sync": integers of 32 bits from sm_80 on, min and max of f32 on sm_100a; no products.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import KernelOp
@@ -79,7 +80,7 @@ _OF_LANE = "%party = arith.andi %tid, %7 : i32"
 _OF_WARPS = "%party = arith.shrui %tid, %5 : i32"
 
 
-@pytest.mark.parametrize(
+@together(
     "body, threads, cluster, count",
     [
         (arrive(), 256, "", 256),
@@ -170,7 +171,7 @@ _ASKED = "ptx.clusterlaunchcontrol.try_cancel %tid, %bars"
 _TILE = 64 * 64 * 2
 
 
-@pytest.mark.parametrize(
+@together(
     "body, cluster, count",
     [
         ([_ANNOUNCED, load(), load(), arrive()], "", 2 * _TILE),
