@@ -19,6 +19,7 @@ class Call:
     - `size(i, d)`: elements of argument `i` along dimension `d`;
     - `stride(i, d)`: elements from one index of that dimension to the next;
     - `sm_count()`: multiprocessors of the GPU;
+    - `cluster_count(n)`: clusters of `n` blocks of the kernel that run at once, a block on each multiprocessor;
     - `BM`: a compile-time parameter of the kernel, until it is bound;
     - `add`, `mul`, `ceildiv` (rounded up), `min` and `max` of two formulas.
 
@@ -52,7 +53,7 @@ class Call:
 Formula: TypeAlias = int | Call
 """A number, or how to compute it at a launch."""
 
-LOOKUPS: dict[str, int] = {"size": 2, "stride": 2, "sm_count": 0}
+LOOKUPS: dict[str, int] = {"size": 2, "stride": 2, "sm_count": 0, "cluster_count": 1}
 """What is looked up -> how many numbers say where."""
 
 OPERATORS: dict[str, Callable[[int, int], int]] = {
@@ -66,11 +67,21 @@ OPERATORS: dict[str, Callable[[int, int], int]] = {
 
 @dataclass(frozen=True)
 class LaunchSizes:
-    """The numbers of one launch: shape and strides (elements) of every argument, () for scalars."""
+    """The numbers of one launch: shape and strides (elements) of every argument, () for scalars.
+
+    `cluster_count` are the clusters of the kernel that run at once on the GPU; where there is none, as many as its
+    multiprocessors have room for.
+    """
 
     shapes: Sequence[Sequence[int]]
     strides: Sequence[Sequence[int]]
     sm_count: int
+    cluster_count: int | None = None
+
+    def clusters(self, blocks: int) -> int:
+        """The clusters of so many blocks that run at once, at least one."""
+        room = self.sm_count // max(1, blocks)
+        return max(1, room if self.cluster_count is None else min(room, self.cluster_count))
 
     def evaluate(self, formula: Formula) -> int:
         """The value of a formula. Raises ValueError for a division by zero or an argument that is not there."""
@@ -79,6 +90,8 @@ class LaunchSizes:
                 return formula
             case Call("sm_count"):
                 return self.sm_count
+            case Call("cluster_count", (int(blocks),)):
+                return self.clusters(blocks)
             case Call("size" | "stride" as what, (int(argument), int(dimension))):
                 table = self.shapes if what == "size" else self.strides
                 if argument >= len(table) or dimension >= len(table[argument]):
@@ -137,6 +150,8 @@ def _lookup(formula: Formula) -> Callable[[LaunchSizes], int]:
             return lambda launch: launch.strides[argument][dimension]
         case Call("sm_count"):
             return operator.attrgetter("sm_count")
+        case Call("cluster_count", (int(blocks),)):
+            return lambda launch: launch.clusters(blocks)
         case Call():
             raise ValueError(f"expected a number for the parameter {formula}")
 
@@ -150,6 +165,13 @@ def lookups(formula: Formula) -> list[tuple[str, int, int]]:
             return [found for operand in formula.operands for found in lookups(operand)]
         case int():
             return []
+
+
+def counts_clusters(formula: Formula) -> bool:
+    """Returns True if a formula asks how many clusters run at once."""
+    if not isinstance(formula, Call):
+        return False
+    return formula.function == "cluster_count" or any(map(counts_clusters, formula.operands))
 
 
 def constant_divisors(formula: Formula) -> list[int]:

@@ -326,9 +326,12 @@ class SplitAlongK(Remark):
     columns: int
 
 
-class NoPairs(Remark):
-    TEXT = "@{kernel} has no pairs of blocks: {why}"
+class NoClusters(Remark):
+    """A kernel without clusters: `what` are pairs, or clusters of a size."""
+
+    TEXT = "@{kernel} has no {what}: {why}"
     kernel: str
+    what: str
     why: str
 
 
@@ -339,3 +342,13 @@ class PairsMade(Remark):
     kernel: str
     along: str
     names: str
+
+
+class ClustersMade(Remark):
+    """A kernel with clusters of `size` blocks, which have `shape` tiles; `parts` says what each of them loads."""
+
+    TEXT = "blocks of @{kernel} form clusters of {size}, of {shape} tiles: each loads {parts} for those that need it"
+    kernel: str
+    size: int
+    shape: str
+    parts: str

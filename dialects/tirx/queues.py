@@ -10,8 +10,11 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.block_groups import BlockGroup
 from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
+from tirx.dialects.tirx.kernel import MOST_BLOCKS, KernelOp
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.rings import RingOp
@@ -33,7 +36,9 @@ _EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
 class AsyncCopyOp(DirectOperation):
     """`tirx.async_copy %x, %y engine(tma) : !tirx.tile<..., global>, !tirx.tile<..., shared>`
 
-    Starts to copy a tile; the copy joins the queue of its engine (`ASYNC_ENGINES`).
+    Starts to copy a tile; the copy joins the queue of its engine (`ASYNC_ENGINES`). By `engine(tma_multicast)` it comes
+    to the same place in all blocks of the cluster, with `among(2 : 2)` in the two of them whose ranks are 2 apart: of
+    ranks 0 to 3, these are 0 and 2, or 1 and 3.
     """
 
     name = "tirx.async_copy"
@@ -41,9 +46,12 @@ class AsyncCopyOp(DirectOperation):
     source = operand_def(TileType)
     destination = operand_def(TileType)
     engine = prop_def(EngineAttr)
+    blocks = opt_prop_def(IntegerAttr[I32])
+    apart = opt_prop_def(IntegerAttr[I32])
 
     assembly_format = (
-        "$source `,` $destination `engine` `(` $engine `)` attr-dict `:` type($source) `,` type($destination)"
+        "$source `,` $destination `engine` `(` $engine `)` (`among` `(` $blocks^ `:` $apart `)`)? attr-dict "
+        "`:` type($source) `,` type($destination)"
     )
 
     traits = traits_def(*_EFFECTS)
@@ -62,6 +70,15 @@ class AsyncCopyOp(DirectOperation):
     def queue(self) -> Queue:
         return self.moves.queue
 
+    @property
+    def group(self) -> BlockGroup | None:
+        """The blocks that `among` names; None where the copy comes to its own block, or to all of them."""
+        return (
+            None
+            if self.blocks is None or self.apart is None
+            else BlockGroup(self.blocks.value.data, self.apart.value.data)
+        )
+
     def verify_(self) -> None:
         moves = self.moves
         source, destination = TileType.of(self.source), TileType.of(self.destination)
@@ -71,6 +88,22 @@ class AsyncCopyOp(DirectOperation):
                 f"found one from {source.memory.place} to {destination.memory.place}"
             )
         require_alike(source, destination)
+        self._verify_group()
+
+    def _verify_group(self) -> None:
+        if (self.blocks is None) != (self.apart is None):
+            raise EngineError("expected both numbers of among, found one")
+        if (group := self.group) is None:
+            return
+        if self.engine.data is not Engine.TMA_MULTICAST:
+            raise EngineError(f"expected among only for {Engine.TMA_MULTICAST}, found it for {self.engine.data}")
+        kernel = enclosing(self, KernelOp)
+        most = MOST_BLOCKS if kernel is None else kernel.cluster_size
+        if not group.fits(most):
+            raise EngineError(
+                f"expected among(N : S) with powers of two, N of 2 or more and N x S at most {most}, the blocks of a "
+                f"cluster, found among({group.count} : {group.stride})"
+            )
 
 
 @irdl_op_definition

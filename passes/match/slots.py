@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.hw.features import supports
@@ -18,7 +20,7 @@ ORDER = "tirx.order"
 """The attribute of a kernel that says in which order a persistent grid goes through its tiles, or `none`."""
 
 CLUSTER = "tirx.cluster"
-"""The attribute of a kernel that says which of its blocks form pairs."""
+"""The attribute of a kernel that says which of its blocks form clusters that load operands together."""
 
 SPLIT = "tirx.split"
 """The attribute of a kernel that says what of its sums is split along K: the `last` round of tiles, all iterations as a
@@ -35,13 +37,42 @@ BARRIER_BYTES = 1024
 
 
 class Cluster(StrEnum):
-    """The blocks that form pairs, which load an operand together."""
+    """The blocks that form clusters, which load operands together: rows x columns of tiles.
+
+    Blocks of a column of tiles share B, those of a row share A.
+    """
 
     NONE = "none"
     ROWS = "rows"
-    """Blocks of two neighbouring rows of tiles: they share B."""
+    """Pairs of two neighbouring rows of tiles."""
     COLUMNS = "columns"
-    """Blocks of two neighbouring columns of tiles: they share A."""
+    """Pairs of two neighbouring columns of tiles."""
+    FOUR_ROWS = "4x1"
+    FOUR_COLUMNS = "1x4"
+    SQUARE = "2x2"
+    TALL = "4x2"
+    WIDE = "2x4"
+    EIGHT_ROWS = "8x1"
+    EIGHT_COLUMNS = "1x8"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of tiles of a cluster."""
+        match self:
+            case Cluster.NONE:
+                return 1, 1
+            case Cluster.ROWS:
+                return 2, 1
+            case Cluster.COLUMNS:
+                return 1, 2
+            case _:
+                rows, columns = self.split("x")
+                return int(rows), int(columns)
+
+    @property
+    def size(self) -> int:
+        """The blocks of a cluster."""
+        return prod(self.shape)
 
 
 def operand_limit(target: Target) -> int:

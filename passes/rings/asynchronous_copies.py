@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i16
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i16, i32
 from xdsl.ir import SSAValue
 
 from tirx.dialects import tirx
 from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncMbarrierArriveOp, CpAsyncWaitGroupOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
+from tirx.dialects.tirx.block_groups import BlockGroup
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.barrier_rounds import commits_group, groups_behind
 from tirx.passes.rings.proof.parties import issuer
@@ -27,6 +29,16 @@ class CopyCode:
         copies = [op for op in code.owner.walk() if isinstance(op, tirx.AsyncCopyOp)]
         self.stores = any(op.queue is tirx.Queue.STORE for op in copies)
         self.waits_itself = code.plan.awaits(code.owner, tirx.Queue.CP_ASYNC)
+        self.groups = dict.fromkeys(op.group for op in copies if op.group is not None)
+        self.masks: dict[BlockGroup, SSAValue] = {}
+
+    def begin(self, rank: SSAValue, emit: Emitter) -> None:
+        """Computes the masks of the blocks that copies come to, from the rank of the own one."""
+        for group in self.groups:
+            others = self.code.plan.kernel.cluster_size - 1 - group.digit
+            first = emit.constant(group.first_mask, i32)
+            mask = first if others == 0 else emit.value(arith.ShLIOp(first, emit.bit_and(rank, others)))
+            self.masks[group] = emit.value(arith.TruncIOp(mask, i16))
 
     def copy(self, op: tirx.AsyncCopyOp, emit: Emitter) -> None:
         """Starts a copy."""
@@ -35,9 +47,8 @@ class CopyCode:
         match op.engine.data:
             case tirx.Engine.TMA | tirx.Engine.TMA_MULTICAST as engine:
                 mbarrier, group = self._fill_mbarrier(op, emit)
-                blocks = code.plan.kernel.cluster_size
-                everybody = emit.constant((1 << blocks) - 1, i16) if engine is tirx.Engine.TMA_MULTICAST else None
-                load = tirx.TmaLoadOp(source, destination, mbarrier, everybody, group)
+                mask = self._mask(op, emit) if engine is tirx.Engine.TMA_MULTICAST else None
+                load = tirx.TmaLoadOp(source, destination, mbarrier, mask, group)
                 if tirx.indexed_view(op.source) is None:
                     code.elected(emit, lambda inside: inside(load))
                 else:  # lanes of the elected thread's warp start it, behind its wait for the slot
@@ -55,6 +66,12 @@ class CopyCode:
                 code.elected(emit, lambda inside: inside(copy), issuer(op))
             case other:
                 raise AssertionError(other)  # the verifier knows the engines of asynchronous copies
+
+    def _mask(self, op: tirx.AsyncCopyOp, emit: Emitter) -> SSAValue:
+        """The blocks that a copy comes to, a bit for each."""
+        if op.group is not None:
+            return self.masks[op.group]
+        return emit.constant((1 << self.code.plan.kernel.cluster_size) - 1, i16)
 
     def _fill_mbarrier(self, op: tirx.AsyncCopyOp, emit: Emitter) -> tuple[SSAValue, int | None]:
         """The mbarrier that counts the bytes of a copy to a slot: the one behind the station that fills it.

@@ -246,7 +246,7 @@ class Turns:
         return emit.add(first, emit.mul(at, MBARRIER_BYTES))
 
 
-def arrive(emit: Emitter, mbarrier: SSAValue, ranks: Sequence[int] = ()) -> None:
+def arrive(emit: Emitter, mbarrier: SSAValue, ranks: Sequence[int | SSAValue] = ()) -> None:
     """One arrival, which orders what the thread has done before, at the mbarrier of the own block or those of `ranks`.
 
     Remote arrivals have the default order, which is enough behind a fence or wait and much cheaper than
@@ -258,12 +258,12 @@ def arrive(emit: Emitter, mbarrier: SSAValue, ranks: Sequence[int] = ()) -> None
         emit(MbarrierArriveOp(of_block(emit, mbarrier, rank), remote=True))
 
 
-def of_block(emit: Emitter, mbarrier: SSAValue, rank: int) -> SSAValue:
+def of_block(emit: Emitter, mbarrier: SSAValue, rank: int | SSAValue) -> SSAValue:
     """The address of the same mbarrier in another block of the cluster."""
-    return emit(MapaOp(mbarrier, emit.constant(rank, i32))).result
+    return emit(MapaOp(mbarrier, emit.constant(rank, i32) if isinstance(rank, int) else rank)).result
 
 
-def expect_bytes(emit: Emitter, mbarrier: SSAValue, count: int, ranks: Sequence[int] = ()) -> None:
+def expect_bytes(emit: Emitter, mbarrier: SSAValue, count: int, ranks: Sequence[int | SSAValue] = ()) -> None:
     """One arrival that announces bytes of asynchronous copies, at the mbarrier of the own block or those of `ranks`."""
     if not ranks:
         emit(MbarrierArriveExpectTxOp(mbarrier, count))

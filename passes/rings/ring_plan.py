@@ -133,6 +133,7 @@ class To(Enum):
     OWN = "its own block"
     FIRST = "the first block, which alone waits"
     ALL = "all blocks"
+    GROUP = "the blocks that share slots with it"
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,8 @@ class Station:
     """Blocks of the cluster whose threads arrive at a barrier."""
     to: To = To.OWN
     """The blocks whose barriers an arrival goes to."""
+    differences: tuple[int, ...] = ()
+    """Of `To.GROUP`: their ranks, each combined with the own one by exclusive or; 0 first, the own block."""
 
     @property
     def arrivals(self) -> int:
@@ -313,7 +316,9 @@ class RingsPlan:
             # Threads reach tensor memory through no proxy.
             fence = self.happens.needs_fence(model, index) and not any(tile.in_tensor_memory for tile in tiles)
             first_barrier = first if used[index] else None
-            stations.append(Station(index, sides, fence, first_barrier, *self._blocks(ring, index, passings)))
+            sources, to = self._blocks(ring, index, passings)
+            differences = tuple(sorted(model.differences)) if to is To.GROUP else ()
+            stations.append(Station(index, sides, fence, first_barrier, sources, to, differences))
             first += ring.num_slots if used[index] else 0
         taken = {plan.name for plan in self.rings.values()}
         hint = ring.result.name_hint or f"ring{len(taken)}"
@@ -328,8 +333,9 @@ class RingsPlan:
                 # The first block asks for all, and waits until all have read the answer that was in the slot.
                 return (1, To.ALL) if index == 0 else (self.kernel.cluster_size, To.FIRST)
             case tirx.Across.CLUSTER if index == len(names) - 1:
-                # A fill that reaches the slots of all blocks waits until the readers of all blocks are done.
-                return self.kernel.cluster_size, To.ALL
+                # A fill that reaches the slots of other blocks waits until the readers of these are done.
+                sharing = len(self._model_of(ring).differences)
+                return (sharing, To.GROUP) if sharing else (self.kernel.cluster_size, To.ALL)
             case tirx.Across.PAIR:
                 from_first, to_first = (
                     all(self.places[owner][(ring, name)] is Members.FIRST for owner in passings[name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, i16, i32, i64
@@ -67,6 +68,9 @@ class Schedule(RoleCode):
             or any(is_issued_by_one_thread(op) or _is_of_one_thread(op) for op in self.owner.walk())
         ):
             self.leader = emit(tirx.LeaderOp()).result
+        self.sharing: dict[tuple[int, ...], Sequence[SSAValue]] = {}
+        """Differences of ranks -> the ranks of the blocks that share slots, at whose barriers releases arrive."""
+        self._find_sharing(emit)
         self.acquired: dict[Place, Counter] = {}
         self.passed: dict[Place, Counter] = {}
         self.open: dict[Place, Variable] = {}
@@ -90,6 +94,17 @@ class Schedule(RoleCode):
                 self.passed[place] = Counter.declare(emit, ring.num_slots, None)
             if side.passing is Passing.GROUPS:
                 self.open[place] = Variable.declare(emit, 0)
+
+    def _find_sharing(self, emit: Emitter) -> None:
+        """Computes which blocks of the cluster get copies and arrivals, where these are not all of them."""
+        stations = [self.plan.station(place) for place in self.plan.places[self.owner] if place[1] != SELF]
+        grouped = dict.fromkeys(station.differences for station in stations if station.to is To.GROUP)
+        if not grouped and not self.copies.groups:
+            return
+        rank = emit(ReadSpecialOp("cluster_ctarank")).result
+        self.copies.begin(rank, emit)
+        for differences in grouped:
+            self.sharing[differences] = [emit.xor(rank, each) for each in differences]
 
     def _released_where_acquired(self, place: Place) -> bool:
         """True if the only release at a station stands in the block of the only acquire, behind it."""
@@ -289,11 +304,9 @@ class Schedule(RoleCode):
                     emit(FenceProxyAsyncOp("shared::cta"))
             case Passing.COMMIT:
                 mbarrier = self._passing_mbarrier(op, place, station, emit)
-                everybody = (
-                    emit.constant((1 << self.plan.kernel.cluster_size) - 1, i16) if station.to is To.ALL else None
-                )
                 group = 2 if self.plan.kernel.of_pairs else 1
-                commit = CommitOp(mbarrier, multicast=everybody, cta_group=group, reads_a=op.early is not None)
+                mask = self._mask(station, emit)
+                commit = CommitOp(mbarrier, multicast=mask, cta_group=group, reads_a=op.early is not None)
                 self.elected(emit, lambda inside: inside(commit), side.members)
 
     def _passing_mbarrier(self, op: tirx.ReleaseOp, place: Place, station: Station, emit: Emitter) -> SSAValue:
@@ -332,7 +345,7 @@ class Schedule(RoleCode):
         arrive(emit.branch(both), mbarrier, self._ranks(station))
         self.together.clear()
 
-    def _ranks(self, station: Station) -> Sequence[int]:
+    def _ranks(self, station: Station) -> Sequence[int | SSAValue]:
         """The blocks of the cluster at whose barriers a release arrives; none for the own one."""
         match station.to:
             case To.OWN:
@@ -341,6 +354,18 @@ class Schedule(RoleCode):
                 return (0,)
             case To.ALL:
                 return range(self.plan.kernel.cluster_size)
+            case To.GROUP:
+                return self.sharing[station.differences]
+
+    def _mask(self, station: Station, emit: Emitter) -> SSAValue | None:
+        """The same blocks, a bit for each; None for the own one."""
+        if station.to is To.ALL:
+            return emit.constant((1 << self.plan.kernel.cluster_size) - 1, i16)
+        if station.to is To.GROUP:
+            one = emit.constant(1, i32)
+            bits = [emit.value(arith.ShLIOp(one, rank)) for rank in self.sharing[station.differences]]
+            return emit.value(arith.TruncIOp(reduce(emit.bit_or, bits), i16))
+        return None
 
     def _await(self, op: tirx.AwaitOp, emit: Emitter) -> None:
         queue = op.awaited_queue

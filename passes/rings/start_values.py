@@ -10,6 +10,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import KernelOp, MemorySpace, TileOrder
+from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
@@ -99,8 +100,12 @@ def _family(product: ProductOp) -> str:
 def at_once(most: int | None, cluster: int = 1) -> Formula:
     """The number of clusters of `cluster` blocks that a launch runs at once where an SM holds one block.
 
-    `most` is the option `multiprocessors` of a pass: the blocks take no more SMs than these.
+    Each two SMs have a pair; how many larger clusters fit depends on which SMs of a GPU are neighbours. `most` is the
+    option `multiprocessors` of a pass: the blocks take no more SMs than these.
     """
+    if cluster > PAIR:
+        fitting = Call("cluster_count", (cluster,))
+        return fitting if most is None else Call("min", (fitting, -(-most // cluster)))
     blocks: Formula = Call("sm_count") if most is None else Call("min", (Call("sm_count"), most))
     return blocks if cluster == 1 else Call("ceildiv", (blocks, cluster))
 

@@ -1,8 +1,8 @@
-"""`tirx-multicast-copies`: two blocks that read the same operand load half of it each, for both."""
+"""`tirx-multicast-copies`: blocks that read the same operand load a part of it each, for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -16,6 +16,7 @@ from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.nesting import ancestors
+from tirx.dialects.tirx.block_groups import BlockGroup
 from tirx.dialects.tirx.kernel import PAIR, grid_attr
 from tirx.dialects.tirx.places import strided_layout
 from tirx.dialects.tirx.product import ProductOp
@@ -34,7 +35,7 @@ from tirx.passes.rings.attempt import attempt
 from tirx.passes.rings.proof.parties import is_issued_by_one_thread
 from tirx.passes.rings.proof.slots import slot_tile
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values
-from tirx.remarks import NoPairs, PairsMade, Reason
+from tirx.remarks import ClustersMade, NoClusters, PairsMade, Reason, Remark
 from tirx.values import dataclass
 
 AUTO = "auto"
@@ -44,15 +45,18 @@ _BOUNDED = (tirx.Engine.TMA, tirx.Engine.TMA_MULTICAST, tirx.Engine.TMA_STORE, t
 
 @dataclass(frozen=True)
 class TirxMulticastCopiesPass(ModulePass):
-    """Blocks of two neighbouring tiles form a cluster, and what both read comes to both by one load.
+    """Blocks of neighbouring tiles form a cluster, and what several of them read comes to these by one load.
 
     With `rows` a pair has tiles `2 i` and `2 i + 1` of a column and shares B, with `columns` those of a row and shares
     A. Each block loads one half of the rows of a shared tile and sends it to both (`tma_multicast`); its ring becomes
-    one of the cluster, whose slots are free once the readers of both blocks have released them. `cluster` is `none`,
-    `rows`, `columns` or `auto`, which looks it up by the family of the products; `attributes {tirx.cluster = "rows"}`
+    one of the cluster, whose slots are free once the readers of both blocks have released them. `2x2` are clusters of
+    two rows and columns of tiles, whose rows share A and whose columns B; `4x1`, `1x4`, `4x2`, `2x4`, `8x1` and `1x8`
+    likewise. A slot is free once the readers of all blocks that the own one sends to have released it. `cluster` is one
+    of these, `none` or `auto`, which looks it up by the family of the products; `attributes {tirx.cluster = "rows"}`
     says it for one kernel. A role has to fill the rings. A remark tells why a kernel stays as it is.
 
-    A persistent grid has a pair for each two multiprocessors of the GPU, and at most for each two of `multiprocessors`.
+    A persistent grid has a pair for each two multiprocessors of the GPU, and at most for each two of `multiprocessors`;
+    of larger clusters it has as many as the GPU runs at once (`cluster_count()`).
     """
 
     name = "tirx-multicast-copies"
@@ -69,81 +73,88 @@ class TirxMulticastCopiesPass(ModulePass):
             if along is Cluster.NONE:
                 continue
             try:
-                pairs = _Pairs(kernel, along, self.multiprocessors)
-                attempt(kernel, "has no pairs of blocks", pairs.share)
+                clusters = _Clusters(kernel, along, self.multiprocessors)
+                attempt(kernel, f"has no {clusters.what}", clusters.share)
             except NotApplicable as e:
-                remark(e.where, NoPairs(kernel.sym_name.data, e.reason))
+                remark(e.where, NoClusters(kernel.sym_name.data, _what(along.size), e.reason))
+
+
+def _what(size: int) -> str:
+    return "pairs of blocks" if size == PAIR else f"clusters of {size} blocks"
 
 
 @dataclass(frozen=True)
-class _Half:
-    """A copy that both blocks of a pair need: the view that it reads, and the two halves of the slot's tile."""
+class _Shared:
+    """A copy that blocks of a cluster need: the view that it reads, the parts of the slot's tile, one for each block of
+    a group, and who these are.
+    """
 
     copy: tirx.AsyncCopyOp
     view: tirx.ViewOp
-    parts: tuple[tirx.TileType, tirx.TileType]
-    rows: int
-    """Rows of a half."""
+    parts: Sequence[tirx.TileType]
+    group: BlockGroup
+
+    @property
+    def rows(self) -> int:
+        """Rows of a part."""
+        return self.parts[0].dims[0]
 
 
-class _Pairs:
+class _Clusters:
     """Lets the blocks of one kernel share what they load."""
 
     def __init__(self, kernel: tirx.KernelOp, along: Cluster, most: int | None):
         self.kernel = kernel
         self.most = most
         self.along = along
-        self.index = 0 if along is Cluster.ROWS else 1
-        """Of the coordinate along which a pair has two tiles, in `tirx.tiles`."""
-        self.axis = tirx.GridAxis.Y if along is Cluster.ROWS else tirx.GridAxis.X
+        self.shape = along.shape
+        self.size = along.size
+        self.what = _what(self.size)
+        self.each = "of a pair" if self.size == PAIR else "of a cluster"
+        self.sides = [side for side, extent in enumerate(self.shape) if extent > 1]
+        """The coordinates along which a cluster has several tiles, as they are numbered in `tirx.tiles`."""
         self.loops = [op for op in kernel.walk() if isinstance(op, tirx.TilesOp)]
-        self.blocks = [op for op in kernel.walk() if isinstance(op, tirx.BlockIdOp) and op.axis.data is self.axis]
-        self.coordinates = self._coordinates()
-        self.dependent = self._dependent()
+        self.blocks = [
+            [op for op in kernel.walk() if isinstance(op, tirx.BlockIdOp) and op.axis.data is axis]
+            for axis in (tirx.GridAxis.Y, tirx.GridAxis.X)
+        ]
+        self.coordinates = [self._coordinates(side) for side in range(2)]
+        self.dependent = [_dependent(found) for found in self.coordinates]
 
     def share(self) -> None:
         """Raises NotApplicable before anything is changed."""
         kernel = self.kernel
         self._check_kernel()
         self._check_control()
-        halves = self._halves()
-        self._check_last_pair()
-        kernel.cluster = i32_attr(PAIR)
+        shared = self._shared()
+        for side in self.sides:
+            self._check_last(side)
+        kernel.cluster = i32_attr(self.size)
         kernel.per_cta = UnitAttr()
-        for half in halves:
-            self._load_half(half)
+        for each in shared:
+            self._load_part(each)
         self._number_tiles()
-        for half in halves:
-            self._ring(half.copy).across = tirx.AcrossAttr(tirx.Across.CLUSTER)
-            erase(half.copy)
-        names = ", ".join(f"%{half.view.source.name_hint or 'an operand'}" for half in halves)
-        remark(kernel, PairsMade(kernel.sym_name.data, self.along, names))
+        for each in shared:
+            self._ring(each.copy).across = tirx.AcrossAttr(tirx.Across.CLUSTER)
+            erase(each.copy)
+        remark(kernel, self._made(shared))
+
+    def _made(self, shared: Sequence[_Shared]) -> Remark:
+        names = [f"%{each.view.source.name_hint or 'an operand'}" for each in shared]
+        if self.size == PAIR:
+            return PairsMade(self.kernel.sym_name.data, self.along, ", ".join(names))
+        parts = (f"1/{each.group.count} of the tiles of {name}" for each, name in zip(shared, names, strict=True))
+        return ClustersMade(self.kernel.sym_name.data, self.size, self.along, ", ".join(dict.fromkeys(parts)))
 
     # What has to hold
 
-    def _coordinates(self) -> set[SSAValue]:
-        found: set[SSAValue] = {loop.body.block.args[self.index] for loop in self.loops if loop.extents}
-        return found | {op.result for op in self.blocks}
-
-    def _dependent(self) -> set[SSAValue]:
-        """The values that may differ between the tiles of a pair: what comes of a coordinate, through regions too."""
-        found = self._coordinates()
-        pending = list(found)
-        while pending:
-            for use in pending.pop().uses:
-                reached = [use.operation]
-                if is_terminator(use.operation) and (around := use.operation.parent_op()) is not None:
-                    reached.append(around)
-                for op in reached:
-                    for value in (*op.results, *(each for block in _blocks(op) for each in block.args)):
-                        if value not in found:
-                            found.add(value)
-                            pending.append(value)
-        return found
+    def _coordinates(self, side: int) -> set[SSAValue]:
+        found: set[SSAValue] = {loop.body.block.args[side] for loop in self.loops if loop.extents}
+        return found | {op.result for op in self.blocks[side]}
 
     def _depends(self, value: SSAValue) -> bool:
-        """Returns True if a value may differ between the tiles of a pair."""
-        return value in self.dependent
+        """Returns True if a value may differ between the tiles of a cluster."""
+        return any(value in self.dependent[side] for side in self.sides)
 
     def _check_kernel(self) -> None:
         kernel = self.kernel
@@ -169,7 +180,7 @@ class _Pairs:
             raise NotApplicable(self.loops[0], "its numbers of tiles are not those of the launch")
 
     def _check_control(self) -> None:
-        """The blocks of a pair do the same ring operations."""
+        """The blocks of a cluster do the same ring operations."""
         for op in self.kernel.walk():
             match op:
                 case tirx.ForOp():
@@ -185,74 +196,84 @@ class _Pairs:
                 case _:
                     continue
             if any(map(self._depends, deciding)):
-                raise NotApplicable(op, f"'{op.name}' may do something else in the other block of a pair")
+                other = "the other block of a pair" if self.size == PAIR else "another block of a cluster"
+                raise NotApplicable(op, f"'{op.name}' may do something else in {other}")
 
-    def _halves(self) -> list[_Half]:
-        """The copies that are the same in both blocks."""
+    def _shared(self) -> list[_Shared]:
+        """The copies that are the same in several blocks of a cluster."""
         problems: list[NotApplicable] = []
-        found: list[_Half] = []
+        found: list[_Shared] = []
         for op in self.kernel.walk():
-            if (
-                not isinstance(op, tirx.AsyncCopyOp)
-                or op.engine.data is not tirx.Engine.TMA
-                or self._depends(op.source)
-            ):
+            if not isinstance(op, tirx.AsyncCopyOp) or op.engine.data is not tirx.Engine.TMA:
+                continue
+            if (group := self._group(op.source)) is None:
                 continue
             try:
-                found.append(self._half(op))
+                found.append(self._parts(op, group))
             except NotApplicable as e:
                 problems.append(e)
         if not found:
-            shared = "no copy by TMA that is the same in both blocks of a pair"
-            raise problems[0] if problems else NotApplicable(self.kernel, f"it has {shared}")
+            where = f"{'both' if self.size == PAIR else 'several'} blocks {self.each}"
+            missing = NotApplicable(self.kernel, f"it has no copy by TMA that is the same in {where}")
+            raise problems[0] if problems else missing
         for problem in problems:
             remark(problem.where, Reason(problem.reason))
         return found
 
-    def _half(self, copy: tirx.AsyncCopyOp) -> _Half:
-        view, slot = copy.source.owner, copy.destination
+    def _group(self, source: SSAValue) -> BlockGroup | None:
+        """The blocks that read the same tile, of which block `rank` has row `rank / columns`; None for the own one."""
+        rows, columns = (1 if source in self.dependent[side] else self.shape[side] for side in range(2))
+        if rows * columns == 1:
+            return None
+        return BlockGroup(rows * columns, self.shape[1] if columns == 1 else 1)
+
+    def _parts(self, copy: tirx.AsyncCopyOp, group: BlockGroup) -> _Shared:
+        view, slot, count = copy.source.owner, copy.destination, group.count
         if not isinstance(view, tirx.ViewOp) or not view.is_box or not isinstance(slot.owner, tirx.AcquireOp):
-            raise NotApplicable(copy, "its pairs share no copy of a part of a tile")
+            what = "pairs" if self.size == PAIR else "clusters"
+            raise NotApplicable(copy, f"its {what} share no copy of a part of a tile")
         if not any(isinstance(around, tirx.RoleOp) for around in ancestors(copy)):
             raise NotApplicable(copy, "no role of its own fills its rings")
         rows, *others = tirx.TileType.of(slot).dims
-        if rows % PAIR:
-            raise NotApplicable(copy, f"a tile of {rows} rows has no halves")
-        target = self.kernel.target_info
+        if rows % count:
+            parts = "halves" if count == PAIR else f"{count} equal parts"
+            raise NotApplicable(copy, f"a tile of {rows} rows has no {parts}")
+        target, height = self.kernel.target_info, rows // count
         try:
-            low, high = (
-                tirx.SubviewOp.type_of(tirx.TileType.of(slot), (n, *(0 for _ in others)), (rows // PAIR, *others))
-                for n in (0, rows // PAIR)
-            )
-            for part in (low, high):
+            parts = [
+                tirx.SubviewOp.type_of(tirx.TileType.of(slot), (n * height, *(0 for _ in others)), (height, *others))
+                for n in range(count)
+            ]
+            for part in parts:
                 plan_tma(_part_of(view, view.indices, part).result, part, target)
         except (*ILLEGAL, LayoutError) as e:
-            raise NotApplicable(copy, f"half of a tile cannot be loaded: {e}") from e
-        return _Half(copy, view, (low, high), rows // PAIR)
+            part = "half" if count == PAIR else f"1/{count}"
+            raise NotApplicable(copy, f"{part} of a tile cannot be loaded: {e}") from e
+        return _Shared(copy, view, parts, group)
 
     def _ring(self, copy: tirx.AsyncCopyOp) -> tirx.RingOp:
         slot = slot_tile(copy.destination)
         assert slot is not None
         return slot.ring
 
-    def _check_last_pair(self) -> None:
-        """With an odd number of tiles the last pair has one too many: nothing of it may be read or written."""
-        tiles = self._tiles()
-        count = None if tiles is None else tiles[self.index]
-        if isinstance(count, int) and count % PAIR == 0:
+    def _check_last(self, side: int) -> None:
+        """The last cluster may have tiles too many: nothing of these may be read or written."""
+        tiles, dependent = self._tiles(), self.dependent[side]
+        count = None if tiles is None else tiles[side]
+        if isinstance(count, int) and count % self.shape[side] == 0:
             return
         for op in self.kernel.walk():
-            if isinstance(op, memref.LoadOp) and any(map(self._depends, op.indices)):
+            if isinstance(op, memref.LoadOp) and not dependent.isdisjoint(op.indices):
                 raise NotApplicable(op, f"'{op.name}' would read for a tile more than {count}")
             written = _written(op)
-            if written is not None and not (self._depends(written) and self._is_beyond(written, count)):
+            if written is not None and not (written in dependent and self._is_beyond(written, side, count)):
                 raise NotApplicable(op, f"'{op.name}' would write a tile more than {count}")
-            if not _is_bounded(op) and any(self._depends(t) and clipped_view(t) is None for t in _in_memory(op)):
+            if not _is_bounded(op) and any(t in dependent and clipped_view(t) is None for t in _in_memory(op)):
                 reason = f"'{op.name}' would access a tile more than {count}, which no 'clipped' leaves out"
                 raise NotApplicable(op, reason)
 
-    def _is_beyond(self, tile: SSAValue, count: Formula | None) -> bool:
-        """Returns True if tile number `count` along the pairs lies outside of the memref, where stores are dropped."""
+    def _is_beyond(self, tile: SSAValue, side: int, count: Formula | None) -> bool:
+        """Returns True if tile number `count` along a side lies outside of the memref, where stores are dropped."""
         origin = Origin.of(tile)
         if origin is None or (number := argument_number(origin.view.source)) is None:
             return False
@@ -267,7 +288,7 @@ class _Pairs:
             if constant_value(step) is None:
                 first, step = step, first
             width = constant_value(step)
-            if first not in self.coordinates or width is None:
+            if first not in self.coordinates[side] or width is None:
                 continue
             if isinstance(count, int) and size != DYNAMIC_INDEX:
                 return count * width >= size
@@ -285,65 +306,102 @@ class _Pairs:
 
     # The change
 
-    def _load_half(self, half: _Half) -> None:
-        """Puts a copy of one half to both blocks in the place of a copy."""
-        emit = Emitter.before(half.copy)
-        rank = emit(tirx.CtaRankOp()).result
-        above = emit.mul(rank, emit.constant(half.rows, IndexType()))
-        indices = list(half.view.indices)
-        part, _ = half.parts  # as large as the other one
+    def _load_part(self, shared: _Shared) -> None:
+        """Puts a copy of one part to all blocks of a group in the place of a copy."""
+        group, rows = shared.group, shared.rows
+        emit = Emitter.before(shared.copy)
+        number = self._rank_within(group.count, group.stride, emit)
+        above = emit.mul(number, emit.constant(rows, IndexType()))
+        indices = list(shared.view.indices)
+        part, *_ = shared.parts  # as large as the others
         row = len(indices) - len(part.dims)
         indices[row] = emit.add(indices[row], above)
-        source = emit(_part_of(half.view, indices, part)).result
-        first = emit.compare(rank, emit.constant(0, IndexType()), "eq")
-        regions: list[Region] = []
-        for n, part in enumerate(half.parts):
-            block = Block()
-            inside = Emitter(InsertPoint.at_end(block), half.copy.location)
-            start = (n * half.rows, *(0 for _ in part.dims[1:]))
-            tile = inside(tirx.SubviewOp(half.copy.destination, start, part)).result
-            inside(tirx.AsyncCopyOp(source, tile, tirx.Engine.TMA_MULTICAST))
-            inside(scf.YieldOp())
-            regions.append(Region(block))
-        low, high = regions
-        emit(scf.IfOp(first, [], low, high))
+        source = emit(_part_of(shared.view, indices, part)).result
+        of_all = group.count == self.size
+
+        def copied(n: int, inside: Emitter) -> None:
+            start = (n * rows, *(0 for _ in part.dims[1:]))
+            tile = inside(tirx.SubviewOp(shared.copy.destination, start, shared.parts[n])).result
+            copy = inside(tirx.AsyncCopyOp(source, tile, tirx.Engine.TMA_MULTICAST))
+            if not of_all:
+                copy.blocks, copy.apart = i32_attr(group.count), i32_attr(group.stride)
+
+        def from_part(n: int, inside: Emitter) -> None:
+            if n == group.count - 1:
+                copied(n, inside)
+                return
+            is_mine = inside.compare(number, inside.constant(n, IndexType()), "eq")
+            blocks = [Block(), Block()]
+            for block, make, of in zip(blocks, (copied, from_part), (n, n + 1), strict=True):
+                branch = Emitter(InsertPoint.at_end(block), shared.copy.location)
+                make(of, branch)
+                branch(scf.YieldOp())
+            mine, others = map(Region, blocks)
+            inside(scf.IfOp(is_mine, [], mine, others))
+
+        from_part(0, emit)
+
+    def _rank_within(self, count: int, stride: int, emit: Emitter) -> SSAValue:
+        """The number of the own block among `count` blocks whose ranks are `stride` apart."""
+        rank = emit.value(tirx.CtaRankOp())
+        number = rank if stride == 1 else emit.value(arith.DivUIOp(rank, emit.constant(stride, IndexType())))
+        if count * stride == self.size:
+            return number
+        return emit.value(arith.RemUIOp(number, emit.constant(count, IndexType())))
 
     def _number_tiles(self) -> None:
-        """Loops, or the grid, count pairs; a block has the tile of its rank."""
-        kernel = self.kernel
+        """Loops, or the grid, count clusters; a block has the tile of its rank."""
+        kernel, (rows, _) = self.kernel, self.shape
         tiles = self._tiles()
-        pairs: dict[SSAValue, SSAValue] = {}
+        counts: dict[tuple[SSAValue, int], SSAValue] = {}
         for loop in self.loops:
-            extent = loop.extents[self.index]
-            if extent not in pairs:
-                pairs[extent] = _halved(extent, loop, kernel)
-            loop.operands[loop.operands.index(extent)] = pairs[extent]
-            if loop.group is not None and self.along is Cluster.ROWS:
-                loop.group = i32_attr(-(-loop.group.value.data // PAIR))
-            self._number(
-                loop.body.block.args[self.index], Emitter(InsertPoint.at_start(loop.body.block), loop.location)
-            )
-        for op in self.blocks:
-            self._number(op.result, Emitter.after(op))
+            for side in self.sides:
+                key = extent, count = loop.extents[side], self.shape[side]
+                if key not in counts:
+                    counts[key] = _fewer(extent, count, loop, kernel)
+                loop.operands[len(loop.operands) - len(loop.extents) + side] = counts[key]
+                at_start = InsertPoint.at_start(loop.body.block)
+                self._number(loop.body.block.args[side], side, Emitter(at_start, loop.location))
+            if loop.group is not None:
+                loop.group = i32_attr(-(-loop.group.value.data // rows))
+        for side in self.sides:
+            for op in self.blocks[side]:
+                self._number(op.result, side, Emitter.after(op))
         if kernel.grid_formulas is None:
             return
         assert tiles is not None
-        counts = [ceildiv(n, PAIR) if d == self.index else n for d, n in enumerate(tiles)]
+        down, across = (n if by == 1 else ceildiv(n, by) for n, by in zip(tiles, self.shape, strict=True))
         if self.loops:
-            kernel.grid = grid_attr([Call("min", (product_of(*counts), at_once(self.most, PAIR)))])
+            kernel.grid = grid_attr([Call("min", (product_of(down, across), at_once(self.most, self.size)))])
         else:
-            kernel.grid = grid_attr([counts[1], counts[0], kernel.grid_formulas[2]])
+            kernel.grid = grid_attr([across, down, kernel.grid_formulas[2]])
 
-    @staticmethod
-    def _number(pair: SSAValue, emit: Emitter) -> None:
-        """The tile of this block takes the place of the number of the pair."""
-        uses = tuple(pair.uses)
-        two = emit.constant(PAIR, IndexType())
-        first = emit.mul(pair, two)
-        tile = emit.add(first, emit(tirx.CtaRankOp()).result)
-        tile.name_hint = pair.name_hint
+    def _number(self, cluster: SSAValue, side: int, emit: Emitter) -> None:
+        """The tile of this block takes the place of the number of the cluster."""
+        uses = tuple(cluster.uses)
+        count = self.shape[side]
+        first = emit.mul(cluster, emit.constant(count, IndexType()))
+        tile = emit.add(first, self._rank_within(count, 1 if side else self.shape[1], emit))
+        tile.name_hint = cluster.name_hint
         for use in uses:
             use.operation.operands[use.index] = tile
+
+
+def _dependent(coordinates: Iterable[SSAValue]) -> set[SSAValue]:
+    """The values that may differ between tiles of other coordinates: all that comes of these, through regions too."""
+    found = set(coordinates)
+    pending = list(found)
+    while pending:
+        for use in pending.pop().uses:
+            reached = [use.operation]
+            if is_terminator(use.operation) and (around := use.operation.parent_op()) is not None:
+                reached.append(around)
+            for op in reached:
+                for value in (*op.results, *(each for block in _blocks(op) for each in block.args)):
+                    if value not in found:
+                        found.add(value)
+                        pending.append(value)
+    return found
 
 
 def _part_of(view: tirx.ViewOp, indices: Sequence[SSAValue], part: tirx.TileType) -> tirx.ViewOp:
@@ -386,11 +444,11 @@ def _formula(value: SSAValue) -> Formula | None:
     return owner.formula.data if isinstance(owner, tirx.LaunchValueOp) else constant_value(value)
 
 
-def _halved(extent: SSAValue, loop: tirx.TilesOp, kernel: tirx.KernelOp) -> SSAValue:
-    """The number of pairs in front of the roles, where all of them can use it."""
+def _fewer(extent: SSAValue, count: int, loop: tirx.TilesOp, kernel: tirx.KernelOp) -> SSAValue:
+    """The number of clusters of `count` tiles in front of the roles, where all of them can use it."""
     top = kernel.body.block.find_ancestor_op_in_block(loop)
     assert top is not None
     emit = Emitter.before(top)
     if (formula := _formula(extent)) is not None:
-        return launched(emit, ceildiv(formula, PAIR))
-    return emit.value(arith.CeilDivUIOp(extent, emit.constant(PAIR, IndexType())))
+        return launched(emit, ceildiv(formula, count))
+    return emit.value(arith.CeilDivUIOp(extent, emit.constant(count, IndexType())))

@@ -293,7 +293,40 @@ tirx.kernel @branch(%a: memref<256x4096xf16>, %b: memref<?x4096xf16>, %n: index)
 
 // -----
 
-// expected-error@+1 {{expected a cluster of auto, none, rows, columns, found squares}}
+!s = !tirx.tile<36x64xf16, shared, #tirx.tile_layout<S[(36, 64) : (64, 1)]>>
+!g = !tirx.tile<36x64xf16, global>
+
+// Each of eight blocks would load as many rows.
+
+tirx.kernel @eighths(%b: memref<36x4096xf16>, %n: index) target("sm_90a") grid(1, 8) threads(256)
+    attributes {tirx.cluster = "8x1"} {
+  %c0 = arith.constant 0 : index
+  %i = tirx.block_id y
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        "test.op"(%used, %i) : (!s, index) -> ()
+        tirx.release %ring at(use)
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %gb = tirx.view %b[%c0, %k] : memref<36x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        // expected-remark@+1 {{@eighths has no clusters of 8 blocks: a tile of 36 rows has no 8 equal parts}}
+        tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// expected-error@+1 {{expected a cluster of auto, none, rows, columns, 4x1, 1x4, 2x2, 4x2, 2x4, 8x1, 1x8, found squares}}
 tirx.kernel @word() target("sm_90a") threads(128) attributes {tirx.cluster = "squares"} {
   tirx.return
 }

@@ -120,3 +120,111 @@ tirx.kernel @columns(%a: memref<192x4096xf16>, %n: index) target("sm_90a") grid(
   }
   tirx.return
 }
+
+// -----
+
+// Four blocks have two rows and columns of tiles: those of a row load halves of A for each other, those of a column of B.
+// With three rows the last cluster has one too many, of which nothing is written.
+
+!a = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!ga = !tirx.tile<64x64xf16, global>
+
+// CHECK-LABEL: tirx.kernel @square(
+// CHECK-SAME:    grid(min(4, cluster_count(4))) cluster(4) per_cta threads(256) {
+// CHECK:         tirx.ring slots(4) stations(fill, use) across(cluster)
+// CHECK:         tirx.tiles @tile %[[I:.*]], %[[J:.*]] = order(group 4) of (%{{.*}}, %{{.*}}) {
+// CHECK:           %[[RANK:.*]] = tirx.cta_rank
+// CHECK-NEXT:      %[[C2:.*]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[COLUMN:.*]] = arith.remui %[[RANK]], %[[C2]] : index
+// CHECK:           %[[RANK:.*]] = tirx.cta_rank
+// CHECK-NEXT:      %[[C2:.*]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[ROW:.*]] = arith.divui %[[RANK]], %[[C2]] : index
+// CHECK:         tirx.role @load
+// CHECK:             tirx.async_copy %{{.*}}, %{{.*}} engine(tma_multicast) among(2 : 1) :
+// CHECK:             tirx.async_copy %{{.*}}, %{{.*}} engine(tma_multicast) among(2 : 1) :
+// CHECK:             tirx.async_copy %{{.*}}, %{{.*}} engine(tma_multicast) among(2 : 2) :
+// CHECK:             tirx.async_copy %{{.*}}, %{{.*}} engine(tma_multicast) among(2 : 2) :
+// CHECK-NOT:         engine(tma)
+// expected-remark@+1 {{blocks of @square form clusters of 4, of 2x2 tiles: each loads 1/2 of the tiles of %a, 1/2 of the tiles of %b for those that need it}}
+tirx.kernel @square(%a: memref<192x4096xf16>, %b: memref<256x4096xf16>, %n: index) target("sm_90a")
+    grid(min(12, sm_count())) threads(256) attributes {tirx.cluster = "2x2"} {
+  %c4 = arith.constant 4 : index
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  %ab = tirx.ring slots(4) stations(fill, use) : !tirx.ring<a: !a, b: !a>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.tiles @tile %i, %j = order(group 8) of (%c3, %c4) {
+        tirx.for @k %k = 0 to %n {
+          %sa, %sb = tirx.acquire %ab at(use)
+          %ra = tirx.load %sa : !a -> !tirx.tile<64x64xf16, register>
+          tirx.release %ab at(use)
+        }
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.tiles @tile %i, %j = order(group 8) of (%c3, %c4) {
+        %m = arith.muli %i, %c64 : index
+        %n0 = arith.muli %j, %c64 : index
+        tirx.for @k %k = 0 to %n {
+          %kk = arith.muli %k, %c64 : index
+          %ga = tirx.view %a[%m, %kk] : memref<192x4096xf16> -> !ga
+          %gb = tirx.view %b[%n0, %kk] : memref<256x4096xf16> -> !ga
+          %sa, %sb = tirx.acquire %ab at(fill)
+          tirx.async_copy %ga, %sa engine(tma) : !ga, !a
+          tirx.async_copy %gb, %sb engine(tma) : !ga, !a
+          tirx.release %ab at(fill) after(tma)
+        }
+      }
+    }
+  }
+  tirx.return
+}
+
+// -----
+
+// Along rows, tiles of A are shared by all four blocks, each of which loads a quarter.
+
+!a = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!ga = !tirx.tile<64x64xf16, global>
+
+// CHECK-LABEL: tirx.kernel @quarters(
+// CHECK-SAME:    grid(2, 3, 1) cluster(4) per_cta threads(256) {
+// CHECK:         scf.if
+// CHECK:           tirx.subview %{{.*}}[0, 0] : {{.*}} -> !tirx.tile<16x64xf16
+// CHECK-NEXT:      tirx.async_copy %{{.*}}, %{{.*}} engine(tma_multicast) :
+// CHECK:           scf.if
+// CHECK:             tirx.subview %{{.*}}[16, 0]
+// CHECK:             scf.if
+// CHECK:               tirx.subview %{{.*}}[32, 0]
+// CHECK:             } else {
+// CHECK:               tirx.subview %{{.*}}[48, 0]
+// expected-remark@+1 {{blocks of @quarters form clusters of 4, of 1x4 tiles: each loads 1/4 of the tiles of %a for those that need it}}
+tirx.kernel @quarters(%a: memref<192x4096xf16>, %n: index) target("sm_90a") grid(8, 3) threads(256)
+    attributes {tirx.cluster = "1x4"} {
+  %c64 = arith.constant 64 : index
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %m = arith.muli %i, %c64 : index
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<a: !a>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %sa = tirx.acquire %ring at(use)
+        %ra = tirx.load %sa : !a -> !tirx.tile<64x64xf16, register>
+        "test.op"(%j) : (index) -> ()
+        tirx.release %ring at(use)
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %kk = arith.muli %k, %c64 : index
+        %ga = tirx.view %a[%m, %kk] : memref<192x4096xf16> -> !ga
+        %sa = tirx.acquire %ring at(fill)
+        tirx.async_copy %ga, %sa engine(tma) : !ga, !a
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, register_impls
 from xdsl.ir import Operation, SSAValue
@@ -85,7 +85,7 @@ class ScheduledFunctions(Functions):
     @rule(AsyncCopyOp)
     def async_copy(self, interpreter: Interpreter, op: AsyncCopyOp, args: PythonValues) -> PythonValues:
         source, target = args
-        for each in target.peers if op.engine.data is Engine.TMA_MULTICAST else (target,):
+        for each in _targets(op, target, block_of(interpreter)):
             transfer(interpreter, op, (source, each), "add" if op.engine.data is Engine.TMA_REDUCE else None)
         return ()
 
@@ -164,6 +164,14 @@ class _Rounds:
                     (now[argument],) = self._interpreter.get_values((value,))
         if ahead > 1:
             self._iterations[ahead - 2].clear()  # nobody looks at it again
+
+
+def _targets(op: AsyncCopyOp, target: Tile, block: Block) -> Sequence[Tile]:
+    """The tiles that a copy writes: that of the own block, and those at the same place in others."""
+    if op.engine.data is not Engine.TMA_MULTICAST:
+        return (target,)
+    group = op.group
+    return [each for rank, each in enumerate(target.peers) if group is None or rank ^ block.rank in group.differences]
 
 
 def _slots(op: RingOp, ranks: tuple[int, ...], block: Block) -> dict[int, list[tuple[object, ...]]]:

@@ -35,14 +35,20 @@ class BoundLaunch:
     block: Extents
 
 
-def bind(launch: Launch, values: Sequence[Value], sm_count: int, grid: Sequence[int] | None = None) -> BoundLaunch:
+def bind(
+    launch: Launch,
+    values: Sequence[Value],
+    sm_count: int,
+    grid: Sequence[int] | None = None,
+    cluster_count: int | None = None,
+) -> BoundLaunch:
     """Checks what a caller passes for the pointers and scalars of `launch`, and evaluates its formulas.
 
-    `grid` is for launches that do not say theirs. Raises ArgumentError for what does not fit; preconditions are not
-    checked, see `check_preconditions`.
+    `grid` is for launches that do not say theirs, `cluster_count` are those of `LaunchSizes`. Raises ArgumentError for
+    what does not fit; preconditions are not checked, see `check_preconditions`.
     """
     bound = _bound_values(launch, values)
-    sizes = _sizes(launch, bound, sm_count)
+    sizes = _sizes(launch, bound, sm_count, cluster_count)
     if launch.block is None:
         raise ArgumentError(f"'{launch.entry}': expected an entry with reqntid, which says its block, found none")
     return BoundLaunch(launch, bound, sizes, _grid(launch, sizes, grid), launch.block)
@@ -78,9 +84,12 @@ def _bound_values(launch: Launch, values: Sequence[Value]) -> tuple[Value | None
     return tuple(bound)
 
 
-def _sizes(launch: Launch, values: Sequence[Value | None], sm_count: int) -> LaunchSizes:
+def _sizes(
+    launch: Launch, values: Sequence[Value | None], sm_count: int, cluster_count: int | None = None
+) -> LaunchSizes:
     extents = [_elements(argument, value) for argument, value in zip(launch.arguments, values, strict=True)]
-    return LaunchSizes([shape for shape, _ in extents], [strides for _, strides in extents], sm_count)
+    shapes, strides = [shape for shape, _ in extents], [strides for _, strides in extents]
+    return LaunchSizes(shapes, strides, sm_count, cluster_count)
 
 
 def check_count(launch: Launch, count: int) -> None:

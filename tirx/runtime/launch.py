@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
-from tirx.dialects.formula import TESTS, Call, Formula, LaunchSizes, Requirement, compiled
+from tirx.dialects.formula import TESTS, Call, Formula, LaunchSizes, Requirement, compiled, counts_clusters
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.values import dataclass, fields
 
@@ -148,6 +148,11 @@ class Launch:
     preconditions: tuple[Precondition, ...] = ()
     schedule: Schedule = Schedule()
     variants: tuple[Variant, ...] = ()
+
+    @property
+    def counts_clusters(self) -> bool:
+        """Returns True if the grid depends on how many clusters run at once."""
+        return self.grid is not None and any(map(counts_clusters, self.grid))
 
     def variant(self, sizes: LaunchSizes) -> str | None:
         """The entry of the variant for these sizes, None where it is this one."""

@@ -28,7 +28,7 @@ from tirx.runtime.frameworks import (
 )
 from tirx.runtime.launch import Launch, PointerArgument
 from tirx.runtime.overlap import check_overlap
-from tirx.runtime.packing import Plan, Ready
+from tirx.runtime.packing import Plan, Ready, running_clusters
 from tirx.values import dataclass
 
 _Other: TypeAlias = "Callable[[LaunchSizes | None], Launcher | None]"
@@ -98,13 +98,17 @@ class Launcher:
         plan = self._plans.get(key)
         if plan is None:
             of, bound = self.bound(values, device, grid)
-            launch = bound.launch
-            device.check_target(launch.target)
-            function = device.function(of._ptx, launch.entry, launch.dynamic_shared, prod(launch.cluster))
+            function = of._function(device)
             if len(self._plans) >= READY_LIMIT:
                 self._plans.clear()
             plan = self._plans[key] = Plan(device, function, bound)
         return plan.ready(values, current)
+
+    def _function(self, device: Device) -> Any:
+        """The kernel on a GPU. Raises GpuError for one of another target."""
+        launch = self.launch
+        device.check_target(launch.target)
+        return device.function(self._ptx, launch.entry, launch.dynamic_shared, prod(launch.cluster))
 
     def bound(
         self, values: Sequence[Value], device: Device, grid: tuple[int, ...] | None
@@ -114,7 +118,9 @@ class Launcher:
             variant = self._other(launch_sizes(self.launch, values, device.sm_count))
             if variant is not None:
                 return variant.bound(values, device, grid)
-        bound = bind(self.launch, values, device.sm_count, grid)
+        launch = self.launch
+        clusters = running_clusters(device, self._function(device), launch) if launch.counts_clusters else None
+        bound = bind(launch, values, device.sm_count, grid, clusters)
         try:
             check_preconditions(bound)
         except StrideError:

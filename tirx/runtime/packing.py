@@ -12,7 +12,14 @@ from tirx.runtime.arrays import ArrayView, check_address
 from tirx.runtime.binding import BoundLaunch, Value, scalar_bytes
 from tirx.runtime.driver import Device
 from tirx.runtime.frameworks import CurrentStream, default_stream, stream_handle
-from tirx.runtime.launch import ComputedArgument, PointerArgument, ScalarArgument, TensorMapArgument, WorkspaceArgument
+from tirx.runtime.launch import (
+    ComputedArgument,
+    Launch,
+    PointerArgument,
+    ScalarArgument,
+    TensorMapArgument,
+    WorkspaceArgument,
+)
 from tirx.runtime.overlap import check_overlap
 
 _TENSOR_MAP_TYPES = {
@@ -155,17 +162,32 @@ class Plan:
         launch, grid, block = self.bound.launch, self.bound.grid, self.bound.block
         if not is_cluster:
             return self.function, *grid, *block, launch.dynamic_shared, stream, parameters, 0
-        api = self.device.driver.api
-        attribute = api.CUlaunchAttribute()
-        attribute.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        dim = attribute.value.clusterDim
-        dim.x, dim.y, dim.z = launch.cluster
-        config = api.CUlaunchConfig()
-        config.gridDimX, config.gridDimY, config.gridDimZ = grid
-        config.blockDimX, config.blockDimY, config.blockDimZ = block
-        config.sharedMemBytes, config.hStream = launch.dynamic_shared, stream
-        config.attrs, config.numAttrs = [attribute], 1
+        config = _config(self.device.driver.api, launch, grid, block, stream)
         return config, self.function, parameters, 0
+
+
+def _config(api: Any, launch: Launch, grid: Sequence[int], block: Sequence[int], stream: int = 0) -> Any:
+    """The configuration of a launch of clusters."""
+    attribute = api.CUlaunchAttribute()
+    attribute.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    dim = attribute.value.clusterDim
+    dim.x, dim.y, dim.z = launch.cluster
+    config = api.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = block
+    config.sharedMemBytes, config.hStream = launch.dynamic_shared, stream
+    config.attrs, config.numAttrs = [attribute], 1
+    return config
+
+
+def running_clusters(device: Device, function: Any, launch: Launch) -> int:
+    """The clusters of a kernel that the GPU runs at once (CUDA driver API, `cuOccupancyMaxActiveClusters`): those of
+    four blocks do not take all multiprocessors, since a cluster is within one GPC, of 16 or 18 of them.
+    """
+    assert launch.block is not None
+    with device.uncaptured():
+        config = _config(device.driver.api, launch, launch.cluster, launch.block)
+        return int(device.driver.cuOccupancyMaxActiveClusters(function, config))
 
 
 def _buffer(data: bytes) -> Any:

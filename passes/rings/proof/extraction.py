@@ -205,9 +205,20 @@ class Extraction:
             bytes=sum(shares),
             shares=tuple(shares),
             multicast=is_multicast(ring),
+            differences=self._differences(ring),
             station_names=ring.station_names,
             origin=ring,
         )
+
+    def _differences(self, ring: tirx.RingOp) -> frozenset[int]:
+        """The ranks of the blocks that share slots, combined with the own one by exclusive or; empty for all blocks."""
+        copies = (access.op for access in self.all_accesses if access.slot.ring is ring)
+        multicast = [
+            op for op in copies if isinstance(op, tirx.AsyncCopyOp) and op.engine.data is tirx.Engine.TMA_MULTICAST
+        ]
+        groups = {op.group for op in multicast}
+        found = frozenset(each for group in groups if group is not None for each in group.differences)
+        return frozenset() if None in groups or len(found) == self.source.cluster_size else found
 
     def _share(self, ring: tirx.RingOp, party: Party) -> int:
         """The bytes by TMA with which a party fills a slot: those of every tile that it copies anything to."""
@@ -521,4 +532,6 @@ def _box_bytes(access: TileAccess) -> int:
     size = tirx.TileType.of(op.destination).num_bytes
     kernel = enclosing(op, tirx.KernelOp)
     assert kernel is not None
-    return size * kernel.cluster_size if op.engine.data is tirx.Engine.TMA_MULTICAST else size
+    if op.engine.data is not tirx.Engine.TMA_MULTICAST:
+        return size
+    return size * (kernel.cluster_size if op.group is None else op.group.count)

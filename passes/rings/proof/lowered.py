@@ -6,7 +6,8 @@ an address says which station it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -27,13 +28,14 @@ from tirx.values import dataclass
 
 @dataclass(frozen=True)
 class _Address:
-    """An mbarrier: what its address starts from, the constant part in bytes, and the rank of a remote one. Each `party`
-    threads in a row have one of their own, None if all threads have the same.
+    """An mbarrier: what its address starts from, the constant part in bytes, and the rank of a remote one, which may
+    depend on that of the own block. Each `party` threads in a row have one of their own, None if all threads have the
+    same.
     """
 
     base: SSAValue
     offset: int
-    rank: int | None = None
+    rank: SSAValue | None = None
     party: int | None = None
 
 
@@ -91,7 +93,7 @@ def _address(value: SSAValue) -> _Address:
     while isinstance(value, OpResult):
         match value.op:
             case MapaOp() as op:
-                rank, value = constant_value(op.rank), op.address
+                rank, value = op.rank, op.address
             case arith.AddiOp() as op if (constant := constant_value(op.rhs)) is not None:
                 constants.append(constant)
                 value = op.lhs
@@ -173,15 +175,20 @@ def _is_rank(value: SSAValue) -> bool:
 
 def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
     """The arrivals of all roles at one mbarrier for a use. A role arrives once for each use, wherever in its code;
-    remote arrivals at one rank come from every block.
+    remote arrivals that stand together are those of one release.
     """
     total = 0
     for owner in dict.fromkeys(thread_owner(arrival.op) for arrival in arrivals):
         counts: dict[int, Operation] = {}
+        releases: dict[Block | None, list[_Arrival]] = {}
         for arrival in arrivals:
             if thread_owner(arrival.op) is owner:
-                reached = arrival.blocks if arrival.at.rank is not None else 1
-                counts.setdefault(arrival.threads * reached, arrival.op)
+                releases.setdefault(arrival.op.parent if arrival.at.rank is not None else None, []).append(arrival)
+        for arrival in releases.pop(None, []):
+            counts.setdefault(arrival.threads, arrival.op)
+        for release in releases.values():
+            for count in sorted(_reached(release)):
+                counts.setdefault(count, release[0].op)
         match list(counts.items()):
             case [(first, before), (second, op), *_]:
                 raise ArrivalError(
@@ -193,6 +200,42 @@ def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
             case _:
                 total += sum(counts)
     return total
+
+
+def _reached(release: Sequence[_Arrival]) -> set[int]:
+    """The numbers of arrivals of all blocks at the mbarrier of a block that one release reaches."""
+    counts: Counter[int] = Counter()
+    for arrival in release:
+        assert arrival.at.rank is not None
+        for own in range(arrival.blocks):
+            counts[_by_rank(arrival.at.rank, own)] += arrival.threads
+    return set(counts.values())
+
+
+_OPERATORS: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.AndIOp: lambda a, b: a & b,
+    arith.OrIOp: lambda a, b: a | b,
+    arith.XOrIOp: lambda a, b: a ^ b,
+    arith.ShLIOp: lambda a, b: a << b,
+}
+
+
+def _by_rank(value: SSAValue, own: int) -> int:
+    """The value in the block of rank `own`. Raises UndecidedError for one that comes of anything else."""
+    if (constant := constant_value(value)) is not None:
+        return constant
+    if _is_rank(value):
+        return own
+    if isinstance(value, OpResult):
+        match value.op:
+            case arith.TruncIOp() as op:
+                return _by_rank(op.input, own)
+            case op if (apply := _OPERATORS.get(type(op))) is not None:
+                return apply(*(_by_rank(each, own) for each in op.operands))
+            case _:
+                pass
+    where = value.owner if isinstance(value.owner, Operation) else None
+    raise UndecidedError("cannot decide: which blocks of the cluster are meant, by a value that is not known", where)
 
 
 def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
@@ -233,13 +276,25 @@ def _loaded(op: Operation, at: _Address, blocks: int, sources: int) -> int:
             return 0
         if isinstance(op, TryCancelOp):
             return ANSWER_BYTES * sources
-        return TileType.of(op.destination).num_bytes * sources * (1 if op.multicast is None else blocks)
+        return TileType.of(op.destination).num_bytes * sources * _copies(op, blocks)
     if isinstance(op, scf.IfOp) and any(map(_is_first_block, _parts(op.cond))):
         sources = 1
     totals = {_in_block(block, at, blocks, sources) for region in op.regions for block in region.blocks}
     if len(totals) > 1:
         raise ArrivalError(f"expected the same bytes in all branches, found {', '.join(map(str, sorted(totals)))}", op)
     return sum(totals)
+
+
+def _copies(op: TmaLoadOp, blocks: int) -> int:
+    """Counts the copies to a block where all of `blocks` execute one. Raises ArrivalError if they get other counts."""
+    if op.multicast is None:
+        return 1
+    masks = [_by_rank(op.multicast, own) for own in range(blocks)]
+    found = {sum(mask >> rank & 1 for mask in masks) for rank in range(blocks)}
+    if len(found) > 1:
+        counts = ", ".join(map(str, sorted(found)))
+        raise ArrivalError(f"expected as many copies to each block of the cluster, found {counts}", op)
+    return found.pop()
 
 
 def _in_block(block: Block, at: _Address, blocks: int, sources: int) -> int:

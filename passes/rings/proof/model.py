@@ -6,7 +6,7 @@ about it points at.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TypeAlias
 
@@ -213,6 +213,11 @@ Statement: TypeAlias = Step | If | Loop
 Body: TypeAlias = tuple[Statement, ...]
 
 
+def block_of(party: str) -> int:
+    """Returns the block in the name of a party, `x@1`."""
+    return int(party.rpartition("@")[2])
+
+
 @dataclass(frozen=True)
 class Ring:
     """A ring of slots.
@@ -221,8 +226,9 @@ class Ring:
     barrier behind each station is initialised with, None if they are derived. `bytes` is what one use expects by TMA,
     of all parties of station 0 together; `shares` says how much each of them sends, None for equal shares. Under
     `multicast`, parties are called `x@0`, `x@1` after their block and writes at station 0 reach the slot of every
-    block; `signal_all` says that a release is told to every block whose parties wait for it. `station_names` are for
-    messages.
+    block, or only of those whose number, combined by exclusive or with that of the own block, is among `differences`.
+    These wait for one another's fills and releases, no others. `signal_all` says that a release is told to every block
+    whose parties wait for it. `station_names` are for messages.
     """
 
     name: str
@@ -233,6 +239,7 @@ class Ring:
     shares: tuple[int, ...] | None = None
     multicast: bool = False
     signal_all: bool = True
+    differences: frozenset[int] = frozenset()
     station_names: tuple[str, ...] = field(default=(), compare=False)
     origin: object = field(default=None, compare=False)
 
@@ -241,8 +248,18 @@ class Ring:
         return f"station {self.station_names[station] if self.station_names else station} of {self.name}"
 
     def arrivals(self, station: int) -> int:
-        """Arrivals at one barrier behind a station: of the own block's writers under multicast, else of every party."""
-        return sum(not self.multicast or station > 0 or p.endswith("@0") for p in self.stations[station])
+        """Arrivals at one barrier behind a station: of the own block's writers under multicast, else of all parties
+        that reach the block.
+        """
+        parties = self.reaching(self.stations[station], "@0")
+        return sum(not self.multicast or station > 0 or p.endswith("@0") for p in parties)
+
+    def reaching(self, parties: Sequence[str], party: str) -> Sequence[str]:
+        """Returns those of `parties` whose blocks share slots with the block of `party`."""
+        if not self.differences:
+            return parties
+        own = block_of(party)
+        return [each for each in parties if block_of(each) ^ own in self.differences]
 
     def share(self, party: str) -> int:
         """The bytes that a party of station 0 sends to fill a use."""

@@ -150,7 +150,8 @@ class State:
         ring, use = self.kernel.rings[acquire.ring], self.acquired[(acquire.ring, acquire.station, role)]
         before = (acquire.station - 1) % len(ring.stations)
         needed = use + 1 - (ring.slots if acquire.station == 0 else 0)
-        return tuple(p for p in ring.stations[before] if self.passed[(ring.name, before, p)] < needed)
+        parties = ring.reaching(ring.stations[before], role)
+        return tuple(p for p in parties if self.passed[(ring.name, before, p)] < needed)
 
     def _is_enabled(self, role: str, step: Step) -> bool:
         return not isinstance(step, Acquire) or not self.blockers(role, step)

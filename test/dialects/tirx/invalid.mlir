@@ -78,7 +78,7 @@ tirx.kernel @k() grid(2147483648) threads(32) {
 
 // -----
 
-// expected-error@+1 {{expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'true'}}
+// expected-error@+1 {{expected an integer or a function of size, stride, sm_count, cluster_count, add, mul, ceildiv, min, max, found 'true'}}
 tirx.kernel @k() grid(true) threads(32) {
 }
 

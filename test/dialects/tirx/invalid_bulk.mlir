@@ -33,7 +33,7 @@ tirx.tma_store %s, %g reduce(mul) : !tirx.tile<64x64xf16, shared>, !tirx.tile<64
 
 // -----
 
-// expected-error@+1 {{expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'rows'}}
+// expected-error@+1 {{expected an integer or a function of size, stride, sm_count, cluster_count, add, mul, ceildiv, min, max, found 'rows'}}
 "test.op"() {map = #tirx.tensor_map<argument = 0, type = "f16", dims = [rows], strides = [], box = [64]>} : () -> ()
 
 // -----

@@ -14,6 +14,10 @@ tirx.kernel @k(%m: memref<8x64xf16>, %n: index) threads(32) {
   tirx.async_copy %g, %s engine(tcgen05_cp) : !tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>
   // expected-error@+1 {{expected an engine that copies tiles asynchronously (tma, tma_multicast, tma_store, tma_reduce, cp_async, tcgen05_cp), found ld_st}}
   tirx.async_copy %g, %s engine(ld_st) : !tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>
+  // expected-error@+1 {{expected among only for tma_multicast, found it for tma}}
+  tirx.async_copy %g, %s engine(tma) among(2 : 1) : !tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>
+  // expected-error@+1 {{expected among(N : S) with powers of two, N of 2 or more and N x S at most 1, the blocks of a cluster, found among(2 : 1)}}
+  tirx.async_copy %g, %s engine(tma_multicast) among(2 : 1) : !tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>
   %w = tirx.alloc : !tirx.tile<16x64xf16, shared>
   // expected-error@+1 {{expected tiles of one shape, found 8x64 and 16x64}}
   tirx.async_copy %g, %w engine(tma) : !tirx.tile<8x64xf16, global>, !tirx.tile<16x64xf16, shared>

@@ -10,6 +10,8 @@ SIZES = LaunchSizes(shapes=((5, 7), (), (11,)), strides=((70, 3), (), (13,)), sm
 FORMULAS = [
     (-3, -3),
     (Call("sm_count"), 132),
+    (Call("cluster_count", (4,)), 33),
+    (Call("cluster_count", (200,)), 1),
     (Call("size", (0, 1)), 7),
     (Call("size", (2, 0)), 11),
     (Call("stride", (0, 0)), 70),
@@ -56,7 +58,11 @@ def test_what_a_formula_asks_for():
         ("size", (0, Call("sm_count")), "expected 2 numbers of 0 or more for size, found size(0, sm_count())"),
         ("sm_count", (1,), "expected 0 numbers of 0 or more for sm_count, found sm_count(1)"),
         ("min", (1, 2, 3), "expected two operands for min, found min(1, 2, 3)"),
-        ("sub", (1, 2), "expected a function of size, stride, sm_count, add, mul, ceildiv, min, max, found sub"),
+        (
+            "sub",
+            (1, 2),
+            "expected a function of size, stride, sm_count, cluster_count, add, mul, ceildiv, min, max, found sub",
+        ),
     ],
 )
 def test_formulas_that_do_not_exist(function: str, operands: tuple[Formula, ...], message: str):

@@ -355,7 +355,7 @@ ptx.binary @k target("sm_1") launch {} text ""
 "test.op"() {s = #tirx.size<BM floordiv 0>} : () -> ()
     expected a positive divisor, found 0
 "test.op"() {f = #ptx.formula<foo(1, 2)>} : () -> ()
-    expected an integer or a function of size, stride, sm_count, add, mul, ceildiv, min, max, found 'foo'
+    expected an integer or a function of size, stride, sm_count, cluster_count, add, mul, ceildiv, min, max, found 'foo'
 """
 
 

@@ -39,3 +39,23 @@ def test_pairs_of_blocks_load_for_each_other(pipelined: Pipelined):
     kernel = kernel_of(pipelined)
     assert kernel.launch.cluster == (2, 1, 1) and ".multicast::cluster" in kernel.program.ptx
     check(pipelined, 0, 5)
+
+
+@pytest.mark.parametrize(
+    ("pipelined", "size"),
+    [
+        # Rows share A and columns B; three rows and columns of tiles end within clusters.
+        (Pipelined("wgmma", "cluster=2x2 stages=2 order=row", (3, 3)), 4),
+        (Pipelined("wgmma", "cluster=4x1 stages=2 order=group", (3, 1)), 4),
+        (Pipelined("wgmma", "cluster=1x4 stages=3 order=none", (1, 6)), 4),
+        (Pipelined("wgmma", "cluster=4x2 stages=2 order=row", (3, 3)), 8),
+        (Pipelined("wgmma", "cluster=2x4 stages=2 order=none", (2, 3)), 8),
+        (Pipelined("wgmma", "cluster=8x1 stages=2 order=row", (3, 1)), 8),
+        (Pipelined("wgmma", "cluster=1x8 stages=2 order=row", (1, 3)), 8),
+    ],
+)
+@pytest.mark.sample(1)
+def test_larger_clusters_load_for_each_other(pipelined: Pipelined, size: int):
+    kernel = kernel_of(pipelined)
+    assert kernel.launch.cluster == (size, 1, 1) and ".multicast::cluster" in kernel.program.ptx
+    check(pipelined, 0, 5, blocks=2 * size, seed=size)

@@ -235,6 +235,12 @@ class FakeCuda:
     def CUlaunchAttribute() -> Any:
         return SimpleNamespace(value=SimpleNamespace(clusterDim=SimpleNamespace()))
 
+    def cuOccupancyMaxActiveClusters(self, function: str, config: Any) -> Any:
+        (attribute,) = config.attrs
+        dim = attribute.value.clusterDim
+        assert (config.gridDimX, config.gridDimY, config.gridDimZ) == (dim.x, dim.y, dim.z)
+        return self._call("cuOccupancyMaxActiveClusters", 120 // (dim.x * dim.y * dim.z))
+
     def cuLaunchKernelEx(self, config: Any, function: str, address: int, extra: int) -> Any:
         assert (extra, config.numAttrs) == (0, 1)
         c = config

@@ -164,7 +164,10 @@ def test_json_is_read_back() -> None:
         ({"cluster": [1, 0, 1]}, r"expected extents of 1 or more, found \[1, 0, 1\]"),
         ({"grid": [1, 2, True]}, "expected a formula, found True"),
         ({"grid": [1, 2, "3"]}, "expected a formula, found 3"),
-        ({"grid": [1, 2, ["half", 1, 2]]}, "expected a function of size, stride, sm_count, add, mul, ceildiv, min"),
+        (
+            {"grid": [1, 2, ["half", 1, 2]]},
+            "expected a function of size, stride, sm_count, cluster_count, add",
+        ),
         ({"arguments": [{"kind": "texture"}]}, "expected an argument of pointer, scalar, computed, tensor_map"),
         ({"arguments": [{"kind": "scalar"}]}, "found one with a fault"),
         (

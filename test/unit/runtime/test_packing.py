@@ -308,6 +308,16 @@ def test_the_cluster_counts_blocks():
     device.check_target.assert_called_once_with("sm_90a")
 
 
+@pytest.mark.parametrize(("blocks", "grid"), [(4, 120), (2, 120), (64, 64)])
+def test_clusters_that_run_at_once(blocks: int, grid: int):
+    """The driver says how many fit: those of four blocks take 120 of 132 multiprocessors here."""
+    cuda = FakeCuda()
+    extent = Call("mul", (Call("cluster_count", (blocks,)), blocks))
+    launch = _launch(cluster=(blocks, 1, 1), grid=(extent, 1, 1))
+    _, bound = Launcher(_PTX, launch).bound([], Device.open(Driver(cuda), 0), None)
+    assert bound.grid == (grid, 1, 1) and cuda.calls["cuOccupancyMaxActiveClusters"] == 1
+
+
 def test_another_kernel_takes_strides_that_one_refuses():
     first, other, last = (
         _launch(entry=name, preconditions=(Precondition(3, test, bound, f"expected {name}"),))

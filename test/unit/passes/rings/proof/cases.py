@@ -62,13 +62,17 @@ for slots in range(1, 6):
 case("facebookexperimental/triton 1278: release before the wait", False, without_roles(4, 2, 1, after=False))
 
 
-# A role that loads, a cluster of 2 with multicast, the epilogue through a ring of stores.
+# A role that loads, a cluster of 2 with multicast, the epilogue through a ring of stores. In clusters of 4 and of 8,
+# blocks of a row or column load for each other.
 
 
-def cluster(slots: int = 4, pending: int = 1, signal_all: bool = True) -> Kernel:
+def cluster(
+    slots: int = 4, pending: int = 1, signal_all: bool = True, blocks: str = "01", differences: tuple[int, ...] = ()
+) -> Kernel:
     roles: dict[str, list[Statement]] = {}
-    rings = [Ring("r", slots, (("load@0", "load@1"), ("mma@0", "mma@1")), None, 16, None, True, signal_all)]
-    for block in "01":
+    stations = tuple(tuple(f"{role}@{block}" for block in blocks) for role in ("load", "mma"))
+    rings = [Ring("r", slots, stations, None, 8 * len(blocks), None, True, signal_all, frozenset(differences))]
+    for block in blocks:
         out, math = f"out{block}", f"mma@{block}"
         rings.append(Ring(out, 2, ((math,), (math,))))
         store = [acquire(out, 1), work(STORES, (out, 1, READ)), release(out, 1, STORES), wait(STORES, 1)]
@@ -87,6 +91,11 @@ def cluster(slots: int = 4, pending: int = 1, signal_all: bool = True) -> Kernel
 
 
 case("cluster with multicast, ring of stores", True, cluster())
+case("cluster of 2 x 2", True, cluster(2, 1, blocks="0123", differences=(0, 1, 2)))
+case("cluster of 2 x 2, 1 slot", True, cluster(1, 0, blocks="0123", differences=(0, 1, 2)))
+case("cluster of 2 x 2, 1 slot, 1 pending", False, cluster(1, 1, blocks="0123", differences=(0, 1, 2)))
+case("cluster of 2 x 2, releases told to the own block", False, cluster(2, 1, False, "0123", (0, 1, 2)))
+case("cluster of 4 x 2", True, cluster(2, 1, blocks="01234567", differences=(0, 1, 2, 4, 6)))
 case("cluster, 1 slot, none pending", True, cluster(1, 0))
 case("cluster, 1 slot, 1 pending", False, cluster(1, 1))
 case("cluster, release told to the own block only", False, cluster(signal_all=False))

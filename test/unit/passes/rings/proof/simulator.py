@@ -180,11 +180,14 @@ class Simulation:
     def _blocks(ring: Ring) -> range:
         return range(len({party.split("@")[1] for party in ring.stations[0]})) if ring.multicast else range(1)
 
-    @staticmethod
-    def _arrivals(ring: Ring, station: int) -> int:
+    def _sharing(self, ring: Ring, block: int) -> list[int]:
+        """The blocks to which the fills and releases of one go."""
+        return [other for other in self._blocks(ring) if not ring.differences or other ^ block in ring.differences]
+
+    def _arrivals(self, ring: Ring, station: int) -> int:
         if ring.multicast and (station == 0 or not ring.signal_all):
             return sum(p.endswith("@0") for p in ring.stations[station])
-        return len(ring.stations[station])
+        return sum(self._own_block(ring, p) in self._sharing(ring, 0) for p in ring.stations[station])
 
     @staticmethod
     def _own_block(ring: Ring, party: str) -> int:
@@ -201,7 +204,8 @@ class Simulation:
         for before in reversed(range(station)):
             if self.writes[(ring.name, before)]:
                 for party in ring.stations[before]:
-                    if ring.multicast and before > 0 and self._own_block(ring, party) != block:
+                    own = self._own_block(ring, party)
+                    if ring.multicast and own not in (self._sharing(ring, block) if before == 0 else (block,)):
                         continue  # only the first station writes to the slots of other blocks
                     if (found := self.content.get((ring.name, slot, block, party))) != (use, before):
                         raise BugError(f"{ring.name}: read of use {use} finds {found}")
@@ -223,7 +227,8 @@ class Simulation:
         slot = use % ring.slots
         begun: list[int] = []
         spread = ring.multicast and station == 0
-        for block in self._blocks(ring) if spread else [self._own_block(ring, party)]:
+        own_block = self._own_block(ring, party)
+        for block in self._sharing(ring, own_block) if spread else [own_block]:
             mode = access.mode
             if mode is Mode.UPDATE:
                 own = self.content.get((ring.name, slot, block, party), (None, 0))[0]
@@ -264,7 +269,8 @@ class Simulation:
     def _arrive(self, party: str, name: str, station: int, slot: int, expected: int = 0) -> None:
         ring = self.kernel.rings[name]
         everyone = ring.multicast and station > 0 and ring.signal_all
-        for block in self._blocks(ring) if everyone else [self._own_block(ring, party)]:
+        own = self._own_block(ring, party)
+        for block in self._sharing(ring, own) if everyone else [own]:
             self.barriers[(name, station, slot, block)].update(1, expected)
 
     # Steps
@@ -387,7 +393,7 @@ class Simulation:
         barrier = (step.ring, step.station, use % ring.slots)
         match None if step.after is None else step.after.completion:
             case Completion.BYTES:
-                self._arrive(role, *barrier, ring.share(role) * len(self._blocks(ring)))
+                self._arrive(role, *barrier, ring.share(role) * len(self._sharing(ring, self._own_block(ring, role))))
             case Completion.HARDWARE if step.after is not None:
                 self.hardware.setdefault((role, step.after), []).append(("commit", barrier))
             case Completion.THREAD if step.after is not None and self.groups.get((role, step.after)):

@@ -14,13 +14,14 @@ _KERNEL = """
 !bars = !tirx.tile<4x2xi32, shared, #tirx.tile_layout<S[(4, 2) : (2, 1)]>>
 !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
 !g = !tirx.tile<64x64xf16, global, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
-tirx.kernel @k(%slot: i32, %any: i1, %all: i16, %g: !g, %s: !s) target("sm_100a") CLUSTER threads(THREADS) {{
+tirx.kernel @k(%slot: i32, %any: i1, %word: i16, %g: !g, %s: !s) target("sm_100a") CLUSTER threads(THREADS) {{
   %words = tirx.alloc {{ring_barriers}} : !bars
   %bars = tirx.address %words : !bars -> i32
   %others = tirx.alloc : !bars
   %free = tirx.address %others : !bars -> i32
   %tid = ptx.read_special tid.x
   %rank = ptx.read_special cluster_ctarank
+  %all = arith.constant 3 : i16
   {constants}
   %laneid = arith.andi %tid, %31 : i32
   %lane = arith.cmpi eq, %laneid, %0 : i32
@@ -133,6 +134,45 @@ def test_arrivals(body: str, threads: int, cluster: str, count: int):
     assert said(f"ptx.mbarrier.init %bars, 777\n{body}", threads, cluster) == expected
 
 
+_SQUARE = "cluster(4) per_cta"
+_BESIDE = """
+  %i1 = arith.constant 1 : i32
+  %i2 = arith.constant 2 : i32
+  %right = arith.xori %rank, %i1 : i32
+  %below = arith.xori %rank, %i2 : i32
+  %at_own = ptx.mapa %bars, %rank
+  %at_right = ptx.mapa %bars, %right
+  %at_below = ptx.mapa %bars, %below
+"""
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        # The blocks of a row and a column of a cluster of 2 x 2, each at the barriers of three.
+        (when("%lane", *map(arrive, ("%at_own", "%at_right", "%at_below"))), 24),
+        (when("%lane", *map(arrive, ("%at_own", "%at_right"))), 16),
+        # A second release arrives at as many, or at others.
+        (when("%lane", arrive("%at_own")) + when("%lane", arrive("%at_right")), 8),
+        (when("%lane", *map(arrive, ("%at_own", "%at_right"))) + when("%lane", arrive("%at_right")), "16 and 8"),
+        # All of them arrive at that of the first block; nobody arrives at others.
+        (when("%lane", arrive("%far")), 32),
+        (when("%lane", arrive("%at_own"), arrive("%far")), "8 and 40"),
+    ],
+)
+def test_arrivals_of_a_part_of_a_cluster(body: str, message: int | str):
+    differ = f"expected the same number of arrivals wherever a role passes a slot on, found {message}"
+    expected = f"expected an mbarrier for {message} arrivals, found one for 777" if isinstance(message, int) else differ
+    assert said(f"{_BESIDE}\nptx.mbarrier.init %bars, 777\n{body}", 256, _SQUARE) == expected
+
+
+def test_ranks_that_others_compute():
+    body = "ptx.mbarrier.init %bars, 3\n%x = ptx.mapa %bars, %any_rank\n" + arrive("%x")
+    message = "cannot decide: which blocks of the cluster are meant, by a value that is not known"
+    for value in ('%any_rank = "test.op"() : () -> i32', "%any_rank = arith.subi %rank, %5 : i32"):
+        assert said(f"{value}\n{body}", cluster=_SQUARE) == message
+
+
 def test_arrivals_that_differ():
     arrivals = [when("%lane", arrive()), arrive(), when("%lane", arrive()), when("%one", arrive())]
     message = "expected the same number of arrivals wherever a role passes a slot on, found 8 and 256"
@@ -195,6 +235,30 @@ _TILE = 64 * 64 * 2
 def test_bytes(body: list[str], cluster: str, count: int):
     text = "\n".join(body)
     assert said(text, cluster=cluster) == f"expected {count} bytes of the copies behind it, found 7 announced"
+
+
+def mask(pattern: int, digits: int) -> str:
+    """Blocks of a cluster, a bit for each, further up by those bits of the rank."""
+    return f"""
+      %pattern = arith.constant {pattern} : i32
+      %digits = arith.constant {digits} : i32
+      %shift = arith.andi %rank, %digits : i32
+      %bits = arith.shli %pattern, %shift : i32
+      %some = arith.trunci %bits : i32 to i16
+    """
+
+
+@pytest.mark.parametrize(("pattern", "digits", "count"), [(3, 2, 2), (5, 1, 2), (1, 3, 1), (15, 0, 4)])
+def test_bytes_for_a_part_of_a_cluster(pattern: int, digits: int, count: int):
+    """The blocks of a row of 2 x 2, those of a column, each alone, and all of them."""
+    body = "\n".join([mask(pattern, digits), _ANNOUNCED, load(multicast="multicast %some")])
+    message = f"expected {count * _TILE} bytes of the copies behind it, found 7 announced"
+    assert said(body, cluster=_SQUARE) == message
+
+
+def test_blocks_to_which_more_copies_come():
+    body = "\n".join([mask(3, 0), _ANNOUNCED, load(multicast="multicast %some")])
+    assert said(body, cluster=_SQUARE) == "expected as many copies to each block of the cluster, found 0, 4"
 
 
 def test_bytes_that_are_right_or_differ():

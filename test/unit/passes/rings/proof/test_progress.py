@@ -61,8 +61,8 @@ def witness(kernel: Kernel, trips: Sequence[int], runs: int) -> None:
                 run_randomly(kernel, programs, rng)
 
 
-def test_there_are_102_cases():
-    assert len({name for name, _, _ in CASES}) == len(CASES) == 102
+def test_there_are_107_cases():
+    assert len({name for name, _, _ in CASES}) == len(CASES) == 107
 
 
 @pytest.mark.parametrize(("name", "expected", "kernel"), CASES, ids=[name for name, _, _ in CASES])
