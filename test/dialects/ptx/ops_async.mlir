@@ -70,7 +70,7 @@ ptx.entry @cluster() target("sm_90") reqntid(128) cluster(2) {
 // CHECK-NEXT:   ptx.griddepcontrol.wait
 // CHECK-NEXT:   ptx.mbarrier.arrive %bar relaxed
 // CHECK-NEXT:   ptx.mbarrier.arrive %bar cluster relaxed
-// CHECK-NEXT:   ptx.mbarrier.wait_parity %bar, %phase relaxed hint 20
+// CHECK-NEXT:   ptx.mbarrier.wait_parity %bar, %phase relaxed hint 0
 // CHECK-NEXT:   %done = ptx.mbarrier.test_wait_parity %bar, %phase cluster relaxed
 // CHECK-NEXT:   ptx.griddepcontrol.launch_dependents
 // CHECK-NEXT:   ptx.ret
@@ -84,7 +84,7 @@ ptx.entry @relaxed() target("sm_90a") {
   ptx.griddepcontrol.wait
   ptx.mbarrier.arrive %bar relaxed
   ptx.mbarrier.arrive %bar cluster relaxed
-  ptx.mbarrier.wait_parity %bar, %phase relaxed hint 20
+  ptx.mbarrier.wait_parity %bar, %phase relaxed hint 0
   %done = ptx.mbarrier.test_wait_parity %bar, %phase cluster relaxed
   ptx.griddepcontrol.launch_dependents
   ptx.ret

@@ -4,7 +4,12 @@
 !x = !tirx.tile<4x8xi32, register>
 !h = !tirx.tile<4x8xf16, register>
 !t = !tirx.tile<128x8xf32, tensor>
-tirx.kernel @k(%g: !g, %x: !x, %h: !h, %n: i32, %t: !t, %f: !tirx.tile<128x8xf32, register>) threads(128) {
+tirx.kernel @k(%g: !g, %x: !x, %h: !h, %n: i32, %t: !t, %f: !tirx.tile<128x8xf32, register>, %s: !tirx.tile<4x8xi32, shared>, %one: !tirx.tile<1xi32, global>, %l: i64) threads(128) {
+  // expected-error@+1 {{expected a register tile like !tirx.tile<4x8xi32, global>, found !tirx.tile<4x8xi32, shared>}}
+  %5 = tirx.atomic add %s, %g : !tirx.tile<4x8xi32, shared>, !g -> !tirx.tile<4x8xi32, shared>
+  %6 = tirx.atomic add %n, %one : i32, !tirx.tile<1xi32, global> -> i32
+  // expected-error@+1 {{expected a register tile like !tirx.tile<1xi32, global>, or a number for one element, found i64 for 1}}
+  %7 = tirx.atomic add %l, %one : i64, !tirx.tile<1xi32, global> -> i64
   // expected-error@+1 {{expected a register tile like !tirx.tile<4x8xi32, global>, found !tirx.tile<4x8xf16, register>}}
   %0 = tirx.atomic add %h, %g : !h, !g -> !h
   // expected-error@+1 {{expected a register tile like !tirx.tile<4x8xi32, global>, or a number for one element, found i32 for 4x8}}

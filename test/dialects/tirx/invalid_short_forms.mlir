@@ -297,6 +297,13 @@ tirx.kernel @n12(%x: !tirx.tile<8xf32, register>) threads(32) {
 
 // -----
 
+tirx.kernel @of_two(%x: !tirx.tile<8xf32, register>) threads(32) {
+  // expected-error@+1 {{expected one operand of as_i32(...)}}
+  %y = tirx.map ins(%x : !tirx.tile<8xf32, register>) (%p) { as_i32(%p, %p) } -> !tirx.tile<8xi32, register>
+}
+
+// -----
+
 tirx.kernel @n13() threads(32) {
   // expected-error@+1 {{expected a number of type i32, found 0.5}}
   %a = tirx.alloc fill(0.5) : !tirx.tile<8xi32, shared>

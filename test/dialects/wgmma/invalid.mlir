@@ -86,6 +86,9 @@ func.func @f(%a: !a, %d: !d, %x: i64, %a2: !tirx.tile<128x64xf16, shared, #tirx.
 func.func @slices(%a: !a, %d2: !d) {
   // expected-error@+1 {{expected slices of a divisor of K = 64 elements, found slices of -16}}
   %301 = wgmma.smem_descriptor %a, 0 of -16 rows 64 from [0] : !a -> i64
+  // expected-error@+1 {{expected slices of a divisor of K = 64 elements, found slices of 0}}
+  %305 = wgmma.smem_descriptor %a, 0 of 0 rows 64 from [0] : !a -> i64
+  %306 = wgmma.smem_descriptor %a, 63 of 1 rows 8 from [120] : !a -> i64
   // registers: expected-error@+1 {{expected an operand of shape MNxK in shared memory with a layout, found !tirx.tile<128x64xf32, register}}
   %302 = wgmma.smem_descriptor %d2, 0 of 16 rows 64 from [0] : !d -> i64
   %three = "test.op"() : () -> !tirx.tile<2x64x64xf16, shared, #tirx.tile_layout<S[2, 64, 64]>>

@@ -14,6 +14,7 @@ from sweeps.linalg_products import program as product
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import FloatAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
 
 import tirx
 from tirx import embed
@@ -175,6 +176,7 @@ def tiled_at_launch() -> Program:
 
 
 _OPEN = product("f16", ("?", "?", "?"), True)  # pyright: ignore
+_TWO = _OPEN.replace("@matmul", "@other") + _OPEN
 
 
 def _taken_by(kernel: Kernel, size: tuple[int, int, int]) -> Kernel:
@@ -213,10 +215,11 @@ def test_no_launch_loses_more_than_three_percent_where_it_may_compile(tiled_at_l
 
     def make(entry: str, module: ModuleOp, target: str | None, options: str) -> str:
         assert (entry, target, options[:11]) == ("matmul", "sm_90a", "variants=2 ")
+        assert [op.sym_name.data for op in module.walk() if isinstance(op, FuncOp)] == ["matmul"]
         asked.append(options)
         return options
 
-    kernel, tiles = tiled_at_launch.kernels["matmul"], LaunchTiles(_OPEN, "sm_90a", "variants=2", make)
+    kernel, tiles = tiled_at_launch.kernels["matmul"], LaunchTiles(_TWO, "sm_90a", "variants=2", make)
     for size in ((1, 2112, 7168), (77, 1000, 1000), (4096, 4096, 4096), (3000, 8, 640), (8192, 7168, 2048)):
         m, n, k = size
         sizes = LaunchSizes([(m, k), (n, k), (m, n)], [], 132)

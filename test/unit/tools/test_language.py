@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, ModuleOp, StringAttr
 
 from tirx.diagnostics import Diagnostic, remark, warn
 from tirx.layout import ComposeLayout, TileLayout, parse_layout
@@ -25,7 +25,7 @@ from tirx.tools.language import (
     layout_table,
     operations,
 )
-from tirx.tools.names import Text
+from tirx.tools.names import Place, Text
 
 _ROOT = Path(__file__).parents[3]
 _PROGRAM = """\
@@ -128,6 +128,17 @@ def test_fixes_write_the_word_that_is_wrong(right: str, wrong: str, better: str)
     assert "\n".join(lines) == text.replace(wrong, wrong.replace(_wrong_word(wrong, right), better))
 
 
+def test_no_fix_of_what_stands_nowhere() -> None:
+    """Of a message without a name, the word at its place; behind the text there is none."""
+    text = "tirx.kernel @k() {\n  tirx.retrn\n}\n"
+    found = Analysis.of(text, "k.mlir")
+    places = {(2, 3): [Place(1, 2, 10)], (2, 13): [Place(1, 2, 10)], (2, 1): [], (9, 1): [], None: []}
+    for place, expected in places.items():
+        location = UNKNOWN_LOC if place is None else FileLineColLoc(StringAttr("k.mlir"), *map(IntAttr, place))
+        fixes = found.fixes(Diagnostic("error", "did you mean 'tirx.return'?", location))
+        assert fixes == [("write 'tirx.return'", expected, "tirx.return")] * len(expected)
+
+
 def test_fixes_write_the_layout_that_a_rule_suggests() -> None:
     text = Path("examples/tcgen05_gemm.mlir").read_text()
     rows = "#tirx.tile_layout<S[(128, 64) : (64, 1)]>"
@@ -137,7 +148,9 @@ def test_fixes_write_the_layout_that_a_rule_suggests() -> None:
     assert title == f"write {better}" and [at.line for at in places] == [18, 26, 28]
     assert all(found.source.lines[at.line][at.column :].startswith(rows) for at in places)
     assert {at.length for at in places} == {len(rows)}
-    assert not Analysis.of(wrong.replace(rows, better), "k.mlir").diagnostics
+    right = Analysis.of(wrong.replace(rows, better), "k.mlir")
+    assert not right.diagnostics
+    assert {hint for _, hint in right.hints() if hint.startswith("plan: ")} == {"plan: tcgen05 m128n256k16"}
 
 
 def test_what_passes_report(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,6 +197,8 @@ async def _renamed(session: Session, _: object) -> None:
     for name in ("p", "a b"):
         with pytest.raises(JsonRpcException, match="expected a name"):
             await session.rename(_place(8, "%s"), name)
+    with pytest.raises(JsonRpcException, match="expected a value, kernel, alias or block that this text defines"):
+        await session.rename(_place(4, "arith", 2), "other")
     asked = lsp.PrepareRenameParams(session.document, _place(4, "arith", 2))
     assert await session.client.text_document_prepare_rename_async(asked) is None
 
