@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import Enum
+from enum import Enum, auto
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -19,9 +19,9 @@ from tirx.passes.match.tensor_tiles import TensorTile
 class Overlap(Enum):
     """The relation of two tiles, as far as it is known."""
 
-    YES = "yes"
-    NO = "no"
-    MAYBE = "maybe"
+    YES = auto()
+    NO = auto()
+    MAYBE = auto()
 
 
 def overlap(a: SSAValue, b: SSAValue) -> Overlap:

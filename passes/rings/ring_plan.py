@@ -6,7 +6,7 @@ All counts of the lowering come from here. Parties and bytes are those of the ch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import Enum
+from enum import Enum, auto
 from functools import cached_property
 from itertools import count
 
@@ -32,19 +32,19 @@ from tirx.values import dataclass
 class Passing(Enum):
     """A way in which the threads of a role pass a slot on: a row of the table of lowerings."""
 
-    BYTES = "tma"
+    BYTES = auto()
     """One thread announces the bytes of all copies before it starts them; they arrive by hardware."""
-    THREADS = "threads"
+    THREADS = auto()
     """One lane of every warp arrives."""
-    NOINC = "cp.async, by hardware"
+    NOINC = auto()
     """Every copying thread lets the hardware arrive when its copies are complete."""
-    GROUPS = "at the await"
+    GROUPS = auto()
     """One lane of every warp arrives behind the wait for the group that works on the slot."""
-    COMMIT = "tcgen05"
+    COMMIT = auto()
     """One thread lets the tensor core arrive when its work so far is complete."""
-    BARRIER = "barrier"
+    BARRIER = auto()
     """Nobody arrives: all threads of the role meet at the acquire that follows."""
-    ORDER = "in order"
+    ORDER = auto()
     """Nobody arrives or waits: one thread issues all work on the ring, which the tensor core does in order."""
 
 
@@ -130,10 +130,13 @@ class Side:
 class To(Enum):
     """The blocks of a cluster whose barriers an arrival goes to."""
 
-    OWN = "its own block"
-    FIRST = "the first block, which alone waits"
-    ALL = "all blocks"
-    GROUP = "the blocks that share slots with it"
+    OWN = auto()
+    """Its own block."""
+    FIRST = auto()
+    """The first block, which alone waits."""
+    ALL = auto()
+    GROUP = auto()
+    """The blocks that share slots with it."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ about it points at.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from enum import Enum
+from enum import Enum, auto
 from typing import TypeAlias
 
 from tirx.values import dataclass, field
@@ -18,11 +18,11 @@ class Completion(Enum):
 
     __hash__ = object.__hash__  # that of Enum is not built in
 
-    BYTES = "bytes"
+    BYTES = auto()
     """The barrier of the slot counts the bytes that have come (TMA)."""
-    HARDWARE = "hardware"
+    HARDWARE = auto()
     """Hardware arrives (`tcgen05.commit`, `cp.async.mbarrier.arrive.noinc`)."""
-    THREAD = "thread"
+    THREAD = auto()
     """A thread waits for groups of work, then arrives itself (wgmma, bulk stores, groups of `cp.async`)."""
 
 

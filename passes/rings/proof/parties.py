@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, auto
 
 from xdsl.ir import Operation
 
@@ -31,10 +31,10 @@ class Members(Enum):
 
     __hash__ = object.__hash__  # that of Enum is not built in
 
-    ALL = "all"
-    ELECTED = "elected"
+    ALL = auto()
+    ELECTED = auto()
     """Only the party with the thread that issues TMA, tcgen05 and bulk stores: the first one."""
-    FIRST = "elected in the first block"
+    FIRST = auto()
     """Only that party of the first block of a cluster or pair, which issues for all of its blocks."""
 
 

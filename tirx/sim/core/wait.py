@@ -13,11 +13,16 @@ from tirx.sim.core.mbarrier import Mbarrier
 class Outcome(enum.Enum):
     """The outcomes of a step that is not simply done (None: go on with the next instruction)."""
 
-    RETRY = "not done: execute this instruction again once `ThreadGroup.wait` is ready"
-    WAIT = "done, but go on only once `ThreadGroup.wait` is ready"
-    YIELD = "done, and let others run first"
-    SPLIT = "not done: execute this instruction again, every warp for itself"
-    SPLIT_WARPGROUPS = "the same, but whole warpgroups stay together"
+    RETRY = enum.auto()
+    """Not done: execute this instruction again once `ThreadGroup.wait` is ready."""
+    WAIT = enum.auto()
+    """Done, but go on only once `ThreadGroup.wait` is ready."""
+    YIELD = enum.auto()
+    """Done, and let others run first."""
+    SPLIT = enum.auto()
+    """Not done: execute this instruction again, every warp for itself."""
+    SPLIT_WARPGROUPS = enum.auto()
+    """The same, but whole warpgroups stay together."""
 
 
 @dataclass(slots=True)
