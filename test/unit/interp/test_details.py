@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, f64
 from xdsl.ir import Operation
 from xdsl.utils.test_value import create_ssa_value
 
-from tirx.interp.memory import Numbers, reinterpreted
+from tirx.interp.memory import Mark, Numbers, Tile, reinterpreted
 from tirx.interp.numbers import UndefinedValue, constant, evaluate
 
 _PART = """
@@ -118,3 +118,21 @@ def test_bits_of_residues() -> None:
     assert np.array_equal(a, d)
     _, text = error_of(kernel, a, d, modular=True)
     assert text.endswith("expected operations that residues have, found 'tirx.bitcast'")
+
+
+def test_tiles_in_another_shape() -> None:
+    """Views of memory where they can be, also of a part of it; elements outside are 0, and are not written."""
+    whole, mark = np.arange(24, dtype=np.float32).reshape(4, 6), Mark(0)
+    tiles = {
+        "plain": Tile((4, 6), Numbers(whole.copy())),
+        "turned": Tile((6, 4), Numbers(whole.copy().T)),
+        "clipped": Tile((5, 6), Numbers(whole.copy()), inside=(slice(1, 5), slice(0, 6))),
+    }
+    shown = {"plain": whole, "turned": whole.T, "clipped": np.vstack([np.zeros((1, 6), np.float32), whole])}
+    for name, tile in tiles.items():
+        count = shown[name].size
+        flat = tile.reshaped((count // 2, 2))
+        assert np.array_equal(flat.read(mark).data, shown[name].reshape(-1, 2)), name
+        assert flat.outside.sum() == (6 if name == "clipped" else 0), name
+        flat.write(Numbers(np.full((count // 2, 2), 7, np.float32)), mark)
+        assert (tile.numbers.data == 7).all(), name

@@ -153,3 +153,26 @@ def test_steps_of_shared_tiles() -> None:
     expected = a[::-2, ::2].astype(np.float32) @ b[31::-1, 1::2].T.astype(np.float32)
     expected[:, :16] += a[:32, 63:31:-2]
     np.testing.assert_array_equal(c, expected)
+
+
+_STEPPED = """
+!t = !tirx.tile<4x8xf32, global>
+!r = !tirx.tile<4x8xf32, register>
+tirx.kernel @k(%a: memref<?x?xf32>, %d: memref<?x?xf32>, %m: index, %n: index) grid(1) threads(32) {
+  %x = tirx.view %a[%m, %n] steps [2, 3] clipped : memref<?x?xf32> -> !t
+  %y = tirx.load %x : !t -> !r
+  %z = tirx.view %d[%m, %n] steps [2, 3] clipped : memref<?x?xf32> -> !t
+  tirx.store %y, %z : !r, !t
+  tirx.return
+}
+"""
+
+
+def test_steps_of_views_that_are_clipped_in_both_dimensions() -> None:
+    kernel = tirx.build(_STEPPED, "sm_80").kernels["k"]
+    a = 1 + np.arange(9 * 26, dtype=np.float32).reshape(9, 26)
+    for m, n in ((0, 0), (3, 5), (2, 4), (8, 25)):
+        d, expected = np.zeros_like(a), np.zeros_like(a)
+        expected[m : m + 8 : 2, n : n + 24 : 3] = a[m : m + 8 : 2, n : n + 24 : 3]
+        kernel.simulate(a, d, m, n)
+        assert np.array_equal(d, expected), (m, n)
