@@ -34,6 +34,14 @@ def test_blocks_of_an_sm():
     assert [h100.blocks_of_sm(n) for n in (75 * 1024, 75 * 1024 + 1, 227 * 1024)] == [3, 2, 1]
 
 
+def test_families_are_those_of_the_same_and_later_chips_with_a_suffix():
+    first = Target.parse("sm_103f")
+    names = ("sm_103", "sm_100f", "sm_103a", "sm_103f", "sm_107f", "sm_107a", "sm_110f", "sm_120f", "sm_90a")
+    assert [name for name in names if Target.parse(name).is_of_family(first)] == [
+        *("sm_103a", "sm_103f", "sm_107f", "sm_107a"),
+    ]
+
+
 def test_format_version():
     assert format_version((8, 6)) == "8.6"
 

@@ -494,6 +494,9 @@ def test_types_and_warps_that_do_not_exist() -> None:
         pick_fragments(8, 8, 4, "f16", "f64", 1)
     with pytest.raises(FragmentError, match="^expected 1 or more warps"):
         pick_fragments(8, 8, 4, "f64", "f64", 0)
+    with pytest.raises(FragmentError, match=r"^expected 1 or more warps .*, found 1 and \(2, 0\)$"):
+        pick_fragments(8, 8, 4, "f64", "f64", 1, (2, 0))
+    assert pick_fragments(8, 8, 4, "f64", "f64", 1, (1,)) is not None
 
 
 def test_warps_hold_whole_rows_where_they_are_asked_to() -> None:

@@ -48,7 +48,7 @@ tirx.kernel @k(%a: memref<1024xf16>, %n: index, %m: index) target("sm_90a") thre
 _MODULE = parsed(_VALUES)
 _NAMED: dict[str | None, SSAValue] = {value.name_hint: value for op in _MODULE.walk() for value in op.results}
 (_KERNEL,) = (op for op in _MODULE.walk() if isinstance(op, KernelOp))
-_NAMED |= {value.name_hint: value for value in _KERNEL.body.block.args}
+_NAMED.update((value.name_hint, value) for value in _KERNEL.body.block.args)
 (_LOOP,) = (op for op in _MODULE.walk() if isinstance(op, scf.ForOp))
 _NAMED["i"] = _LOOP.body.block.args[0]
 
