@@ -209,6 +209,7 @@ def test_integers_of_four_bits(element: str) -> None:
          "found none: expected arrays of at most 4194304 elements, found 9000000\n"),
         ("memref<?x?x?x?x?x?x?x?xf32>", "", "k.mlir: warning: nothing was compared of @k: the kernel writes to no "),
         ("memref<4xf32>", "", "warning: nothing was compared of @k: the kernel writes to no array; 2 launches have "),
+        ("memref<4xf32>", "--seconds 0 --seed 0", "warning: nothing was compared of @k: the kernel writes to no array"),
         ("memref<4xf32>", "--seconds nan", "error: expected --seconds and --seed of 0 or more, found nan and 0\n"),
         ("memref<4xf32>", "--seed -1", "error: expected --seconds and --seed of 0 or more, found 3.0 and -1\n"),
     ],

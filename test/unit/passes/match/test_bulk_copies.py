@@ -13,6 +13,7 @@ from tirx.dialects.tirx import AsyncCopyOp, CopyOp, Engine, TileType
 from tirx.hw.errors import MissingLayoutError, ThreadCopyError
 from tirx.passes.match.bulk_copies import EngineChoice, async_engine, check_engine, plan_thread_copies, plan_tma
 from tirx.passes.match.product import target_of
+from tirx.rules import WrittenChoiceError
 
 KERNEL = """
 tirx.kernel @k(%a: {memref}) target("{target}") threads(128) {{
@@ -199,3 +200,26 @@ def test_how_far_tensor_maps_reach(memref: str, index: int, said: str | None) ->
     with pytest.raises(LocatedError) as caught:
         tirx.compile(text)
     assert caught.value.diagnostic.message == f"expected a copy that engine tma can do: expected {said}"
+
+
+_LATE = """
+tirx.kernel @k(%a: memref<?xf16>, %d: memref<16xf16>) target("sm_90a") grid(1) threads(32) {{
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !tirx.tile<16xf16, shared>
+  %v = tirx.view %a[%c0] : memref<?xf16> -> !tirx.tile<1048576xf16, global>
+  %g = tirx.subview %v[{first}] : !tirx.tile<1048576xf16, global> -> !tirx.tile<16xf16, global>
+  tirx.copy %g, %s engine tma : !tirx.tile<16xf16, global>, !tirx.tile<16xf16, shared>
+  %y = tirx.view %d[%c0] : memref<16xf16> -> !tirx.tile<16xf16, global>
+  tirx.copy %s, %y : !tirx.tile<16xf16, shared>, !tirx.tile<16xf16, global>
+  tirx.return
+}}
+"""
+
+
+def test_how_far_behind_the_place_of_a_view_tensor_maps_reach() -> None:
+    assert "cp.async.bulk" in tirx.build(_LATE.format(first=2**20 - 17)).ptx
+    said = (
+        "expected a part within the first 1048575 elements of a view for a tensor map, found one that ends at 1048576"
+    )
+    with pytest.raises(WrittenChoiceError, match=f"expected a copy that engine tma can do: {said}"):
+        tirx.build(_LATE.format(first=2**20 - 16))
