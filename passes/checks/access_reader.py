@@ -6,19 +6,8 @@ from collections.abc import Iterable
 
 from xdsl.ir import Operation, SSAValue
 
-from tirx.dialects.ptx.core import EntryOp, SharedAllocOp
-from tirx.dialects.ptx.effects import (
-    AccessKind,
-    Bytes,
-    MatrixRows,
-    MemoryAccess,
-    Region,
-    SharedMatrix,
-    TensorBox,
-    TensorCells,
-)
-from tirx.dialects.ptx.memory import ParamAddressOp
-from tirx.dialects.tirx import TensorMapAttr
+from tirx.dialects import ptx, tirx
+from tirx.dialects.ptx.effects import Region, SharedMatrix, TensorCells
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.memory_accesses import GRANULE, Access, AccessTable, Box, Footprint, Operand
@@ -35,10 +24,10 @@ _GLOBAL = Symbol("value", "global memory")
 class AccessReader:
     """Collects the accesses of an entry."""
 
-    def __init__(self, entry: EntryOp, values: ThreadValues):
+    def __init__(self, entry: ptx.EntryOp, values: ThreadValues):
         self._entry = entry
         self._values = values
-        self._boxes: dict[TensorBox, Footprint | None] = {}
+        self._boxes: dict[ptx.TensorBox, Footprint | None] = {}
         self.has_boxes = False
         """True if it is known where in global memory a bulk copy reads or writes."""
         self._global: dict[ThreadValue, ThreadValue] = {}
@@ -46,7 +35,7 @@ class AccessReader:
         self._plain: set[Operation] = set()
         """Instructions that do nothing else but access memory in order."""
 
-    def note(self, op: Operation, stated: MemoryAccess, active: ActiveThreads, *, synchronizes: bool) -> None:
+    def note(self, op: Operation, stated: ptx.MemoryAccess, active: ActiveThreads, *, synchronizes: bool) -> None:
         """Notes what an instruction states. They come in the order of the program."""
         if stated.kind in _PLAIN and not synchronizes:
             self._plain.add(op)
@@ -67,27 +56,27 @@ class AccessReader:
         unordered = {access for access in of_plain if table.is_alone(access)}
         return {op: own for op, own in found.items() if op not in self._plain or own[0] not in unordered}
 
-    def _address(self, value: SSAValue, kind: AccessKind) -> ThreadValue | None:
+    def _address(self, value: SSAValue, kind: ptx.AccessKind) -> ThreadValue | None:
         known = self._values.get(value)
-        return self._of_global(known) if known is not None and kind is AccessKind.GLOBAL else known
+        return self._of_global(known) if known is not None and kind is ptx.AccessKind.GLOBAL else known
 
-    def _access_of(self, op: Operation, stated: MemoryAccess, active: ActiveThreads) -> Access | None:
+    def _access_of(self, op: Operation, stated: ptx.MemoryAccess, active: ActiveThreads) -> Access | None:
         """The access that `op` states; None if nothing is known of it."""
         kind = stated.kind
         reads = tuple(self._footprints(stated.reads, kind)) if stated.reads else ()
         writes = tuple(self._footprints(stated.writes, kind)) if stated.writes else ()
-        if not (reads or writes) and (kind.is_in_order or kind is AccessKind.BULK_WRITE):
+        if not (reads or writes) and (kind.is_in_order or kind is ptx.AccessKind.BULK_WRITE):
             return None
         barrier = None
         if stated.barrier is not None and (value := self._values.get(stated.barrier)) is not None:
             barrier = None if value.number is None else (value.symbols, value.number)
         return Access(op, kind, active, reads, writes, barrier, stated.warp_wide, stated.shape, stated.atomic)
 
-    def _footprints(self, regions: tuple[Region, ...], kind: AccessKind) -> Iterable[Footprint]:
+    def _footprints(self, regions: tuple[Region, ...], kind: ptx.AccessKind) -> Iterable[Footprint]:
         for region in regions:
             if isinstance(region, SharedMatrix):
                 found = _matrix(region, self._values)
-            elif isinstance(region, TensorBox):
+            elif isinstance(region, ptx.TensorBox):
                 found = self._box(region)
             elif (address := self._address(region.address, kind)) is None:
                 continue
@@ -96,18 +85,18 @@ class AccessReader:
             if found is not None:
                 yield found
 
-    def _box(self, region: TensorBox) -> Footprint | None:
+    def _box(self, region: ptx.TensorBox) -> Footprint | None:
         """Returns the known granules of a box: whole ones inside of the tensor, at coordinates that are numbers."""
         if region not in self._boxes:
             self._boxes[region] = self._find_box(region)
             self.has_boxes |= self._boxes[region] is not None
         return self._boxes[region]
 
-    def _find_box(self, region: TensorBox) -> Footprint | None:
-        if not self._values.count or not isinstance(owner := region.map.owner, ParamAddressOp):
+    def _find_box(self, region: ptx.TensorBox) -> Footprint | None:
+        if not self._values.count or not isinstance(owner := region.map.owner, ptx.ParamAddressOp):
             return None
         parameter = self._entry.param(owner.param.data)
-        if parameter is None or not isinstance(parameter.source, TensorMapAttr):
+        if parameter is None or not isinstance(parameter.source, tirx.TensorMapAttr):
             return None
         tensor = parameter.source.data
         if tensor.steps:
@@ -142,11 +131,11 @@ class AccessReader:
         return self._global[value]
 
 
-def _footprint(region: Bytes | MatrixRows | TensorCells, value: ThreadValue) -> Footprint | None:
+def _footprint(region: ptx.Bytes | ptx.MatrixRows | TensorCells, value: ThreadValue) -> Footprint | None:
     match region:
-        case Bytes():
+        case ptx.Bytes():
             return Footprint.of_bytes(value, region.size, region.offset)
-        case MatrixRows():
+        case ptx.MatrixRows():
             ids = np.arange(value.count)
             givers = ids - ids % WARP_SIZE + ids % (8 * region.matrices)
             if givers.max() >= len(ids):
@@ -173,11 +162,11 @@ def _matrix(region: SharedMatrix, values: ThreadValues) -> Footprint | None:
 def _is_aligned(start: ThreadValue) -> bool:
     """Returns True if swizzles, which act on the bits of addresses, see those of an offset in the allocation."""
     match start.symbols:
-        case (Symbol("shared", SharedAllocOp() as alloc),):
+        case (Symbol("shared", ptx.SharedAllocOp() as alloc),):
             return alloc.align.data % _PATTERN_BYTES == 0
         case _:
             return not start.symbols
 
 
-_PLAIN = (AccessKind.GENERIC, AccessKind.GLOBAL)
+_PLAIN = (ptx.AccessKind.GENERIC, ptx.AccessKind.GLOBAL)
 """Accesses in the order of their thread that nothing is asked of but an order."""

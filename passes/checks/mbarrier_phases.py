@@ -20,12 +20,8 @@ from typing import TypeAlias
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.diagnostics import in_line
-from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
-from tirx.dialects.ptx.core import CondBraOp, integer_of
-from tirx.dialects.ptx.effects import BlockBarrier, ClusterWait, CopyArrive, MbarrierArrive, MbarrierWait, TensorCommit
-from tirx.dialects.ptx.mbarrier import MbarrierArriveOp, MbarrierInitOp, MbarrierWaitParityOp
-from tirx.dialects.ptx.memory import MapaOp
-from tirx.dialects.ptx.sync import BarSyncOp
+from tirx.dialects import ptx
+from tirx.dialects.ptx.effects import TensorCommit
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import Counters
 from tirx.passes.checks.mbarrier_rounds import find_overrun
@@ -66,13 +62,13 @@ def check_phases(analysis: OrderingAnalysis, counters: Counters) -> None:
 
     A wait for parity 1 outside of loops is let through: it may be for the phase before the first.
     """
-    if not any(isinstance(found, MbarrierWait) for found in analysis.synchronizations.values()):
+    if not any(isinstance(found, ptx.MbarrierWait) for found in analysis.synchronizations.values()):
         return
     uses = _Uses(analysis, counters)
     if analysis.flow.control.cyclic - frozenset[Block]().union(*uses.loops):
         return  # a cycle with two entries
     # A wait with a result is one try, in a loop of its own.
-    waits = [one for one in uses.waits if one.places is not None and isinstance(one.op, MbarrierWaitParityOp)]
+    waits = [one for one in uses.waits if one.places is not None and isinstance(one.op, ptx.MbarrierWaitParityOp)]
     arrivals = {wait: [one for one in uses.arrivals if wait.meets(one)] for wait in waits}
     for wait, own in arrivals.items():
         if not own and (wait.loop is not None or _is_for_first_phase(counters, wait.op)):
@@ -116,7 +112,7 @@ def check_phases(analysis: OrderingAnalysis, counters: Counters) -> None:
 
 def _is_for_first_phase(counters: Counters, wait: Operation) -> bool:
     """Returns True for parity 0; before any arrival, a wait for parity 1 goes on."""
-    taken = counters.taken(wait.parity) if isinstance(wait, MbarrierWaitParityOp) else None
+    taken = counters.taken(wait.parity) if isinstance(wait, ptx.MbarrierWaitParityOp) else None
     return taken is not None and taken.numbers.tolist() == [0]
 
 
@@ -153,16 +149,16 @@ class _Uses:
         self.arrivals: list[_Use] = []
         self.barriers: list[_Use] = []
         self._counts: dict[tuple[object, int], int] = {}
-        for op in analysis.flow.control.of_type(MbarrierInitOp):
+        for op in analysis.flow.control.of_type(ptx.MbarrierInitOp):
             for place in self._places(op.barrier) or ():
                 self._counts[place] = op.count.value.data
         for op, found in analysis.synchronizations.items():
             match found:
-                case MbarrierWait(address):
+                case ptx.MbarrierWait(address):
                     self.waits.append(self._use(op, address))
-                case MbarrierArrive(address) | TensorCommit(address) | CopyArrive(address):
+                case ptx.MbarrierArrive(address) | TensorCommit(address) | ptx.CopyArrive(address):
                     self.arrivals.append(self._use(op, address, arrives=True))
-                case BlockBarrier() | ClusterWait():
+                case ptx.BlockBarrier() | ptx.ClusterWait():
                     self.barriers.append(_Use(op, self._warps(op)))
                 case _:
                     pass
@@ -207,7 +203,7 @@ class _Uses:
         warps = one.warps
         for barrier in self.barriers:
             if barrier.op.parent in loop and warps & barrier.warps:
-                threads = barrier.op.threads if isinstance(barrier.op, BarSyncOp) else None
+                threads = barrier.op.threads if isinstance(barrier.op, ptx.BarSyncOp) else None
                 if threads is None or threads.value.data != len(barrier.warps) * WARP_SIZE:
                     return None
                 warps |= barrier.warps
@@ -236,12 +232,12 @@ class _Uses:
     def _most(self, op: Operation) -> int:
         """Returns how often the threads of all blocks of a cluster arrive at most when they execute `op` once."""
         assert op.parent is not None
-        count = op.count.value.data if isinstance(op, MbarrierArriveOp) and op.count is not None else 1
+        count = op.count.value.data if isinstance(op, ptx.MbarrierArriveOp) and op.count is not None else 1
         entry = self._analysis.flow.control.entry
         return self._analysis.flow.active[op.parent].mask.bit_count() * count * entry.cluster_size
 
     def _places(self, address: SSAValue) -> _Places | None:
-        while isinstance(address.owner, MapaOp):
+        while isinstance(address.owner, ptx.MapaOp):
             address = address.owner.address
         taken = self._counters.taken(address)
         if taken is None or taken.allocation is None:
@@ -266,7 +262,7 @@ class _Uses:
             if (taken := self._counters.taken(value)) is not None and len(taken.numbers) == 1:
                 number += int(taken.numbers[0])
                 key = key if taken.allocation is None else taken.base
-            elif isinstance(value.owner, AddOp):
+            elif isinstance(value.owner, ptx.AddOp):
                 pending += value.owner.operands
         return None if key is None else (key, number)
 
@@ -304,21 +300,21 @@ def _is_bounded(op: Operation, most: int, loop: frozenset[Block], control: Contr
     header = next((block for block in loop if not loop.issuperset(control.predecessors(block))), None)
     if header is None or op.parent is header:  # the header is executed once more
         return False
-    if not isinstance(last := header.last_op, CondBraOp) or last.else_dest in loop:
+    if not isinstance(last := header.last_op, ptx.CondBraOp) or last.else_dest in loop:
         return False
     test = last.condition.owner
-    if not isinstance(test, SetpOp) or test.comparison.data is not Comparison.LT or test.unsigned is not None:
+    if not isinstance(test, ptx.SetpOp) or test.comparison.data is not ptx.Comparison.LT or test.unsigned is not None:
         return False
-    counter, end = test.lhs, integer_of(test.rhs)
+    counter, end = test.lhs, ptx.integer_of(test.rhs)
     if not isinstance(counter, BlockArgument) or counter.block is not header or end is None:
         return False
     starts: list[int | None] = []
     steps: list[int | None] = []
     for value in incoming(header, counter):
-        if isinstance(add := value.owner, AddOp) and add.lhs is counter:
-            steps.append(integer_of(add.rhs))
+        if isinstance(add := value.owner, ptx.AddOp) and add.lhs is counter:
+            steps.append(ptx.integer_of(add.rhs))
         else:
-            starts.append(integer_of(value))
+            starts.append(ptx.integer_of(value))
     match starts, steps:
         case [int(start)], [int(step)] if step > 0:
             return start + most * step >= end

@@ -21,15 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.dialects.ptx.arith import Comparison, MinOp, SetpOp
-from tirx.dialects.ptx.core import CondBraOp, ConstantOp
-from tirx.dialects.ptx.effects import (
-    BlockBarrier,
-    MbarrierArrive,
-    MbarrierTransaction,
-    MbarrierWait,
-)
-from tirx.dialects.ptx.memory import LdParamOp
+from tirx.dialects import ptx
 from tirx.layout.arrays import np
 from tirx.passes.checks.counters import evaluated
 from tirx.passes.checks.mbarrier_walks import Event, Walks
@@ -100,10 +92,10 @@ def _single_turns(loops: Sequence[frozenset[Block]]) -> dict[str, int]:
         if not any(loop < other for other in loops):
             continue
         for block in loop:
-            condition = last.condition.owner if isinstance(last := block.last_op, CondBraOp) else None
-            if loop.issuperset(successors(block)) or not isinstance(condition, SetpOp):
+            condition = last.condition.owner if isinstance(last := block.last_op, ptx.CondBraOp) else None
+            if loop.issuperset(successors(block)) or not isinstance(condition, ptx.SetpOp):
                 continue
-            if condition.comparison.data is not Comparison.LT or (only := _only_parameter(condition.rhs)) is None:
+            if condition.comparison.data is not ptx.Comparison.LT or (only := _only_parameter(condition.rhs)) is None:
                 continue
             param, large = only
             ends = evaluated(condition.rhs, param.result, 1 << np.arange(31), dict.fromkeys(large, _LARGE))
@@ -114,19 +106,19 @@ def _single_turns(loops: Sequence[frozenset[Block]]) -> dict[str, int]:
     return found
 
 
-def _only_parameter(value: SSAValue) -> tuple[LdParamOp, set[SSAValue]] | None:
+def _only_parameter(value: SSAValue) -> tuple[ptx.LdParamOp, set[SSAValue]] | None:
     """
     Returns the parameter that a number is computed from besides constants, None if there are others or none; and what
     stands beside it in minima, such as the row of a tile in how many keys it sees, which is taken to be large.
     """
-    found: dict[SSAValue, frozenset[LdParamOp] | None] = {}
+    found: dict[SSAValue, frozenset[ptx.LdParamOp] | None] = {}
     """Numbers -> the parameters that they are computed from, None where other numbers take part."""
     large, pending = set[SSAValue](), [value]
     while pending:
         op = (one := pending[-1]).owner
-        if isinstance(op, LdParamOp):
+        if isinstance(op, ptx.LdParamOp):
             found[one] = frozenset((op,))
-        elif isinstance(op, Block) or not (op.operands or isinstance(op, ConstantOp)):
+        elif isinstance(op, Block) or not (op.operands or isinstance(op, ptx.ConstantOp)):
             found[one] = None
         elif left := [operand for operand in op.operands if operand not in found]:
             pending += left
@@ -134,8 +126,8 @@ def _only_parameter(value: SSAValue) -> tuple[LdParamOp, set[SSAValue]] | None:
         else:
             others = {operand for operand in op.operands if found[operand] is None}
             known = [each for operand in op.operands if (each := found[operand]) is not None]
-            is_known = not others or (isinstance(op, MinOp) and known)
-            found[one] = frozenset[LdParamOp]().union(*known) if is_known else None
+            is_known = not others or (isinstance(op, ptx.MinOp) and known)
+            found[one] = frozenset[ptx.LdParamOp]().union(*known) if is_known else None
             large |= others if is_known else set()
         pending.pop()
     parameters = found[value]
@@ -154,11 +146,11 @@ def _announce_their_own(analysis: OrderingAnalysis) -> bool:
             if op not in ops:
                 continue
             match analysis.synchronizations.get(op):
-                case MbarrierArrive(announces=True) | MbarrierTransaction(announces=True):
+                case ptx.MbarrierArrive(announces=True) | ptx.MbarrierTransaction(announces=True):
                     announced = True
-                case MbarrierTransaction():
+                case ptx.MbarrierTransaction():
                     return False
-                case MbarrierWait() | BlockBarrier():
+                case ptx.MbarrierWait() | ptx.BlockBarrier():
                     announced = False
                 case None if op in analysis.mbarriers and not announced:
                     return False
@@ -170,12 +162,12 @@ def _announce_their_own(analysis: OrderingAnalysis) -> bool:
 def _stuck(walks: Walks, events: Sequence[Sequence[Event]], at: Sequence[int]) -> Operation | None:
     """Returns a wait that never ends, None unless no warp that uses mbarriers comes to the end of what is known."""
     waits = [own[place] for own, place in zip(events, at, strict=True) if place < len(own)]
-    waits = [event for event in waits if event.does is MbarrierWait]
+    waits = [event for event in waits if event.does is ptx.MbarrierWait]
     ended = [warp for warp, own in enumerate(events) if at[warp] == len(own)]
-    using = {warp for warp, own in enumerate(events) if any(event.does is not BlockBarrier for event in own)}
+    using = {warp for warp, own in enumerate(events) if any(event.does is not ptx.BlockBarrier for event in own)}
     if not waits or not walks.returned.issuperset(ended) or (walks.runs_on and using & walks.returned):
         return None  # a loop whose end is not known with one that has ended
-    arrivals = Counter(event.place for own in events for event in own if event.does is MbarrierArrive)
+    arrivals = Counter(event.place for own in events for event in own if event.does is ptx.MbarrierArrive)
     return min(waits, key=lambda event: arrivals[event.place]).op
 
 
@@ -183,7 +175,7 @@ def _chosen(events: Sequence[Event]) -> Iterable[int]:
     """Returns the places of the first wait of each operation, and of the first that comes to a slot again."""
     found: dict[Operation, list[int]] = defaultdict(list)
     for at, event in enumerate(events):
-        if event.does is MbarrierWait:
+        if event.does is ptx.MbarrierWait:
             found[event.op].append(at)
     for places in found.values():
         slots = len({events[at].place for at in places})
@@ -220,9 +212,9 @@ class _Play:
 
     def _takes(self, warp: int, at: int) -> bool:
         event = self._events[warp][at]
-        if event.does is BlockBarrier:
+        if event.does is ptx.BlockBarrier:
             return self._meets(warp, at, event)
-        if event.does is MbarrierWait:
+        if event.does is ptx.MbarrierWait:
             if self.phases[event.place] & 1 == event.number:
                 return False
             self.passed[warp, at] = self.phases[event.place]

@@ -8,21 +8,8 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from tirx.dialects.ptx.arith import MinOp
-from tirx.dialects.ptx.base import width
-from tirx.dialects.ptx.core import BraOp, CondBraOp, RetOp, SharedAllocOp
-from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
-from tirx.dialects.ptx.effects import (
-    BlockBarrier,
-    CopyArrive,
-    MbarrierArrive,
-    MbarrierInvalidate,
-    MbarrierWait,
-    TensorCommit,
-)
-from tirx.dialects.ptx.mbarrier import MbarrierArriveOp, MbarrierInitOp, MbarrierWaitParityOp
-from tirx.dialects.ptx.memory import LdParamOp
-from tirx.dialects.ptx.sync import BarSyncOp
+from tirx.dialects import ptx
+from tirx.dialects.ptx.effects import TensorCommit
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.synchronization import OrderingAnalysis
@@ -50,7 +37,7 @@ class Event:
     """
 
     op: Operation
-    does: type[MbarrierWait | MbarrierArrive | BlockBarrier]
+    does: type[ptx.MbarrierWait | ptx.MbarrierArrive | ptx.BlockBarrier]
     place: int
     number: int
 
@@ -110,16 +97,16 @@ class Walks:
             block = op.parent
             assert block is not None
             match found:
-                case MbarrierWait(address):
-                    self._found[block].append((op, MbarrierWait, address))
-                case CopyArrive() if isinstance(op, CpAsyncMbarrierArriveOp) and op.noinc is None:
+                case ptx.MbarrierWait(address):
+                    self._found[block].append((op, ptx.MbarrierWait, address))
+                case ptx.CopyArrive() if isinstance(op, ptx.CpAsyncMbarrierArriveOp) and op.noinc is None:
                     pass  # counts up what it counts down
-                case MbarrierArrive(address) | TensorCommit(address) | CopyArrive(address):
-                    self._found[block].append((op, MbarrierArrive, address))
-                case BlockBarrier():
-                    self._found[block].append((op, BlockBarrier, None))
-                case MbarrierInvalidate(address):
-                    self._found[block].append((op, MbarrierInvalidate, address))
+                case ptx.MbarrierArrive(address) | TensorCommit(address) | ptx.CopyArrive(address):
+                    self._found[block].append((op, ptx.MbarrierArrive, address))
+                case ptx.BlockBarrier():
+                    self._found[block].append((op, ptx.BlockBarrier, None))
+                case ptx.MbarrierInvalidate(address):
+                    self._found[block].append((op, ptx.MbarrierInvalidate, address))
                 case _:
                     pass
         self._loops: dict[Block, list[frozenset[Block]]] = defaultdict(list)
@@ -128,7 +115,7 @@ class Walks:
             for block in loop:
                 self._loops[block].append(loop)
         self._main = self._find_main(loops)
-        self._inits = analysis.flow.control.of_type(MbarrierInitOp)
+        self._inits = analysis.flow.control.of_type(ptx.MbarrierInitOp)
         self._registers: dict[SSAValue, int] = {}
         self._fixed: list[tuple[int, int | Numbers]] = []
         """Registers with a number for all threads, or one for each."""
@@ -217,7 +204,7 @@ class Walks:
             best: dict[frozenset[Block] | None, tuple[int, frozenset[Block]]] = {}
             for loop, around, events in inside:
                 own = [does for warps, each in events if warp in warps for _, does, _ in each]
-                if MbarrierWait in own and (around not in best or best[around][0] < len(own)):
+                if ptx.MbarrierWait in own and (around not in best or best[around][0] < len(own)):
                     best[around] = len(own), loop
             for _, loop in best.values():
                 found[loop].add(warp)
@@ -229,8 +216,8 @@ class Walks:
         for block in self._flow.blocks:
             for op, _, address in self._found.get(block, ()):
                 pending += [] if address is None else [address]
-                pending += [op.parity] if isinstance(op, MbarrierWaitParityOp) else []
-            if isinstance(last := block.last_op, CondBraOp):
+                pending += [op.parity] if isinstance(op, ptx.MbarrierWaitParityOp) else []
+            if isinstance(last := block.last_op, ptx.CondBraOp):
                 pending.append(last.condition)
                 known = self._flow.values.get(last.condition)
                 self._conditions += [last.condition] if known is None or not known.is_known else []
@@ -241,10 +228,10 @@ class Walks:
                 continue
             self._registers[value] = register = len(self._registers)
             known, owner = self._flow.values.get(value), value.owner
-            if isinstance(owner, SharedAllocOp):
-                key = owner if owner.dynamic is None else SharedAllocOp
+            if isinstance(owner, ptx.SharedAllocOp):
+                key = owner if owner.dynamic is None else ptx.SharedAllocOp
                 self._fixed.append((register, allocations.setdefault(key, _APART * (len(allocations) + 1))))
-            elif isinstance(owner, LdParamOp) and (number := self._given.get(owner.param.data)) is not None:
+            elif isinstance(owner, ptx.LdParamOp) and (number := self._given.get(owner.param.data)) is not None:
                 self._fixed.append((register, number))
             elif known is not None and known.is_known:
                 self._fixed.append((register, known.given))
@@ -261,7 +248,7 @@ class Walks:
                 if op in needed:
                     given, (result,) = op.operands, op.results
                     operands = tuple(self._registers[each] for each in given if each in self._registers)
-                    step = _Step(op, self._registers[result], operands, len(given), width(result.type))
+                    step = _Step(op, self._registers[result], operands, len(given), ptx.width(result.type))
                     self._all[block].append(step)
 
     def _number(self, value: SSAValue | None) -> int:
@@ -278,37 +265,37 @@ class Walks:
     def _walk(self, block: Block, stop: Block | None) -> None:
         while block is not stop:
             for step in self._steps.get(block, ()):
-                if not step.compute(self._env) and isinstance(step.op, MinOp):
+                if not step.compute(self._env) and isinstance(step.op, ptx.MinOp):
                     # The number of turns of a loop is large.
                     known = [each for operand in step.operands if (each := self._env[operand]) is not None]
                     self._env[step.result] = known[0] if known else None
             for op, does, address in self._found.get(block, ()):
                 self._note(op, does, address)
             match block.last_op:
-                case BraOp():
+                case ptx.BraOp():
                     block = self._enter(block, 0)
-                case CondBraOp() as last:
+                case ptx.CondBraOp() as last:
                     taken = self._taken(block, last)
                     block = self._both(block, last) if taken is None else self._enter(block, 0 if taken else 1)
-                case RetOp():
+                case ptx.RetOp():
                     self.returned.add(self._warp)
                     raise _End
                 case _:
                     raise _End
 
     def _note(self, op: Operation, does: type, address: SSAValue | None) -> None:
-        if does is BlockBarrier:
-            if not isinstance(op, BarSyncOp):
+        if does is ptx.BlockBarrier:
+            if not isinstance(op, ptx.BarSyncOp):
                 raise _End
             warps = self.warps if op.threads is None else op.threads.value.data // WARP_SIZE
-            event = Event(op, BlockBarrier, op.barrier.value.data, warps)
+            event = Event(op, ptx.BlockBarrier, op.barrier.value.data, warps)
         else:
             if (place := self._number(address)) not in self.counts:
                 raise _End
-            if isinstance(op, MbarrierWaitParityOp):
+            if isinstance(op, ptx.MbarrierWaitParityOp):
                 number = self._number(op.parity) & 1
-            elif does is MbarrierArrive:
-                each = op.count.value.data if isinstance(op, MbarrierArriveOp) and op.count is not None else 1
+            elif does is ptx.MbarrierArrive:
+                each = op.count.value.data if isinstance(op, ptx.MbarrierArriveOp) and op.count is not None else 1
                 number = each * len(self._lanes)
             else:
                 raise _End
@@ -321,9 +308,9 @@ class Walks:
         """Returns the block that the first or second way of a branch leads to, whose arguments it sets."""
         if (block, way) not in self._moves:
             match block.last_op:
-                case BraOp() as last:
+                case ptx.BraOp() as last:
                     successor, arguments = last.successors[0], last.arguments
-                case CondBraOp() as last:
+                case ptx.CondBraOp() as last:
                     successor = (last.then_dest, last.else_dest)[way]
                     arguments = (last.then_arguments, last.else_arguments)[way]
                 case _:
@@ -341,7 +328,7 @@ class Walks:
             env[to] = number
         return successor
 
-    def _taken(self, block: Block, branch: CondBraOp) -> bool | None:
+    def _taken(self, block: Block, branch: ptx.CondBraOp) -> bool | None:
         """Returns True if the lanes take the first way of a branch, None if they take both, or it is not known."""
         condition = self._value(branch.condition)
         if isinstance(condition, np.ndarray):
@@ -361,7 +348,7 @@ class Walks:
         held = self._flow.values.holds(condition)
         return held is not None and not held[0] >> WARP_SIZE * self._warp & (1 << WARP_SIZE) - 1
 
-    def _goes_on(self, branch: CondBraOp, loop: frozenset[Block], condition: int | None) -> bool:
+    def _goes_on(self, branch: ptx.CondBraOp, loop: frozenset[Block], condition: int | None) -> bool:
         """Returns the value of a condition that leaves a loop, or that with which it runs on."""
         stays = branch.then_dest in loop
         runs_on = self._warp in self._main.get(loop, ())
@@ -373,7 +360,7 @@ class Walks:
         self.runs_on = True
         return stays
 
-    def _both(self, block: Block, branch: CondBraOp) -> Block:
+    def _both(self, block: Block, branch: ptx.CondBraOp) -> Block:
         """Some lanes take one way, the others the other one, up to where the ways meet."""
         join = self._flow.control.post_dominators.immediate(block)
         if join is None:

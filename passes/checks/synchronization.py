@@ -9,33 +9,15 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tirx.dialects.ptx.base import PTXInstruction
-from tirx.dialects.ptx.core import CondBraOp
+from tirx.dialects import ptx
 from tirx.dialects.ptx.effects import (
-    NO_EFFECTS,
     TENSOR_CORE_KINDS,
-    AccessKind,
-    BlockBarrier,
-    ClusterArrive,
-    ClusterWait,
-    CommitGroup,
-    CopyArrive,
-    Effects,
-    MbarrierArrive,
-    MbarrierInvalidate,
-    MbarrierTransaction,
-    MbarrierWait,
-    MemoryAccess,
-    ProxyFence,
     SharedMatrix,
     Synchronization,
     TensorCommit,
     TensorFence,
     WaitAll,
-    WaitGroup,
-    WarpBarrier,
 )
-from tirx.dialects.ptx.mbarrier import MbarrierInitOp
 from tirx.dialects.tcgen05 import CommitOp, DeallocOp
 from tirx.passes.checks.access_reader import AccessReader
 from tirx.passes.checks.memory_accesses import Access, AccessTable
@@ -65,40 +47,52 @@ MOST_PENDING = 1_500_000
 """Accesses that blocks wait for order behind, of all blocks: some two seconds and 150 MB."""
 
 
-def _settled(analysis: OrderingAnalysis, kind: AccessKind, ordering: OrderingState) -> bool:
+def _settled(analysis: OrderingAnalysis, kind: ptx.AccessKind, ordering: OrderingState) -> bool:
     """Returns True if nothing that follows can be wrong any more."""
     match kind:
-        case AccessKind.GLOBAL:
+        case ptx.AccessKind.GLOBAL:
             return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_boxes)
-        case AccessKind.GENERIC | AccessKind.INIT:
+        case ptx.AccessKind.GENERIC | ptx.AccessKind.INIT:
             return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_proxies)
-        case AccessKind.COPY:
+        case ptx.AccessKind.COPY:
             fenced = Ordering.FENCED in ordering or not analysis.has_proxies
             return Ordering.COMPLETE in ordering and Ordering.SYNCED in ordering and fenced
-        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_A | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
+        case (
+            ptx.AccessKind.TENSOR_CORE
+            | ptx.AccessKind.TENSOR_A
+            | ptx.AccessKind.TENSOR_LOAD
+            | ptx.AccessKind.TENSOR_STORE
+        ):
             return Ordering.COMPLETE in ordering and Ordering.AFTER in ordering and Ordering.SYNCED in ordering
-        case AccessKind.BULK_LOAD | AccessKind.BULK_STORE | AccessKind.BULK_WRITE | AccessKind.WARPGROUP:
+        case (
+            ptx.AccessKind.BULK_LOAD | ptx.AccessKind.BULK_STORE | ptx.AccessKind.BULK_WRITE | ptx.AccessKind.WARPGROUP
+        ):
             return Ordering.COMPLETE in ordering
 
 
-def _completed_apart(stated: MemoryAccess) -> Sequence[MemoryAccess]:
+def _completed_apart(stated: ptx.MemoryAccess) -> Sequence[ptx.MemoryAccess]:
     """The access of an instruction, without and with the operand A of a product, which a commit may track alone."""
     apart = tuple(region for region in stated.reads if isinstance(region, SharedMatrix) and region.is_a)
     if not apart:
         return (stated,)
     rest = tuple(region for region in stated.reads if region not in apart)
-    return replace(stated, reads=rest), MemoryAccess(AccessKind.TENSOR_A, apart)
+    return replace(stated, reads=rest), ptx.MemoryAccess(ptx.AccessKind.TENSOR_A, apart)
 
 
-def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) -> frozenset[Ordering]:
+def _gained(kind: ptx.AccessKind, ordering: OrderingState, relaxed: bool = False) -> frozenset[Ordering]:
     """Returns the events that threads learn of which meet those of an access."""
     match kind:
-        case AccessKind.INIT if Ordering.FENCED in ordering:
+        case ptx.AccessKind.INIT if Ordering.FENCED in ordering:
             # fence.mbarrier_init releases, so that a relaxed arrival is enough.
             return frozenset((Ordering.MET, Ordering.SYNCED))
-        case AccessKind.GENERIC | AccessKind.GLOBAL | AccessKind.INIT:
+        case ptx.AccessKind.GENERIC | ptx.AccessKind.GLOBAL | ptx.AccessKind.INIT:
             return frozenset() if relaxed else frozenset((Ordering.MET, Ordering.SYNCED))
-        case AccessKind.TENSOR_CORE | AccessKind.TENSOR_A | AccessKind.TENSOR_LOAD | AccessKind.TENSOR_STORE:
+        case (
+            ptx.AccessKind.TENSOR_CORE
+            | ptx.AccessKind.TENSOR_A
+            | ptx.AccessKind.TENSOR_LOAD
+            | ptx.AccessKind.TENSOR_STORE
+        ):
             gained = {Ordering.MET}
             complete = Ordering.COMPLETE in ordering
             if complete:
@@ -106,14 +100,14 @@ def _gained(kind: AccessKind, ordering: OrderingState, relaxed: bool = False) ->
             if Ordering.BEFORE in ordering and (complete or kind in TENSOR_CORE_KINDS):
                 gained.add(Ordering.SENT)
             return frozenset(gained)
-        case AccessKind.COPY if Ordering.COMPLETE in ordering:
+        case ptx.AccessKind.COPY if Ordering.COMPLETE in ordering:
             return frozenset((Ordering.MET, Ordering.SYNCED))
         case (
-            AccessKind.COPY
-            | AccessKind.BULK_LOAD
-            | AccessKind.BULK_STORE
-            | AccessKind.BULK_WRITE
-            | AccessKind.WARPGROUP
+            ptx.AccessKind.COPY
+            | ptx.AccessKind.BULK_LOAD
+            | ptx.AccessKind.BULK_STORE
+            | ptx.AccessKind.BULK_WRITE
+            | ptx.AccessKind.WARPGROUP
         ):
             return frozenset((Ordering.MET,))
 
@@ -129,7 +123,7 @@ class OrderingAnalysis:
         self.entry = control.entry
         self.flow = ThreadFlow(control)
         self.accesses = AccessTable()
-        self.stated: dict[Operation, MemoryAccess] = {}
+        self.stated: dict[Operation, ptx.MemoryAccess] = {}
         """Accesses to memory that instructions state."""
         self.synchronizations: dict[Operation, Synchronization] = {}
         """Synchronisations that instructions state."""
@@ -141,7 +135,7 @@ class OrderingAnalysis:
         """Instructions that use an mbarrier, or start what does -> its address."""
         self.announced: list[Barrier] = []
         """Mbarriers that bytes of asynchronous copies are announced on."""
-        self.most_pending = Counter[AccessKind]()
+        self.most_pending = Counter[ptx.AccessKind]()
         """The largest number of groups that a wait leaves pending, of each kind of accesses."""
         self.phases: dict[Barrier, int] = {}
         """Mbarriers whose address is known -> arrivals that complete a phase."""
@@ -150,7 +144,7 @@ class OrderingAnalysis:
         for block in self.flow.blocks:
             active = self.flow.active[block]
             for op in ops[block]:
-                if isinstance(op, PTXInstruction) and (effects := op.effects()) is not NO_EFFECTS:
+                if isinstance(op, ptx.PTXInstruction) and (effects := op.effects()) is not ptx.NO_EFFECTS:
                     self._read(op, effects, reader, active)
         self._accesses = reader.accesses(self.accesses)
         self.has_boxes = reader.has_boxes
@@ -164,32 +158,32 @@ class OrderingAnalysis:
             (self.barrier(found.barrier), self.flow.active[block])
             for block, ops in zip(self.flow.blocks, self._stepping, strict=True)
             for op in ops
-            if isinstance(found := self.synchronizations.get(op), MbarrierWait)
+            if isinstance(found := self.synchronizations.get(op), ptx.MbarrierWait)
         }
         self._waited_by_others: dict[ActiveThreads, frozenset[Barrier]] = {}
         self._bypassing: dict[Edge, bool] = {}
         self._joined: list[list[Block]] = [[] for _ in self.flow.blocks]
         """The branches whose paths come together first at each block."""
         for block in self.flow.blocks:
-            if isinstance(block.last_op, CondBraOp):
+            if isinstance(block.last_op, ptx.CondBraOp):
                 join = self.flow.control.post_dominators.immediate(block)
                 if join is not None:
                     self._joined[control.position[join]].append(block)
         self._states = self._solve()
 
-    def _read(self, op: Operation, effects: Effects, reader: AccessReader, active: ActiveThreads) -> None:
+    def _read(self, op: Operation, effects: ptx.Effects, reader: AccessReader, active: ActiveThreads) -> None:
         """Notes what an instruction states."""
         if (synchronization := effects.synchronization) is not None:
             self.synchronizations[op] = synchronization
             self.has_proxies |= isinstance(synchronization, TensorCommit)
             match synchronization:
-                case MbarrierArrive(address) | MbarrierTransaction(address):
+                case ptx.MbarrierArrive(address) | ptx.MbarrierTransaction(address):
                     self.mbarriers[op] = address
                     if synchronization.announces:
                         self.announced.append(self.barrier(address))
-                case WaitGroup(kind, pending):
+                case ptx.WaitGroup(kind, pending):
                     self.most_pending[kind] = max(pending, self.most_pending[kind])
-                case MbarrierWait(address) | TensorCommit(address) | CopyArrive(address):
+                case ptx.MbarrierWait(address) | TensorCommit(address) | ptx.CopyArrive(address):
                     self.mbarriers[op] = address
                 case _:
                     pass
@@ -202,16 +196,16 @@ class OrderingAnalysis:
                 reader.note(op, part, active, synchronizes=synchronization is not None)
         if effects.outside is not None:
             reader.note(op, effects.outside, active, synchronizes=False)
-        if isinstance(op, MbarrierInitOp):
+        if isinstance(op, ptx.MbarrierInitOp):
             self.phases[self.barrier(op.barrier)] = op.count.value.data
 
     @property
     def asynchronous(self) -> list[Operation]:
         """The instructions that write registers later."""
-        kinds = AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP
+        kinds = ptx.AccessKind.TENSOR_LOAD, ptx.AccessKind.WARPGROUP
         return [op for op, accesses in self._accesses.items() if any(access.kind in kinds for access in accesses)]
 
-    def is_of(self, op: Operation, kind: AccessKind) -> bool:
+    def is_of(self, op: Operation, kind: ptx.AccessKind) -> bool:
         """Returns True if `op` accesses memory in this way."""
         return any(access.kind is kind for access in self._accesses.get(op, ()))
 
@@ -301,7 +295,7 @@ class OrderingAnalysis:
         for access in self._accesses.get(op, ()):
             if access.kind.completes_at_mbarrier:
                 _forget_waits(state, active)
-            if access.kind in (AccessKind.TENSOR_LOAD, AccessKind.WARPGROUP):
+            if access.kind in (ptx.AccessKind.TENSOR_LOAD, ptx.AccessKind.WARPGROUP):
                 state.loading[op] = 0
             # What is pending of the same access is ordered no less than this, but for a phase that is waited for.
             before = state.pending.pop(access, NOTHING)
@@ -310,7 +304,7 @@ class OrderingAnalysis:
             state.pending[access] = self._from_the_start(access)
 
     def _from_the_start(self, access: Access) -> OrderingState:
-        if access.kind is AccessKind.BULK_LOAD:
+        if access.kind is ptx.AccessKind.BULK_LOAD:
             barrier = Barrier(None) if access.barrier is None else Barrier(*access.barrier)
             return frozenset((Committed(barrier),))
         return OF_WARPS if access.warp_wide else NOTHING
@@ -323,13 +317,13 @@ def _advance(
     analysis: OrderingAnalysis,
     state: State,
     gained: Callable[[Access, OrderingState], frozenset[Ordering] | OrderingState],
-    kinds: tuple[AccessKind, ...] = (),
+    kinds: tuple[ptx.AccessKind, ...] = (),
 ) -> None:
     """Adds to the ordering of what is pending, of some kinds or of all, and drops what is settled.
 
     `gained` sees no more of an access than its kind and its threads.
     """
-    known: dict[tuple[AccessKind, ActiveThreads, OrderingState], OrderingState | None] = {}
+    known: dict[tuple[ptx.AccessKind, ActiveThreads, OrderingState], OrderingState | None] = {}
     for access, ordering in tuple(state.pending.items()):
         if kinds and access.kind not in kinds:
             continue
@@ -417,14 +411,14 @@ def _tensor_commit(analysis: OrderingAnalysis, op: TensorCommit, active: ActiveT
     """A commit tracks what its own thread has issued, implies fence::before_thread_sync, and arrives (PTX ISA,
     "tcgen05.commit")."""
     barrier = analysis.barrier(op.barrier)
-    kinds = (AccessKind.TENSOR_A,) if op.reads_a else TENSOR_CORE_KINDS
+    kinds = (ptx.AccessKind.TENSOR_A,) if op.reads_a else TENSOR_CORE_KINDS
     _track(analysis, active, state, kinds, frozenset((Ordering.BEFORE, Committed(barrier))))
     _arrive(analysis, state, active, barrier, False)
 
 
 def _copy_arrive(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveThreads, state: State) -> None:
     """The arrival follows the thread's copies so far, and says nothing of what else it did."""
-    _track(analysis, active, state, (AccessKind.COPY,), frozenset((Committed(barrier),)))
+    _track(analysis, active, state, (ptx.AccessKind.COPY,), frozenset((Committed(barrier),)))
     _forget_waits(state, active)
 
 
@@ -432,7 +426,7 @@ def _track(
     analysis: OrderingAnalysis,
     active: ActiveThreads,
     state: State,
-    kinds: tuple[AccessKind, ...],
+    kinds: tuple[ptx.AccessKind, ...],
     committed: OrderingState,
 ) -> None:
     """Accesses of some kinds that these threads may have made are tracked by a barrier."""
@@ -463,7 +457,7 @@ def _mbarrier_wait(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveT
 
 def _mbarrier_inval(state: State, barrier: Barrier) -> None:
     for access in tuple(state.pending):
-        if access.kind is AccessKind.INIT and access.barrier and Barrier(*access.barrier).may_be(barrier):
+        if access.kind is ptx.AccessKind.INIT and access.barrier and Barrier(*access.barrier).may_be(barrier):
             del state.pending[access]
 
 
@@ -472,16 +466,16 @@ def _always(ordering: Ordering) -> Callable[[Access, OrderingState], frozenset[O
     return lambda access, before: found
 
 
-def _proxy_fence(analysis: OrderingAnalysis, op: ProxyFence, state: State) -> None:
+def _proxy_fence(analysis: OrderingAnalysis, op: ptx.ProxyFence, state: State) -> None:
     def fenced(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         # The fence orders what its thread knows to be done.
-        pending = access.kind is AccessKind.COPY and Ordering.COMPLETE not in ordering
+        pending = access.kind is ptx.AccessKind.COPY and Ordering.COMPLETE not in ordering
         return frozenset() if pending else frozenset((Ordering.FENCED,))
 
     _advance(analysis, state, fenced, op.kinds)
 
 
-def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, state: State) -> None:
+def _commit_group(analysis: OrderingAnalysis, op: ptx.CommitGroup, state: State) -> None:
     """Counts groups as far as waits tell them apart: all that are behind more than these are alike."""
     most = analysis.most_pending[op.kind]
 
@@ -497,7 +491,7 @@ def _commit_group(analysis: OrderingAnalysis, op: CommitGroup, state: State) -> 
             state.loading[loading] = groups + 1
 
 
-def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, state: State) -> None:
+def _wait_group(analysis: OrderingAnalysis, op: ptx.WaitGroup, state: State) -> None:
     """All but the last groups are complete: those with as many behind them on every path."""
     last = Ordering.GROUPED if op.pending == 0 else Younger(op.pending)
 
@@ -507,7 +501,7 @@ def _wait_group(analysis: OrderingAnalysis, op: WaitGroup, state: State) -> None
     written = [
         access
         for access, ordering in state.pending.items()
-        if access.kind is AccessKind.BULK_WRITE and access.kind in op.kinds and last in ordering
+        if access.kind is ptx.AccessKind.BULK_WRITE and access.kind in op.kinds and last in ordering
     ]
     _advance(analysis, state, waited, op.kinds)
     state.pending.update((analysis.accesses.completed(access), JUST_FENCED) for access in written)
@@ -535,29 +529,29 @@ def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, state: State) -> 
 def _synchronize(analysis: OrderingAnalysis, op: Synchronization, active: ActiveThreads, state: State) -> None:
     """Does to what is pending what a synchronisation does. The bytes of an mbarrier order nothing."""
     match op:
-        case BlockBarrier():
+        case ptx.BlockBarrier():
             _meet(analysis, active, state, lambda access, ordering: _gained(access.kind, ordering))
-        case WarpBarrier():
+        case ptx.WarpBarrier():
             _warp_barrier(analysis, active, state)
-        case ClusterArrive():
+        case ptx.ClusterArrive():
             _arrive(analysis, state, active, CLUSTER, op.relaxed)
-        case ClusterWait():
+        case ptx.ClusterWait():
             _meet(analysis, active, state, lambda access, ordering: _arrivals(ordering, CLUSTER) | JUST_HEARD)
-        case MbarrierArrive(address):
+        case ptx.MbarrierArrive(address):
             _arrive(analysis, state, active, analysis.barrier(address), op.relaxed)
-        case MbarrierWait(address):
+        case ptx.MbarrierWait(address):
             _mbarrier_wait(analysis, analysis.barrier(address), active, state)
-        case MbarrierInvalidate(address):
+        case ptx.MbarrierInvalidate(address):
             _mbarrier_inval(state, analysis.barrier(address))
         case TensorCommit():
             _tensor_commit(analysis, op, active, state)
-        case CopyArrive(address):
+        case ptx.CopyArrive(address):
             _copy_arrive(analysis, analysis.barrier(address), active, state)
-        case ProxyFence():
+        case ptx.ProxyFence():
             _proxy_fence(analysis, op, state)
-        case CommitGroup():
+        case ptx.CommitGroup():
             _commit_group(analysis, op, state)
-        case WaitGroup():
+        case ptx.WaitGroup():
             _wait_group(analysis, op, state)
         case WaitAll():
             _wait_all(analysis, op, state)

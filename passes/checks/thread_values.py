@@ -11,33 +11,7 @@ from typing import Any, Literal, TypeVar
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from tirx.dialects.ptx.arith import (
-    AddOp,
-    AndOp,
-    Comparison,
-    DivOp,
-    MadLoOp,
-    MaxOp,
-    MinOp,
-    MulLoOp,
-    MulWideOp,
-    NotOp,
-    OrOp,
-    RemOp,
-    SelpOp,
-    SetpOp,
-    ShlOp,
-    ShrOp,
-    SubOp,
-    XorOp,
-)
-from tirx.dialects.ptx.base import PTXInstruction, PureInstruction, width
-from tirx.dialects.ptx.conversion import CvtOp
-from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, ReadSpecialOp, SharedAllocOp, SpecialRegister
-from tirx.dialects.ptx.effects import Issue
-from tirx.dialects.ptx.launch_control import QueryCancelOp
-from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, Space
-from tirx.dialects.ptx.sync import ElectSyncOp
+from tirx.dialects import ptx
 from tirx.dialects.tcgen05 import AllocOp
 from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import BoolArray, IntArray, np
@@ -49,7 +23,7 @@ Numbers = IntArray
 Threads = BoolArray
 NumbersT = TypeVar("NumbersT", int, Numbers, "int | Numbers")
 
-_LEAST_THREADS = {Issue.THREAD: 1, Issue.WARPGROUP: 4 * WARP_SIZE}
+_LEAST_THREADS = {ptx.Issue.THREAD: 1, ptx.Issue.WARPGROUP: 4 * WARP_SIZE}
 """Threads of the smallest block that can execute an instruction; a warp for the others."""
 
 _MOST_SYMBOLS = 16
@@ -186,7 +160,7 @@ class ThreadValues:
         self._flow = flow
         extents = [n.data for n in entry.reqntid or ()]
         if not extents:
-            issues = {op.issue for op in entry.walk() if isinstance(op, PTXInstruction)}
+            issues = {op.issue for op in entry.walk() if isinstance(op, ptx.PTXInstruction)}
             extents = [max((_LEAST_THREADS.get(issue, WARP_SIZE) for issue in issues), default=1)]
         self.count = extents[0] if all(n == 1 for n in extents[1:]) else 0
         """0 for a block of more than one dimension, of which nothing is known."""
@@ -196,7 +170,7 @@ class ThreadValues:
         self.slots = {slot for slot, allocations in slots.items() if allocations == 1}
         """Places where one allocation of tensor memory, and no other, stores its address."""
         self.ids = np.arange(self.count, dtype=np.int64)
-        unknown: list[AndOp] = []
+        unknown: list[ptx.AndOp] = []
         if self.count:
             for block in blocks:
                 if block.args:
@@ -207,7 +181,7 @@ class ThreadValues:
                     (result,) = op.results
                     if is_integer(result.type):
                         self._define(op, result)
-                        if type(op) is AndOp and result.type == i1 and result not in self._values:
+                        if type(op) is ptx.AndOp and result.type == i1 and result not in self._values:
                             unknown.append(op)
         self._varying: dict[SSAValue, bool] = {}
         self._choosing: dict[Block, list[SSAValue]] = {}
@@ -272,10 +246,9 @@ class ThreadValues:
         return owner is self._flow.blocks[0]
 
     def _sources_of(self, value: SSAValue) -> Sequence[SSAValue]:
-        """The values that `value` is computed from, or chosen by."""
         if isinstance(owner := value.owner, Operation):
             # All threads read the same answers, whatever is known of where they are.
-            return () if isinstance(owner, QueryCancelOp) else owner.operands
+            return () if isinstance(owner, ptx.QueryCancelOp) else owner.operands
         if owner not in self._choosing:
             self._choosing[owner] = _choosing(owner, self._flow) if owner in self._flow.position else []
         assert isinstance(value, BlockArgument)
@@ -291,7 +264,7 @@ class ThreadValues:
     def _define(self, op: Operation, result: SSAValue) -> None:
         source = _SOURCES.get(type(op))
         value = None if source is None else source(op, self)
-        if type(op) is AndOp and self._is_zero(op):
+        if type(op) is ptx.AndOp and self._is_zero(op):
             value = ThreadValue((), 0, self.count)
         if value is None:
             operands: list[ThreadValue] = []
@@ -306,15 +279,15 @@ class ThreadValues:
                 if not _is_uniform_source(op) or not all(operand.number is not None for operand in operands):
                     return
                 value = _symbol(self, "value", result)
-        given = wrapped(value.given, width(result.type))
+        given = wrapped(value.given, ptx.width(result.type))
         self._values[result] = value if given is value.given else ThreadValue(value.symbols, given, self.count)
 
-    def _is_zero(self, op: AndOp) -> bool:
+    def _is_zero(self, op: ptx.AndOp) -> bool:
         """Returns True if one operand is known to be 0 in all threads, so that the other does not matter."""
         operands = (self._values.get(op.lhs), self._values.get(op.rhs))
         return any(one is not None and one.is_known and one.number == 0 for one in operands)
 
-    def _bound(self, op: AndOp, result: SSAValue) -> None:
+    def _bound(self, op: ptx.AndOp, result: SSAValue) -> None:
         """The `and` of two predicates holds in no more threads than the one that differs between them."""
         for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             if (held := self.holds(one)) is not None and not self.is_varying(other):
@@ -329,25 +302,25 @@ class ThreadValues:
     def _of_symbols(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
         """Sums, and what makes a matrix descriptor of an address."""
         match op, operands:
-            case AddOp(), [a, b]:
+            case ptx.AddOp(), [a, b]:
                 if len(a.symbols) + len(b.symbols) > _MOST_SYMBOLS:
                     return None
                 return ThreadValue(_sum(a.symbols, b.symbols), a.given + b.given, self.count)
-            case SubOp(), [a, b] if b.is_known:
+            case ptx.SubOp(), [a, b] if b.is_known:
                 return ThreadValue(a.symbols, a.given - b.given, self.count)
-            case CvtOp(), [a]:
+            case ptx.CvtOp(), [a]:
                 return a
-            case ShrOp(), [ThreadValue(symbols=(Symbol("shared", SharedAllocOp() as alloc),)) as a, b]:
+            case ptx.ShrOp(), [ThreadValue(symbols=(Symbol("shared", ptx.SharedAllocOp() as alloc),)) as a, b]:
                 if alloc.align.data % 16 or b.symbols or b.number != 4 or _any(a.given % 16 != 0):
                     return None
                 return ThreadValue((Symbol("descriptor", alloc),), a.given >> 4, self.count)
-            case AndOp(), [a, b] if b.is_known:
+            case ptx.AndOp(), [a, b] if b.is_known:
                 # Shared memory has less than 2^18 bytes: no bit of an address, or of its 16-byte units, is lost.
                 address_bits = {"shared": 18, "descriptor": 14}.get(a.symbols[0].kind) if len(a.symbols) == 1 else None
                 if address_bits is None or _any(~b.given & (1 << address_bits) - 1 != 0):
                     return None
                 return a
-            case OrOp(), [ThreadValue(symbols=(Symbol("descriptor"),)) as a, b] if b.is_known:
+            case ptx.OrOp(), [ThreadValue(symbols=(Symbol("descriptor"),)) as a, b] if b.is_known:
                 if _any(b.given & _DESCRIPTOR_ADDRESS != 0):
                     return None
                 return ThreadValue(a.symbols, a.given + b.given, self.count)
@@ -359,22 +332,22 @@ def _symbol(values: ThreadValues, kind: Literal["shared", "tensor", "value"], ke
     return ThreadValue((Symbol(kind, key),), 0, values.count)
 
 
-def _constant(op: ConstantOp, values: ThreadValues) -> ThreadValue | None:
+def _constant(op: ptx.ConstantOp, values: ThreadValues) -> ThreadValue | None:
     return ThreadValue((), op.value.value.data, values.count) if isinstance(op.value, IntegerAttr) else None
 
 
-def _elected(op: ElectSyncOp, values: ThreadValues) -> ThreadValue:
+def _elected(op: ptx.ElectSyncOp, values: ThreadValues) -> ThreadValue:
     # Some lane of each warp, always the same: any choice shows who is another thread.
     return ThreadValue((), np.asarray(values.ids % WARP_SIZE == 0, np.int64), values.count)
 
 
-def _loaded(op: LdOp, values: ThreadValues) -> ThreadValue | None:
-    if op.space.data is Space.SHARED and op.address in values.slots and not op.offset.value.data:
+def _loaded(op: ptx.LdOp, values: ThreadValues) -> ThreadValue | None:
+    if op.space.data is ptx.Space.SHARED and op.address in values.slots and not op.offset.value.data:
         return _symbol(values, "tensor", op.address.owner)
     return None
 
 
-def _special(op: ReadSpecialOp, values: ThreadValues) -> ThreadValue:
+def _special(op: ptx.ReadSpecialOp, values: ThreadValues) -> ThreadValue:
     match name := op.register.data.value:
         case "tid.x":
             return ThreadValue((), values.ids, values.count)
@@ -387,13 +360,13 @@ def _special(op: ReadSpecialOp, values: ThreadValues) -> ThreadValue:
 
 
 _SOURCES: Mapping[type[Operation], Callable[[Any, ThreadValues], ThreadValue | None]] = {
-    ConstantOp: _constant,
-    ReadSpecialOp: _special,
-    SharedAllocOp: lambda op, values: _symbol(values, "shared", op),
-    LdParamOp: lambda op, values: _symbol(values, "value", op.param.data),
-    CvtaToGlobalOp: lambda op, values: values.get(op.operand),
-    ElectSyncOp: _elected,
-    LdOp: _loaded,
+    ptx.ConstantOp: _constant,
+    ptx.ReadSpecialOp: _special,
+    ptx.SharedAllocOp: lambda op, values: _symbol(values, "shared", op),
+    ptx.LdParamOp: lambda op, values: _symbol(values, "value", op.param.data),
+    ptx.CvtaToGlobalOp: lambda op, values: values.get(op.operand),
+    ptx.ElectSyncOp: _elected,
+    ptx.LdOp: _loaded,
 }
 """Operations whose results are not computed from numbers -> their values."""
 
@@ -426,19 +399,19 @@ def _xor(a: NumbersT, b: NumbersT) -> NumbersT:
     return a ^ b
 
 
-def _not(op: NotOp, a: NumbersT) -> NumbersT:
+def _not(op: ptx.NotOp, a: NumbersT) -> NumbersT:
     return 1 - a if op.result.type == i1 else ~a
 
 
-def _cvt(op: CvtOp, a: NumbersT) -> NumbersT:
+def _cvt(op: ptx.CvtOp, a: NumbersT) -> NumbersT:
     return _unsigned(a, op.operand) if op.unsigned is not None and op.result.type == i64 else a
 
 
-def _mul_wide(op: MulWideOp, a: NumbersT, b: NumbersT) -> NumbersT:
+def _mul_wide(op: ptx.MulWideOp, a: NumbersT, b: NumbersT) -> NumbersT:
     return a * b if op.unsigned is None else _unsigned(a, op.lhs) * _unsigned(b, op.rhs)
 
 
-def _setp(op: SetpOp, a: NumbersT, b: NumbersT) -> int | Numbers | None:
+def _setp(op: ptx.SetpOp, a: NumbersT, b: NumbersT) -> int | Numbers | None:
     if (compare := _COMPARE.get(op.comparison.data)) is None:
         return None
     if op.unsigned is not None:
@@ -449,80 +422,80 @@ def _setp(op: SetpOp, a: NumbersT, b: NumbersT) -> int | Numbers | None:
     return int(found) if isinstance(found, bool) else found.astype(np.int64)
 
 
-def _selp(op: SelpOp, condition: int | Numbers, a: int | Numbers, b: int | Numbers) -> int | Numbers:
+def _selp(op: ptx.SelpOp, condition: int | Numbers, a: int | Numbers, b: int | Numbers) -> int | Numbers:
     if isinstance(condition, int):
         return a if condition else b
     return np.where(condition != 0, a, b)
 
 
-def _shl(op: ShlOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+def _shl(op: ptx.ShlOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
     return a << b if _is_shift(op, b) else None
 
 
-def _shr(op: ShrOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+def _shr(op: ptx.ShrOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
     if op.unsigned is not None and _any((a := _unsigned(a, op.value)) < 0):
         return None
     return a >> b if _is_shift(op, b) else None
 
 
-def _is_shift(op: ShlOp | ShrOp, amount: int | Numbers) -> bool:
-    return not _any(amount < 0) and not _any(amount >= width(op.result.type))
+def _is_shift(op: ptx.ShlOp | ptx.ShrOp, amount: int | Numbers) -> bool:
+    return not _any(amount < 0) and not _any(amount >= ptx.width(op.result.type))
 
 
-def _div(op: DivOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+def _div(op: ptx.DivOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
     # Truncation towards zero; of numbers that are not negative.
     return None if _any(a < 0) or _any(b <= 0) else a // b
 
 
-def _rem(op: RemOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
+def _rem(op: ptx.RemOp, a: NumbersT, b: NumbersT) -> NumbersT | None:
     return None if _any(a < 0) or _any(b <= 0) else a % b
 
 
-def _extremum(op: MinOp | MaxOp, a: NumbersT, b: NumbersT) -> int | Numbers | None:
+def _extremum(op: ptx.MinOp | ptx.MaxOp, a: NumbersT, b: NumbersT) -> int | Numbers | None:
     if op.unsigned is not None:
         a, b = _unsigned(a, op.lhs), _unsigned(b, op.rhs)
         if _any(a < 0) or _any(b < 0):
             return None
-    least = isinstance(op, MinOp)
+    least = isinstance(op, ptx.MinOp)
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b) if least else max(a, b)
     return np.minimum(a, b) if least else np.maximum(a, b)
 
 
-def _mad_lo(op: MadLoOp, a: NumbersT, b: NumbersT, c: NumbersT) -> NumbersT:
+def _mad_lo(op: ptx.MadLoOp, a: NumbersT, b: NumbersT, c: NumbersT) -> NumbersT:
     return a * b + c
 
 
 _FUNCTIONS: Mapping[type[Operation], Callable[..., int | Numbers]] = {
-    AddOp: operator.add,
-    SubOp: operator.sub,
-    MulLoOp: operator.mul,
-    AndOp: _and,
-    OrOp: _or,
-    XorOp: _xor,
+    ptx.AddOp: operator.add,
+    ptx.SubOp: operator.sub,
+    ptx.MulLoOp: operator.mul,
+    ptx.AndOp: _and,
+    ptx.OrOp: _or,
+    ptx.XorOp: _xor,
 }
 _RULES: Mapping[type[Operation], Callable[..., int | Numbers | None]] = {
-    MadLoOp: _mad_lo,
-    MinOp: _extremum,
-    MaxOp: _extremum,
-    NotOp: _not,
-    CvtOp: _cvt,
-    MulWideOp: _mul_wide,
-    SetpOp: _setp,
-    SelpOp: _selp,
-    ShlOp: _shl,
-    ShrOp: _shr,
-    DivOp: _div,
-    RemOp: _rem,
+    ptx.MadLoOp: _mad_lo,
+    ptx.MinOp: _extremum,
+    ptx.MaxOp: _extremum,
+    ptx.NotOp: _not,
+    ptx.CvtOp: _cvt,
+    ptx.MulWideOp: _mul_wide,
+    ptx.SetpOp: _setp,
+    ptx.SelpOp: _selp,
+    ptx.ShlOp: _shl,
+    ptx.ShrOp: _shr,
+    ptx.DivOp: _div,
+    ptx.RemOp: _rem,
 }
 
-_COMPARE: Mapping[Comparison, Callable[[Any, Any], bool | Threads]] = {
-    Comparison.EQ: operator.eq,
-    Comparison.NE: operator.ne,
-    Comparison.LT: operator.lt,
-    Comparison.LE: operator.le,
-    Comparison.GT: operator.gt,
-    Comparison.GE: operator.ge,
+_COMPARE: Mapping[ptx.Comparison, Callable[[Any, Any], bool | Threads]] = {
+    ptx.Comparison.EQ: operator.eq,
+    ptx.Comparison.NE: operator.ne,
+    ptx.Comparison.LT: operator.lt,
+    ptx.Comparison.LE: operator.le,
+    ptx.Comparison.GT: operator.gt,
+    ptx.Comparison.GE: operator.ge,
 }
 
 
@@ -532,17 +505,22 @@ def _sum(a: tuple[Symbol, ...], b: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
 
 def _unsigned(numbers: NumbersT, value: SSAValue) -> NumbersT:
     """The unsigned reading; negative numbers stay where it has more than 63 bits."""
-    return numbers & 0xFFFFFFFF if width(value.type) == 32 else numbers
+    return numbers & 0xFFFFFFFF if ptx.width(value.type) == 32 else numbers
 
 
-_OF_THREADS = (SpecialRegister.TID_X, SpecialRegister.TID_Y, SpecialRegister.TID_Z, SpecialRegister.LANEID)
+_OF_THREADS = (
+    ptx.SpecialRegister.TID_X,
+    ptx.SpecialRegister.TID_Y,
+    ptx.SpecialRegister.TID_Z,
+    ptx.SpecialRegister.LANEID,
+)
 
 
 def _is_uniform_source(op: Operation) -> bool:
     """Returns True if the results of `op` are the same in all threads whose operands are."""
-    if type(op) is ReadSpecialOp:
+    if type(op) is ptx.ReadSpecialOp:
         return op.register.data not in _OF_THREADS
-    return isinstance(op, PureInstruction)
+    return isinstance(op, ptx.PureInstruction)
 
 
 def incoming(block: Block, argument: BlockArgument) -> list[SSAValue]:
@@ -550,9 +528,9 @@ def incoming(block: Block, argument: BlockArgument) -> list[SSAValue]:
     found: list[SSAValue] = []
     for use in block.uses:
         match use.operation:
-            case BraOp() as branch:
+            case ptx.BraOp() as branch:
                 found.append(branch.arguments[argument.index])
-            case CondBraOp() as branch:
+            case ptx.CondBraOp() as branch:
                 arguments = branch.then_arguments if use.index == 0 else branch.else_arguments
                 found.append(arguments[argument.index])
             case _:
@@ -587,6 +565,6 @@ def _choosing(block: Block, flow: ControlFlow) -> list[SSAValue]:
                 if other is not stop:
                     pending += [before for before in flow.predecessors(other) if other is not block]
         for other, ways in leading.items():
-            if len(ways) > 1 and isinstance(branch := other.last_op, CondBraOp):
+            if len(ways) > 1 and isinstance(branch := other.last_op, ptx.CondBraOp):
                 found[branch.condition] = None
     return list(found)

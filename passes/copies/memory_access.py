@@ -10,12 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
 from tirx.copy.matrix import MatrixPlan
-from tirx.dialects.ptx.conversion import PackOp, UnpackOp
-from tirx.dialects.ptx.matrix import LdMatrixOp, StMatrixOp
-from tirx.dialects.ptx.memory import LdOp, LdU8Op, StOp, StU8Op
-from tirx.dialects.ptx.reductions import Red
-from tirx.dialects.ptx.sync import BarWarpSyncOp
-from tirx.dialects.tirx import MemorySpace, TileType
+from tirx.dialects import ptx, tirx
 from tirx.hw.targets import Target
 from tirx.layout import TileLayout
 from tirx.layout.arrays import np
@@ -45,7 +40,7 @@ class MemoryTile:
     first; the alignment is that with strides that are multiples of `STRIDE_BYTES`, as `are_multiples` says they are.
     """
 
-    type: TileType
+    type: tirx.TileType
     base: SSAValue
     alignment: int
     strides: tuple[tuple[int, SSAValue], ...] = ()
@@ -57,7 +52,7 @@ class MemoryTile:
 
     @property
     def space(self) -> str:
-        return "global" if self.type.memory is MemorySpace.GLOBAL else "shared"
+        return "global" if self.type.memory is tirx.MemorySpace.GLOBAL else "shared"
 
 
 class Addresses:
@@ -165,7 +160,7 @@ def on_owners(emit: Emitter, tid: SSAValue, owners: Owners, held: _Make, other: 
         condition = emit.bit_and(condition, below)
     results = emit.either(condition, held, other)
     # Instructions of whole warps may follow.
-    emit(BarWarpSyncOp())
+    emit(ptx.BarWarpSyncOp())
     return results
 
 
@@ -180,7 +175,7 @@ class TileAccess:
         self,
         emit: Emitter,
         memory: MemoryTile,
-        register: TileType,
+        register: tirx.TileType,
         threads: int,
         tid: SSAValue,
         *,
@@ -202,7 +197,7 @@ class TileAccess:
         self.addresses = Addresses(emit, memory, tid)
         self.bounds = None if clip is None else clip.emission(emit, tid)
 
-    def _plan(self, register: TileType, threads: int, once: bool) -> AccessPlan:
+    def _plan(self, register: tirx.TileType, threads: int, once: bool) -> AccessPlan:
         layout, memory = register.layout, self.memory.type.layout
         if not isinstance(layout, TileLayout) or memory is None:
             raise StageError(self.emit.location, "expected layouts on both tiles; tirx-pick-layouts chooses them")
@@ -236,7 +231,7 @@ class TileAccess:
         """Emits the stores of the registers of the tile."""
         self._by_owners(lambda: self._store(registers), ())
 
-    def reduce(self, registers: Sequence[SSAValue], operation: Red, target: Target) -> None:
+    def reduce(self, registers: Sequence[SSAValue], operation: ptx.Red, target: Target) -> None:
         """Combines the registers of the tile with what the memory has.
 
         Raises LocatedError where several threads hold an element, and would all add it.
@@ -274,7 +269,7 @@ class TileAccess:
                 registers.append(parts[0] or zero_register(self.emit, format_.type))
                 continue
             some = next(part for part in parts if part is not None)  # also where there is no element
-            registers.append(self.emit(PackOp(*(part or some for part in parts))).result)
+            registers.append(self.emit(ptx.PackOp(*(part or some for part in parts))).result)
         return registers
 
     def _element(self, registers: Sequence[SSAValue], element: int) -> SSAValue:
@@ -282,7 +277,7 @@ class TileAccess:
         register = registers[element // self.format.packed]
         if self.format.packed == 1:
             return register
-        halves = self.emit(UnpackOp(register, self.register.element_type))
+        halves = self.emit(ptx.UnpackOp(register, self.register.element_type))
         return halves.high if element % 2 else halves.low
 
     def _is_once(self) -> bool:
@@ -353,7 +348,7 @@ class TileAccess:
             return [self.pad for _ in types]
         if access.count * self.bits == 8:
             return [emit.bit_and(self.pad, 0xFF)]
-        return [emit(UnpackOp(self.pad, i16)).low]
+        return [emit(ptx.UnpackOp(self.pad, i16)).low]
 
     def _load(self) -> Sequence[SSAValue]:
         if self.memory.space == "shared" and self.clip is None and self.indices is None:
@@ -370,7 +365,7 @@ class TileAccess:
                 registers[first : first + count] = self._read(access, address, types, constant)
                 continue
             if access.count * self.bits == 8:
-                load = LdU8Op(self.memory.space, address, constant)
+                load = ptx.LdU8Op(self.memory.space, address, constant)
                 part = self._within(access, [i32], lambda emit, load=load: [emit(load).result])[0]
             else:
                 part = self._read(access, address, [i16], constant)[0]
@@ -386,17 +381,17 @@ class TileAccess:
         at = {base: self.addresses.of_bytes(base // 4 * 4) for base in bases}
         for vector in loads.vectors:
             base, distance = vector[0]
-            load = LdOp(self.memory.space, at[base], [i32] * len(vector), distance)
+            load = ptx.LdOp(self.memory.space, at[base], [i32] * len(vector), distance)
             words.update(zip(vector, self.emit(load).res, strict=True))
         firsts = {base: self.addresses.emitted(first) for base in bases if (first := base % 4).known.greatest}
         made = loads.registers_of(self.emit, words, firsts)
         return [made.get(i) or zero_register(self.emit, i32) for i in range(self.format.count)]
 
     def _read(self, access: Access, address: SSAValue, types: Sequence[Attribute], constant: int) -> Sequence[SSAValue]:
-        load = LdOp(self.memory.space, address, types, constant)
+        load = ptx.LdOp(self.memory.space, address, types, constant)
         return self._within(access, types, lambda emit: emit(load).res)
 
-    def _write(self, access: Access, store: StOp | StU8Op) -> None:
+    def _write(self, access: Access, store: ptx.StOp | ptx.StU8Op) -> None:
         def make(emit: Emitter) -> Sequence[SSAValue]:
             emit(store)
             return ()
@@ -408,7 +403,7 @@ class TileAccess:
         if all(part.type == i16 for _, part in parts):
             halves = dict(parts)
             low, high = (halves.get(start) or zero_register(self.emit, i16) for start in (0, 16))
-            return self.emit(PackOp(low, high)).result
+            return self.emit(ptx.PackOp(low, high)).result
         whole: SSAValue | None = None
         for start, part in parts:
             wide = self.emit.extend(part, i32) if part.type == i16 else part
@@ -423,20 +418,19 @@ class TileAccess:
             if access.count * self.bits == 8:
                 byte = self.emit.div(registers[first], 1 << self._bit_of(access))
                 address, constant = self._place(access)
-                self._write(access, StU8Op(self.memory.space, address, byte, constant))
+                self._write(access, ptx.StU8Op(self.memory.space, address, byte, constant))
                 continue
             data = registers[first : first + count]
             if not count:
                 if first not in halves:
-                    unpacked = self.emit(UnpackOp(registers[first], i16))
+                    unpacked = self.emit(ptx.UnpackOp(registers[first], i16))
                     halves[first] = unpacked.low, unpacked.high
                 data = [halves[first][self._bit_of(access) // 16]]
             address, constant = self._place(access)
-            self._write(access, StOp(self.memory.space, address, data, constant))
+            self._write(access, ptx.StOp(self.memory.space, address, data, constant))
         return ()
 
     def _bit_of(self, access: Access) -> int:
-        """Returns the bit of its register at which an access starts."""
         return access.register * self.bits % REGISTER_BITS
 
 
@@ -466,7 +460,7 @@ class ClippedAccess:
 
         self._branch(move)
 
-    def reduce(self, registers: Sequence[SSAValue], operation: Red, target: Target) -> None:
+    def reduce(self, registers: Sequence[SSAValue], operation: ptx.Red, target: Target) -> None:
         """Combines the registers of the tile with what global memory has."""
 
         def move(access: TileAccess) -> Sequence[SSAValue]:
@@ -493,7 +487,7 @@ class ClippedAccess:
         registers = move(self.access(emit, careful))
         if careful:
             # Instructions of whole warps may follow.
-            emit(BarWarpSyncOp())
+            emit(ptx.BarWarpSyncOp())
         return registers
 
 
@@ -523,7 +517,7 @@ class MatrixAccess:
         """Emits the loads; returns the registers of the tile, which are of this type."""
         registers: list[SSAValue] = []
         for row in self.plan.rows:
-            load = LdMatrixOp("m8n8", self._row(row), [i32] * self.plan.count, trans=self.plan.transposed)
+            load = ptx.LdMatrixOp("m8n8", self._row(row), [i32] * self.plan.count, trans=self.plan.transposed)
             registers += self.emit(load).res
         if register == i32:
             return registers
@@ -535,7 +529,7 @@ class MatrixAccess:
         words = [r if r.type == i32 else self.emit(arith.BitcastOp(r, i32)).result for r in registers]
         for i, row in enumerate(self.plan.rows):
             data = words[i * count : (i + 1) * count]
-            self.emit(StMatrixOp("m8n8", self._row(row), data, trans=self.plan.transposed))
+            self.emit(ptx.StMatrixOp("m8n8", self._row(row), data, trans=self.plan.transposed))
 
     def _row(self, row: Access) -> SSAValue:
         """The address of the row that a lane gives, as one value."""

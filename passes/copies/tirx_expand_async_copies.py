@@ -11,12 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects import tirx
-from tirx.dialects.ptx.cp_async import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
-from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierInitOp, MbarrierWaitParityOp
-from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
-from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
-from tirx.dialects.tirx.threads import WarpgroupOp
+from tirx.dialects import ptx, tirx
 from tirx.dialects.traits import is_pure
 from tirx.layout import TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
@@ -76,8 +71,8 @@ class _Expansion:
                     self._load(emit, copy, kernel)
                 case tirx.Engine.CP_ASYNC:
                     emit(tirx.CpAsyncTileOp(copy.source, copy.destination))
-                    emit(CpAsyncCommitGroupOp())
-                    emit(CpAsyncWaitGroupOp(0))
+                    emit(ptx.CpAsyncCommitGroupOp())
+                    emit(ptx.CpAsyncWaitGroupOp(0))
                 case _:
                     self._store(emit, copy, kernel)
             erase(copy)
@@ -87,9 +82,9 @@ class _Expansion:
         with legal(copy):
             planned = plan_tma(copy.source, copy.destination_type, target_of(copy))
         # All threads are done with the tile, and what they did to both memories precedes the asynchronous copy.
-        emit(FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.source), is_store=False)))
+        emit(ptx.FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.source), is_store=False)))
         emit(tirx.BarrierOp())
-        expect = MbarrierArriveExpectTxOp(self._mbarrier, planned.boxes.num_bytes)
+        expect = ptx.MbarrierArriveExpectTxOp(self._mbarrier, planned.boxes.num_bytes)
         load = tirx.TmaLoadOp(copy.source, copy.destination, self._mbarrier)
         if planned.is_indexed:
             emit.branch(self._leader, [expect])
@@ -97,30 +92,29 @@ class _Expansion:
         else:
             emit.branch(self._leader, [expect, load])
         parity = emit(memref.LoadOp.get(self._parity, [])).results[0]
-        emit(MbarrierWaitParityOp(self._mbarrier, parity))
+        emit(ptx.MbarrierWaitParityOp(self._mbarrier, parity))
         # Instructions of whole warps may follow.
-        emit(BarWarpSyncOp())
+        emit(ptx.BarWarpSyncOp())
         emit(memref.StoreOp.get(emit(arith.XOrIOp(parity, emit.constant(1, i32))).result, self._parity, []))
 
     def _store(self, emit: Emitter, copy: tirx.CopyOp, kernel: tirx.KernelOp) -> None:
         assert self._leader is not None
-        emit(FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.destination), is_store=True)))
+        emit(ptx.FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.destination), is_store=True)))
         emit(tirx.BarrierOp())
         store = tirx.TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
         # Memory is written when the kernel ends: only what follows, of this block, has to wait for it.
-        wait = CpAsyncBulkWaitGroupOp(0, read=_is_last(copy, kernel))
-        ops = [store, CpAsyncBulkCommitGroupOp(), wait]
+        wait = ptx.CpAsyncBulkWaitGroupOp(0, read=_is_last(copy, kernel))
+        ops = [store, ptx.CpAsyncBulkCommitGroupOp(), wait]
         if tirx.indexed_view(copy.destination) is None:
             emit.branch(self._leader, ops)
         else:  # lanes have groups of their own
             for op in ops:
                 emit(op)
-            emit(BarWarpSyncOp())
+            emit(ptx.BarWarpSyncOp())
         emit(tirx.BarrierOp())
 
 
 def _is_last(copy: tirx.CopyOp, kernel: tirx.KernelOp) -> bool:
-    """Returns True if a kernel does nothing behind a copy."""
     following = copy if copy.parent is kernel.body.block else None
     while following is not None and (following is copy or is_pure(following)):
         following = following.next_op
@@ -144,7 +138,7 @@ def _expand(kernel: tirx.KernelOp, copies: Sequence[tirx.CopyOp]) -> None:
     found: list[_Expansion] = []
     for owner, own in by_owner.items():
         mbarrier = mbarriers[loading.index(owner)] if owner in loading else None
-        if isinstance(owner, tirx.RoleOp | WarpgroupOp):
+        if isinstance(owner, tirx.RoleOp | tirx.WarpgroupOp):
             inside = Emitter(InsertPoint.at_start(owner.body.block), owner.location)
             found.append(_Expansion(own, inside, None, mbarrier))
         else:
@@ -161,7 +155,7 @@ def _mbarriers(kernel: tirx.KernelOp, count: int, emit: Emitter, leader: SSAValu
     type_ = tirx.TileType.get((words,), i32, tirx.MemorySpace.SHARED, TileLayout.row_major((words,)))
     first = emit(tirx.AddressOp(emit(tirx.AllocOp(type_, kernel.memory.data.copies)).result)).result
     found = [emit.add(first, MBARRIER_BYTES * i) for i in range(count)]
-    emit.branch(leader, [*(MbarrierInitOp(each, 1) for each in found), FenceMbarrierInitOp()])
+    emit.branch(leader, [*(ptx.MbarrierInitOp(each, 1) for each in found), ptx.FenceMbarrierInitOp()])
     emit(tirx.BarrierOp())
     return found
 

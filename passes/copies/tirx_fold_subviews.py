@@ -12,24 +12,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
-from tirx.dialects.tirx import (
-    AllocOp,
-    AtomicOp,
-    CopyOp,
-    LoadOp,
-    MemorySpace,
-    ReshapeOp,
-    SignalOp,
-    StoreOp,
-    SubviewOp,
-    TileType,
-    ViewOp,
-    WaitUntilOp,
-    kernels,
-)
-from tirx.dialects.tirx.interface import is_register_tile
-from tirx.dialects.tirx.places import has_run_time_strides
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.views import Origin
@@ -51,17 +35,17 @@ class TirxFoldSubviewsPass(ModulePass):
     name = "tirx-fold-subviews"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             for subview in [each for each in kernel.walk() if isinstance(each, memref.SubviewOp)]:
                 if subview.parent is not None:  # those of other ones are folded with these
                     _Window(subview).fold()
-            for shape in [each for each in kernel.walk() if isinstance(each, ReshapeOp)]:
+            for shape in [each for each in kernel.walk() if isinstance(each, tirx.ReshapeOp)]:
                 if shape.parent is not None and _has_no_shapes(shape.source):
                     _turn_around(shape)
             for part in list(kernel.walk()):
-                if isinstance(part, ViewOp) and not part.joins_rings and not is_register_tile(part.result):
+                if isinstance(part, tirx.ViewOp) and not part.joins_rings and not tirx.is_register_tile(part.result):
                     _check_uses(part)
-                if isinstance(part, SubviewOp) and part.indices:
+                if isinstance(part, tirx.SubviewOp) and part.indices:
                     _fold(part)
 
 
@@ -110,7 +94,7 @@ class _Window:
         for use in list(self.op.result.uses):
             user, emit = use.operation, Emitter.before(use.operation)
             match user:
-                case ViewOp():
+                case tirx.ViewOp():
                     made = emit(self._view(emit, user)).result
                     made.name_hint = user.result.name_hint
                     user.result.replace_all_uses_with(made)
@@ -118,7 +102,7 @@ class _Window:
                 case memref.DimOp() if (d := constant_value(user.index)) is not None and 0 <= d < len(self.sizes):
                     user.result.replace_all_uses_with(self._value(emit, self.sizes[d]))
                     erase(user)
-                case memref.LoadOp() | memref.StoreOp() | SignalOp() | WaitUntilOp() if user.indices:
+                case memref.LoadOp() | memref.StoreOp() | tirx.SignalOp() | tirx.WaitUntilOp() if user.indices:
                     first = user.operands.index(user.indices[0])
                     for d, index in enumerate(user.indices):
                         user.operands[first + d] = self._moved(emit, index, d)
@@ -156,7 +140,7 @@ class _Window:
         index = index if self.steps[d] == 1 else emit.mul(index, self.steps[d])
         return index if self.offsets[d] == 0 else emit.add(index, self.offsets[d])
 
-    def _view(self, emit: Emitter, view: ViewOp) -> ViewOp:
+    def _view(self, emit: Emitter, view: tirx.ViewOp) -> tirx.ViewOp:
         """The view of the argument that has the same elements, and ends where the part does."""
         where, sizes = list[SSAValue](), dict[int, SSAValue]()
         for d, (place, offset, size) in enumerate(zip(view.places, self.offsets, self.sizes, strict=True)):
@@ -195,83 +179,83 @@ class _Window:
             for place, step in zip(view.places, self.steps, strict=True)
         ]
         stepped = view.steps if self.steps == [1] * len(steps) else ArrayAttr([i32_attr(n) for n in steps])
-        made = ViewOp(self.op.source, [*where, *ends], view.result.type, view.dims, stepped, sized)
+        made = tirx.ViewOp(self.op.source, [*where, *ends], view.result.type, view.dims, stepped, sized)
         made.clipped, made.begins_inside = view.clipped, view.begins_inside
         return made
 
 
 def _has_no_shapes(tile: SSAValue) -> bool:
     """Returns True for a view of an argument of which no layout alone says where its elements are, or which exist."""
-    origin = Origin.of(tile) if TileType.of(tile).memory is MemorySpace.GLOBAL else None
+    origin = Origin.of(tile) if tirx.TileType.of(tile).memory is tirx.MemorySpace.GLOBAL else None
     if origin is None:
         return False
     view = origin.view
-    return view.clipped is not None or bool(view.index_tiles) or has_run_time_strides(view.source_type)
+    return view.clipped is not None or bool(view.index_tiles) or tirx.has_run_time_strides(view.source_type)
 
 
 def _has_shapes(tile: SSAValue) -> bool:
     """Returns True for a value in registers and a tile in shared memory."""
-    is_value = is_register_tile(tile) and not isinstance(tile.owner, AllocOp)
-    return is_value or TileType.of(tile).memory is MemorySpace.SHARED
+    is_value = tirx.is_register_tile(tile) and not isinstance(tile.owner, tirx.AllocOp)
+    return is_value or tirx.TileType.of(tile).memory is tirx.MemorySpace.SHARED
 
 
-def _turn_around(shape: ReshapeOp) -> None:
+def _turn_around(shape: tirx.ReshapeOp) -> None:
     """Lets copies of another shape of a view copy the view, and have the other tile in its shape."""
     source, result = shape.source, shape.result
-    dims = TileType.of(source).dims
+    dims = tirx.TileType.of(source).dims
     for use in list(result.uses):
         user = use.operation
         if user.parent is None:  # a copy of the tile to itself, which is gone
             continue
         emit = Emitter.before(user)
-        other = user.operands[1 - use.index] if isinstance(user, StoreOp | CopyOp) else source
+        other = user.operands[1 - use.index] if isinstance(user, tirx.StoreOp | tirx.CopyOp) else source
         match user:
-            case CopyOp() if user.source is user.destination:
+            case tirx.CopyOp() if user.source is user.destination:
                 erase(user)
-            case ReshapeOp():
+            case tirx.ReshapeOp():
                 user.operands[0] = source
                 _turn_around(user)
-            case LoadOp() if TileType.of(user.result).layout is None:
-                loaded = emit(LoadOp(source, _registers(source), pad=user.pad)).result
-                _replace(user, emit(ReshapeOp(loaded, result.type.dims)).result)
-            case StoreOp() | CopyOp() if _has_shapes(other):
-                user.operands[1 - use.index] = emit(ReshapeOp(other, dims)).result
+            case tirx.LoadOp() if tirx.TileType.of(user.result).layout is None:
+                loaded = emit(tirx.LoadOp(source, _registers(source), pad=user.pad)).result
+                _replace(user, emit(tirx.ReshapeOp(loaded, result.type.dims)).result)
+            case tirx.StoreOp() | tirx.CopyOp() if _has_shapes(other):
+                user.operands[1 - use.index] = emit(tirx.ReshapeOp(other, dims)).result
                 user.operands[use.index] = source
-            case CopyOp() if TileType.of(other).memory is MemorySpace.GLOBAL or use.index == 0:
+            case tirx.CopyOp() if tirx.TileType.of(other).memory is tirx.MemorySpace.GLOBAL or use.index == 0:
                 ends = [source, other] if use.index == 0 else [other, source]
-                loaded = emit(LoadOp(ends[0], _registers(ends[0]))).result
-                again = emit(ReshapeOp(loaded, TileType.of(ends[1]).dims)).result
-                kind = StoreOp if TileType.of(ends[1]).memory is MemorySpace.GLOBAL else CopyOp
+                loaded = emit(tirx.LoadOp(ends[0], _registers(ends[0]))).result
+                again = emit(tirx.ReshapeOp(loaded, tirx.TileType.of(ends[1]).dims)).result
+                kind = tirx.StoreOp if tirx.TileType.of(ends[1]).memory is tirx.MemorySpace.GLOBAL else tirx.CopyOp
                 emit(kind(again, ends[1], reduce=user.reduce))
                 erase(user)
-            case AtomicOp() if isinstance(user.result.type, TileType):
+            case tirx.AtomicOp() if isinstance(user.result.type, tirx.TileType):
                 again = user.clone({result: source})
                 for i, tile in enumerate(again.operands):
-                    if is_register_tile(tile):
-                        again.operands[i] = emit(ReshapeOp(tile, dims)).result
+                    if tirx.is_register_tile(tile):
+                        again.operands[i] = emit(tirx.ReshapeOp(tile, dims)).result
                 Rewriter.replace_value_with_new_type(again.result, _registers(source))
-                _replace(user, emit(ReshapeOp(emit(again).result, result.type.dims)).result)
+                _replace(user, emit(tirx.ReshapeOp(emit(again).result, result.type.dims)).result)
             case _:
                 pass
     if result.first_use is None:
         erase(shape)
 
 
-def _registers(tile: SSAValue) -> TileType:
-    type_ = TileType.of(tile)
-    return TileType.get(type_.dims, type_.element_type, MemorySpace.REGISTER)
+def _registers(tile: SSAValue) -> tirx.TileType:
+    type_ = tirx.TileType.of(tile)
+    return tirx.TileType.get(type_.dims, type_.element_type, tirx.MemorySpace.REGISTER)
 
 
-def _replace(op: LoadOp | AtomicOp, value: SSAValue) -> None:
+def _replace(op: tirx.LoadOp | tirx.AtomicOp, value: SSAValue) -> None:
     value.name_hint = op.result.name_hint
     op.result.replace_all_uses_with(value)
     erase(op)
 
 
-def _check_uses(view: ViewOp) -> None:
+def _check_uses(view: tirx.ViewOp) -> None:
     """Raises ViewShapeError where something uses a view that only threads move, and is none of what they do."""
     for use in view.result.uses:
-        if not isinstance(use.operation, LoadOp | StoreOp | CopyOp | AtomicOp):
+        if not isinstance(use.operation, tirx.LoadOp | tirx.StoreOp | tirx.CopyOp | tirx.AtomicOp):
             raise ViewShapeError(
                 use.operation,
                 "expected a load, a store, a copy or an atomic operation on all of a view with index tiles or of a "
@@ -279,8 +263,8 @@ def _check_uses(view: ViewOp) -> None:
             )
 
 
-def _fold(part: SubviewOp) -> None:
-    emit, source = Emitter.before(part), TileType.of(part.source)
+def _fold(part: tirx.SubviewOp) -> None:
+    emit, source = Emitter.before(part), tirx.TileType.of(part.source)
     offsets = [n if isinstance(n, int) or (known := constant_value(n)) is None else known for n in part.mixed_offsets]
     extents = zip(offsets, part.result.type.dims, part.step, source.dims, strict=True)
     for d, (offset, extent, step, size) in enumerate(extents):
@@ -290,21 +274,21 @@ def _fold(part: SubviewOp) -> None:
             raise ViewBoundsError(
                 part, f"expected an offset from {least} to {most} in dimension {d} of the part, found {offset}"
             )
-    if source.memory is MemorySpace.GLOBAL:
+    if source.memory is tirx.MemorySpace.GLOBAL:
         new = emit(_view(part, offsets)).result
     elif all(offset is before for offset, before in zip(offsets, part.mixed_offsets, strict=True)):
         return
     else:
         start, steps = [n if isinstance(n, int) else 0 for n in offsets], None if part.steps is None else part.step
         with legal(part):
-            type_ = SubviewOp.type_of(source, start, part.result.type.dims, steps)
-        new = emit(SubviewOp(part.source, offsets, type_, steps)).result
+            type_ = tirx.SubviewOp.type_of(source, start, part.result.type.dims, steps)
+        new = emit(tirx.SubviewOp(part.source, offsets, type_, steps)).result
     new.name_hint = part.result.name_hint
     part.result.replace_all_uses_with(new)
     erase(part)
 
 
-def _view(part: SubviewOp, offsets: list[int | SSAValue]) -> ViewOp:
+def _view(part: tirx.SubviewOp, offsets: list[int | SSAValue]) -> tirx.ViewOp:
     origin = Origin.of(part.source)
     if origin is None:
         raise ViewShapeError(part, "expected a part of a view at computed offsets, found one of a reshaped tile")
@@ -319,7 +303,7 @@ def _view(part: SubviewOp, offsets: list[int | SSAValue]) -> ViewOp:
         if place.size is not None:
             before = emit.add(emit.constant(start, IndexType()), offset)
             sizes.append(emit(arith.SubiOp(place.size, before)).result)
-    type_ = TileType.get(dims, part.result.type.element_type, MemorySpace.GLOBAL)
-    new = ViewOp(view.source, [*indices, *sizes], type_, view.dims, view.steps, view.sized)
+    type_ = tirx.TileType.get(dims, part.result.type.element_type, tirx.MemorySpace.GLOBAL)
+    new = tirx.ViewOp(view.source, [*indices, *sizes], type_, view.dims, view.steps, view.sized)
     new.clipped = view.clipped
     return new

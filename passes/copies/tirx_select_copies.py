@@ -13,24 +13,7 @@ from xdsl.passes import ModulePass
 from tirx.copy.matrix import MATRIX_FORMS
 from tirx.copy.tma import lanes_of_rows
 from tirx.diagnostics import remark, warn
-from tirx.dialects.tirx import (
-    AsyncCopyOp,
-    ConvertOp,
-    CopyOp,
-    Engine,
-    EngineAttr,
-    KernelOp,
-    LoadOp,
-    MapOp,
-    MemorySpace,
-    MmaOp,
-    StoreOp,
-    TileType,
-    ViewOp,
-    base_allocation,
-    indexed_view,
-    kernels,
-)
+from tirx.dialects import tirx
 from tirx.passes.ir.views import clipped_view, unproved_starts
 from tirx.passes.match.bulk_copies import CHOSEN, async_engine
 from tirx.passes.match.copy_engines import beyond_threads, check_written, match_engine, match_transfer, threads_combine
@@ -38,35 +21,35 @@ from tirx.passes.match.pipelining import is_fill
 from tirx.remarks import BoundsByThreads, CombinedByThreads, FasterEngine, Reason, RowsByIndex, TrapsBeforeMemref
 
 
-def _explain(copy: AsyncCopyOp) -> None:
+def _explain(copy: tirx.AsyncCopyOp) -> None:
     """Says why a copy by threads is not one by the tensor memory accelerator, or that it could be."""
-    if copy.engine.data is not Engine.CP_ASYNC:
+    if copy.engine.data is not tirx.Engine.CP_ASYNC:
         return
     choice = async_engine(copy)
-    remark(copy, Reason(choice.reason) if choice.engine is Engine.CP_ASYNC else FasterEngine(choice.engine))
+    remark(copy, Reason(choice.reason) if choice.engine is tirx.Engine.CP_ASYNC else FasterEngine(choice.engine))
 
 
-def _explain_clipped(copy: CopyOp) -> None:
+def _explain_clipped(copy: tirx.CopyOp) -> None:
     """Says why threads, and no tensor map, look at the bounds of a clipped view that shared memory is copied with."""
     memories = {copy.source_type.memory, copy.destination_type.memory}
     clipped = any(clipped_view(tile) is not None for tile in (copy.source, copy.destination))
-    if clipped and memories == {MemorySpace.GLOBAL, MemorySpace.SHARED}:
+    if clipped and memories == {tirx.MemorySpace.GLOBAL, tirx.MemorySpace.SHARED}:
         choice = async_engine(copy)
-        if choice.engine not in (Engine.TMA, Engine.TMA_STORE, Engine.TMA_REDUCE):
+        if choice.engine not in (tirx.Engine.TMA, tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE):
             remark(copy, BoundsByThreads(choice.reason))
 
 
-def _explain_rows(copy: CopyOp, engine: Engine | None) -> None:
+def _explain_rows(copy: tirx.CopyOp, engine: tirx.Engine | None) -> None:
     """Says that bulk tensor copies take the rows which an index tile names."""
-    view = indexed_view(copy.source) or indexed_view(copy.destination)
-    if view is not None and (engine is Engine.TMA or engine is Engine.TMA_STORE):
+    view = tirx.indexed_view(copy.source) or tirx.indexed_view(copy.destination)
+    if view is not None and (engine is tirx.Engine.TMA or engine is tirx.Engine.TMA_STORE):
         (index,) = view.index_tiles.values()
-        remark(copy, RowsByIndex(engine, lanes_of_rows(TileType.of(index).num_elements)))
+        remark(copy, RowsByIndex(engine, lanes_of_rows(tirx.TileType.of(index).num_elements)))
 
 
-def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
+def _mark_start(copy: tirx.CopyOp | tirx.AsyncCopyOp) -> None:
     """Stores on the view of a bulk store that it begins inside the memref, or says that the kernel finds out."""
-    if copy.engine is None or copy.engine.data not in (Engine.TMA_STORE, Engine.TMA_REDUCE):
+    if copy.engine is None or copy.engine.data not in (tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE):
         return
     if (view := clipped_view(copy.destination)) is None or view.begins_inside is not None:
         return
@@ -76,46 +59,53 @@ def _mark_start(copy: CopyOp | AsyncCopyOp) -> None:
     remark(copy, TrapsBeforeMemref(" and ".join(map(str, unproved))))
 
 
-def _combine_by_threads(kernel: KernelOp, chosen: Sequence[CopyOp]) -> None:
+def _combine_by_threads(kernel: tirx.KernelOp, chosen: Sequence[tirx.CopyOp]) -> None:
     """Gives bulk reductions among `chosen` to threads where other threads combine elements of the same memref.
 
     Each is atomic towards its own kind: `red` is in the generic proxy, a bulk reduction in the async proxy (PTX ISA,
     "Proxies"), and blocks have no order between them.
     """
-    reductions = [op for op in kernel.walk() if isinstance(op, CopyOp | StoreOp) and op.reduce is not None]
-    by_threads = {base_allocation(op.destination) for op in reductions if op.engine != EngineAttr(Engine.TMA_REDUCE)}
+    reductions = [op for op in kernel.walk() if isinstance(op, tirx.CopyOp | tirx.StoreOp) and op.reduce is not None]
+    by_threads = {
+        tirx.base_allocation(op.destination)
+        for op in reductions
+        if op.engine != tirx.EngineAttr(tirx.Engine.TMA_REDUCE)
+    }
     for copy in chosen:
-        if copy.engine != EngineAttr(Engine.TMA_REDUCE) or base_allocation(copy.destination) not in by_threads:
+        if (
+            copy.engine != tirx.EngineAttr(tirx.Engine.TMA_REDUCE)
+            or tirx.base_allocation(copy.destination) not in by_threads
+        ):
             continue
         if copy.reduce is not None and beyond_threads(copy.destination) is None:
             if threads_combine(copy.reduce.data, copy.destination_type.element_type):
-                copy.engine = EngineAttr(Engine.LD_ST)
+                copy.engine = tirx.EngineAttr(tirx.Engine.LD_ST)
                 remark(copy, CombinedByThreads())
 
 
-def _is_transposed_by_element(tile: TileType) -> bool:
+def _is_transposed_by_element(tile: tirx.TileType) -> bool:
     """Returns True if ldmatrix reads rows of a tile's type but not columns, and neighbours along K are not adjacent."""
     forms = {form.transposed for form in MATRIX_FORMS if tile.dtype.storage_bits in form.element_bits}
-    if tile.memory is not MemorySpace.SHARED or tile.layout is None or forms != {False} or tile.dims[-1] == 1:
+    if tile.memory is not tirx.MemorySpace.SHARED or tile.layout is None or forms != {False} or tile.dims[-1] == 1:
         return False
     first, second = (tile.layout.apply((*[0] * (len(tile.dims) - 1), k), tile.dims)["m"] for k in range(2))
     return second - first != 1
 
 
-def _read_for(operand: SSAValue) -> LoadOp | SSAValue:
+def _read_for(operand: SSAValue) -> tirx.LoadOp | SSAValue:
     """Returns the load that a register operand comes of, also by a conversion of its elements, or the operand."""
-    while isinstance(op := operand.owner, ConvertOp) or (isinstance(op, MapOp) and len(op.ins) == 1):
-        operand = op.source if isinstance(op, ConvertOp) else op.ins[0]
-    return op if isinstance(op, LoadOp) else operand
+    while isinstance(op := operand.owner, tirx.ConvertOp) or (isinstance(op, tirx.MapOp) and len(op.ins) == 1):
+        operand = op.source if isinstance(op, tirx.ConvertOp) else op.ins[0]
+    return op if isinstance(op, tirx.LoadOp) else operand
 
 
-def _warn_of_columns(mma: MmaOp, chosen: Sequence[LoadOp]) -> None:
+def _warn_of_columns(mma: tirx.MmaOp, chosen: Sequence[tirx.LoadOp]) -> None:
     """Warns of a product of which `chosen` loads an operand element by element, as no instruction transposes it."""
     found: list[str] = []
     for name, value in zip("AB", (mma.a, mma.b), strict=True):
         load = _read_for(value)
-        if isinstance(load, LoadOp) and load in chosen and load.engine == EngineAttr(Engine.LD_ST):
-            if _is_transposed_by_element(source := TileType.of(load.source)):
+        if isinstance(load, tirx.LoadOp) and load in chosen and load.engine == tirx.EngineAttr(tirx.Engine.LD_ST):
+            if _is_transposed_by_element(source := tirx.TileType.of(load.source)):
                 found.append(f"{name} of {source.element_type}")
     if found:
         warn(
@@ -126,10 +116,10 @@ def _warn_of_columns(mma: MmaOp, chosen: Sequence[LoadOp]) -> None:
         )
 
 
-def _is_turned(copy: CopyOp) -> bool:
+def _is_turned(copy: tirx.CopyOp) -> bool:
     """Returns True if neighbours in the memref that a shared tile is filled from are apart in the tile."""
     tile, view = copy.destination_type, copy.source.owner
-    if tile.memory is not MemorySpace.SHARED or tile.layout is None or not isinstance(view, ViewOp):
+    if tile.memory is not tirx.MemorySpace.SHARED or tile.layout is None or not isinstance(view, tirx.ViewOp):
         return False
     strides = cast("MemRefType[Attribute]", view.source.type).get_strides()
     for t, d in enumerate(view.of_memref):
@@ -140,17 +130,17 @@ def _is_turned(copy: CopyOp) -> bool:
     return False
 
 
-def _warn_of_turned_copies(products: Sequence[MmaOp], chosen: Sequence[CopyOp]) -> None:
+def _warn_of_turned_copies(products: Sequence[tirx.MmaOp], chosen: Sequence[tirx.CopyOp]) -> None:
     """Warns of copies of operands that move one element at a time, each once."""
     turned = {
-        base_allocation(copy.destination): copy
+        tirx.base_allocation(copy.destination): copy
         for copy in chosen
-        if copy.engine == EngineAttr(Engine.LD_ST) and _is_turned(copy)
+        if copy.engine == tirx.EngineAttr(tirx.Engine.LD_ST) and _is_turned(copy)
     }
     for mma in products:
         for name, value in zip("AB", (mma.a, mma.b), strict=True):
             read = _read_for(value)
-            copy = turned.pop(base_allocation(read.source if isinstance(read, LoadOp) else read), None)
+            copy = turned.pop(tirx.base_allocation(read.source if isinstance(read, tirx.LoadOp) else read), None)
             if copy is not None:
                 element = copy.destination_type.element_type
                 warn(
@@ -179,35 +169,40 @@ class TirxSelectCopiesPass(ModulePass):
     name = "tirx-select-copies"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
-            chosen: list[CopyOp] = []
-            loads: list[LoadOp] = []
+        for kernel in tirx.kernels(op):
+            chosen: list[tirx.CopyOp] = []
+            loads: list[tirx.LoadOp] = []
             for move in kernel.walk():
-                if isinstance(move, CopyOp):
+                if isinstance(move, tirx.CopyOp):
                     if move.engine is None:
                         chosen.append(move)
                         _explain_clipped(move)
                     engine = match_engine(move)
                     _explain_rows(move, engine)
-                elif isinstance(move, LoadOp | StoreOp):
-                    if isinstance(move, LoadOp) and move.engine is None:
+                elif isinstance(move, tirx.LoadOp | tirx.StoreOp):
+                    if isinstance(move, tirx.LoadOp) and move.engine is None:
                         loads.append(move)
                     engine = match_transfer(move)
-                elif isinstance(move, AsyncCopyOp):
+                elif isinstance(move, tirx.AsyncCopyOp):
                     check_written(move, move.engine.data)
                     _explain(move)
                     _mark_start(move)
                     continue
                 else:
                     continue
-                if isinstance(move, CopyOp) and move.engine is None and engine is Engine.LD_ST and is_fill(move):
+                if (
+                    isinstance(move, tirx.CopyOp)
+                    and move.engine is None
+                    and engine is tirx.Engine.LD_ST
+                    and is_fill(move)
+                ):
                     move.attributes[CHOSEN] = UnitAttr()
                 if engine is not None:
-                    move.engine = EngineAttr(engine)
-                if isinstance(move, CopyOp):
+                    move.engine = tirx.EngineAttr(engine)
+                if isinstance(move, tirx.CopyOp):
                     _mark_start(move)
             _combine_by_threads(kernel, chosen)
-            products = [move for move in kernel.walk() if isinstance(move, MmaOp)]
+            products = [move for move in kernel.walk() if isinstance(move, tirx.MmaOp)]
             for mma in products:
                 _warn_of_columns(mma, loads)
             _warn_of_turned_copies(products, chosen)

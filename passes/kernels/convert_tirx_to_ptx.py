@@ -14,13 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.copy.tma import index_layout, lanes_of_rows
 from tirx.diagnostics import for_each
-from tirx.dialects import tirx
-from tirx.dialects.ptx.atomics import Atomic, AtomOp, LdStrongOp, NanosleepOp, Order, Scope, StStrongOp
-from tirx.dialects.ptx.core import ReadSpecialOp, RetOp
-from tirx.dialects.ptx.reductions import Red
-from tirx.dialects.ptx.sync import BarWarpSyncOp, ElectSyncOp
-from tirx.dialects.tirx.elements import scalar_type
-from tirx.dialects.tirx.threads import WARPGROUP_THREADS
+from tirx.dialects import ptx, tirx
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.copies.atomic_emission import AtomicEmission
@@ -90,14 +84,14 @@ _NANOSECONDS = 32
 
 @_lowering(tirx.ReturnOp)
 def _return(op: tirx.ReturnOp, at: Place) -> Sequence[Registers]:
-    at.emit(RetOp())
+    at.emit(ptx.RetOp())
     return ()
 
 
 @_lowering(tirx.BlockIdOp, tirx.GridDimOp)
 def _of_grid(op: tirx.BlockIdOp | tirx.GridDimOp, at: Place) -> Sequence[Registers]:
     register = "ctaid" if isinstance(op, tirx.BlockIdOp) else "nctaid"
-    special = at.emit(ReadSpecialOp(f"{register}.{op.axis.data}")).result
+    special = at.emit(ptx.ReadSpecialOp(f"{register}.{op.axis.data}")).result
     if at.kernel.kernel.of_pairs and op.axis.data is tirx.GridAxis.X:
         special = at.emit.div(special, at.kernel.kernel.cluster_size)
     return [[at.emit.cast(special, IndexType())]]
@@ -110,7 +104,7 @@ def _barrier(op: tirx.BarrierOp, at: Place) -> Sequence[Registers]:
 
 @_lowering(tirx.CtaRankOp)
 def _cta_rank(op: tirx.CtaRankOp, at: Place) -> Sequence[Registers]:
-    special = at.emit(ReadSpecialOp("cluster_ctarank")).result
+    special = at.emit(ptx.ReadSpecialOp("cluster_ctarank")).result
     return [[at.emit.cast(special, IndexType())]]
 
 
@@ -118,12 +112,12 @@ def _cta_rank(op: tirx.CtaRankOp, at: Place) -> Sequence[Registers]:
 def _leader(op: tirx.LeaderOp, at: Place) -> Sequence[Registers]:
     warp = at.emit.div(at.thread, WARP_SIZE)
     first = at.emit.compare(warp, at.emit.constant(0, i32), "eq")
-    return [[at.emit.bit_and(first, at.emit(ElectSyncOp()).result)]]
+    return [[at.emit.bit_and(first, at.emit(ptx.ElectSyncOp()).result)]]
 
 
 @_lowering(tirx.WarpgroupOp)
 def _warpgroup(op: tirx.WarpgroupOp, at: Place) -> Sequence[Registers]:
-    warpgroup = at.emit.div(at.thread, WARPGROUP_THREADS)
+    warpgroup = at.emit.div(at.thread, tirx.WARPGROUP_THREADS)
     index = at.emit(arith.CmpiOp(warpgroup, at.emit.constant(op.index.value.data, i32), "eq"))
     block, group, thread = op.body.block, op.thread_set, at.thread
     if distance := group.first - at.group.first:
@@ -271,7 +265,7 @@ def _store(op: tirx.StoreOp, at: Place) -> Sequence[Registers]:
     if op.reduce is None:
         access.store(registers)
     else:
-        access.reduce(registers, Red(op.reduce.data.value), at.target)
+        access.reduce(registers, ptx.Red(op.reduce.data.value), at.target)
     return ()
 
 
@@ -287,30 +281,30 @@ def _atomic(op: tirx.AtomicOp, at: Place) -> Sequence[Registers]:
 def _ticket(op: tirx.TicketOp, at: Place) -> Sequence[Registers]:
     """Lets the first thread count the block; the last block of a launch leaves 0 behind."""
     address = at.kernel.parameters.workspace(TICKET_BYTES)
-    x, y, z = (at.emit(ReadSpecialOp(f"nctaid.{axis}")).result for axis in tirx.GridAxis)
+    x, y, z = (at.emit(ptx.ReadSpecialOp(f"nctaid.{axis}")).result for axis in tirx.GridAxis)
     last = at.emit.add(at.emit.mul(at.emit.mul(x, y), z), -1)
 
     def count(inside: Emitter) -> Sequence[SSAValue]:
-        return [inside(AtomOp(Order.RELAXED, Scope.GPU, address, Atomic.INC, [last], i32)).result]
+        return [inside(ptx.AtomOp(ptx.Order.RELAXED, ptx.Scope.GPU, address, ptx.Atomic.INC, [last], i32)).result]
 
     first = at.emit.compare(at.thread, at.emit.constant(0, i32), "eq")
     results = at.emit.either(first, count, lambda outside: [zero_register(outside, i32)])
-    at.emit(BarWarpSyncOp())
+    at.emit(ptx.BarWarpSyncOp())
     return [results]
 
 
 @_lowering(tirx.SignalOp)
 def _signal(op: tirx.SignalOp, at: Place) -> Sequence[Registers]:
     address = at.kernel.parameters.element(op, op.flags, op.indices, at.emit)
-    order, scope = Order.RELEASE, op.scope.data
+    order, scope = ptx.Order.RELEASE, op.scope.data
     kind = (
-        StStrongOp(order, scope, address, op.number)
+        ptx.StStrongOp(order, scope, address, op.number)
         if op.adds is None
-        else AtomOp(order, scope, address, Atomic.ADD, [op.number], op.number.type)
+        else ptx.AtomOp(order, scope, address, ptx.Atomic.ADD, [op.number], op.number.type)
     )
     first = at.emit.compare(at.thread, at.emit.constant(0, i32), "eq")
     at.emit.branch(first, [kind])
-    at.emit(BarWarpSyncOp())
+    at.emit(ptx.BarWarpSyncOp())
     return ()
 
 
@@ -323,17 +317,17 @@ def _wait_until(op: tirx.WaitUntilOp, at: Place) -> Sequence[Registers]:
     def wait(inside: Emitter) -> Sequence[SSAValue]:
         before, body = Block(), Block(arg_types=[type_])
         head = Emitter(InsertPoint.at_end(before), op.location)
-        seen = head(LdStrongOp(Order.ACQUIRE, op.scope.data, address, type_)).result
+        seen = head(ptx.LdStrongOp(ptx.Order.ACQUIRE, op.scope.data, address, type_)).result
         done = head(arith.CmpiOp(seen, op.number, op.comparison)).result
         head(scf.ConditionOp(head.xor(done, head.constant(1, i1)), seen))
         again = Emitter(InsertPoint.at_end(body), op.location)
-        again(NanosleepOp(again.constant(_NANOSECONDS, i32)))
+        again(ptx.NanosleepOp(again.constant(_NANOSECONDS, i32)))
         again(scf.YieldOp())
         return inside(scf.WhileOp([], [type_], Region(before), Region(body))).results
 
     first = emit.compare(at.thread, emit.constant(0, i32), "eq")
     results = emit.either(first, wait, lambda outside: [zero_register(outside, type_)])
-    emit(BarWarpSyncOp())
+    emit(ptx.BarWarpSyncOp())
     return [results]
 
 
@@ -501,7 +495,7 @@ def _cast(op: UnrealizedConversionCastOp, at: Place) -> Sequence[Registers] | No
         return shared_out(op.results, at.registers(op.inputs[0]))
     if op.results and held_tile(op.results[0].type) is not None:
         return [op.inputs]
-    if len(op.inputs) == 1 and scalar_type(op.inputs[0].type) == scalar_type(op.results[0].type):
+    if len(op.inputs) == 1 and tirx.scalar_type(op.inputs[0].type) == tirx.scalar_type(op.results[0].type):
         return [op.inputs]
     return None
 

@@ -22,14 +22,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from tirx.dialects import ptx, tirx
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.formula_attr import FormulaAttr
-from tirx.dialects.ptx.memory import CvtaToGlobalOp, LdOp, LdParamOp, LdU8Op, Space, StOp, StU8Op
-from tirx.dialects.ptx.parameters import EntryParam
-from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.requirements import Requirement, add_requirement
-from tirx.dialects.tirx import KernelOp
-from tirx.dialects.tirx.elements import SCALAR_ELEMENTS, scalar_type
 from tirx.layout.dtypes import element_type
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.views import POINTER_ALIGNMENT
@@ -66,12 +62,12 @@ class Parameters:
     are used.
     """
 
-    def __init__(self, kernel: KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
+    def __init__(self, kernel: tirx.KernelOp, start: Emitter, name: Callable[[str | None, str], str]):
         self._kernel = kernel
         self._start = start
         self._name = name
         self._values: dict[Call, SSAValue] = {}
-        self._computed: list[EntryParam] = []
+        self._computed: list[ptx.EntryParam] = []
         self.pointers: dict[SSAValue, SSAValue] = {}
         arguments, places = kernel.body.block.args, workspace_places(kernel)
         self._places: dict[SSAValue, int] = {}
@@ -83,11 +79,11 @@ class Parameters:
     def load(self, op: memref.LoadOp, emit: Emitter) -> SSAValue:
         """Every thread loads the same element of an argument."""
         address = self.element(op, op.memref, op.indices, emit)
-        type_ = scalar_type(op.results[0].type)
+        type_ = tirx.scalar_type(op.results[0].type)
         if type_ == i8 or narrow_format(type_) is not None:
-            byte = emit.value(arith.TruncIOp(emit(LdU8Op(Space.GLOBAL, address)).result, i8))
+            byte = emit.value(arith.TruncIOp(emit(ptx.LdU8Op(ptx.Space.GLOBAL, address)).result, i8))
             return byte if type_ == i8 else number_bits(emit, byte, type_)
-        return emit.value(LdOp(Space.GLOBAL, address, [type_]))
+        return emit.value(ptx.LdOp(ptx.Space.GLOBAL, address, [type_]))
 
     def store(self, op: memref.StoreOp, emit: Emitter, thread: SSAValue) -> None:
         """The thread of index 0 (i32) stores an element of an argument."""
@@ -96,19 +92,19 @@ class Parameters:
         value = op.value
         if value.type == i8 or narrow_format(value.type) is not None:
             byte = value if value.type == i8 else number_bits(emit, value)
-            store = StU8Op(Space.GLOBAL, address, emit.value(arith.ExtUIOp(byte, i32)))
+            store = ptx.StU8Op(ptx.Space.GLOBAL, address, emit.value(arith.ExtUIOp(byte, i32)))
         else:
-            store = StOp(Space.GLOBAL, address, [value])
+            store = ptx.StOp(ptx.Space.GLOBAL, address, [value])
         emit.branch(first, [store])
-        emit(BarWarpSyncOp())
+        emit(ptx.BarWarpSyncOp())
 
     def element(self, op: Operation, memref: SSAValue, indices: Sequence[SSAValue], emit: Emitter) -> SSAValue:
         """The address (i64) of an element that an operation loads or stores."""
         type_ = memref.type
         found = type_.element_type if isa(type_, MemRefType) else None
         strides = type_.get_strides() if isa(type_, MemRefType) else None
-        if strides is None or found not in SCALAR_ELEMENTS:
-            names = ", ".join(map(str, SCALAR_ELEMENTS))
+        if strides is None or found not in tirx.SCALAR_ELEMENTS:
+            names = ", ".join(map(str, tirx.SCALAR_ELEMENTS))
             raise KernelArgumentError(op, f"expected one of {names} in a memref with strides, found {type_}")
         address, size = self.pointers[memref], element_type(str(found)).bits // 8
         for dimension, (index, stride) in enumerate(zip(indices, strides, strict=True)):
@@ -117,7 +113,7 @@ class Parameters:
         return address
 
     @property
-    def declared(self) -> list[EntryParam]:
+    def declared(self) -> list[ptx.EntryParam]:
         """The parameters so far, in order."""
         return [*self._arguments, *self._computed]
 
@@ -148,8 +144,8 @@ class Parameters:
     def workspace(self, size: int) -> SSAValue:
         """The address (i64) of `size` bytes of zeros that a launch has to itself, and leaves as zeros."""
         name = self._name(None, "workspace")
-        self._computed.append(EntryParam(name, "u64", True, POINTER_ALIGNMENT, source=IntegerAttr(size, i64)))
-        return self._start(CvtaToGlobalOp(self._start(LdParamOp(name, i64)).result)).result
+        self._computed.append(ptx.EntryParam(name, "u64", True, POINTER_ALIGNMENT, source=IntegerAttr(size, i64)))
+        return self._start(ptx.CvtaToGlobalOp(self._start(ptx.LdParamOp(name, i64)).result)).result
 
     def require_vectors(self, memref: SSAValue, dimension: int, divisor: int, purpose: str) -> None:
         """Lets launches check that a run-time stride is a multiple of `divisor` bytes, as `purpose` needs it."""
@@ -181,12 +177,12 @@ class Parameters:
             return self._start.constant(formula, IndexType())
         if formula not in self._values:
             name = self._name(hint, "launch")
-            self._computed.append(EntryParam(name, "u64", source=FormulaAttr(formula)))
-            value = self._start(LdParamOp(name, i64)).result
+            self._computed.append(ptx.EntryParam(name, "u64", source=FormulaAttr(formula)))
+            value = self._start(ptx.LdParamOp(name, i64)).result
             self._values[formula] = self._start(UnrealizedConversionCastOp.get([value], [IndexType()])).results[0]
         return self._values[formula]
 
-    def _declare(self, argument: SSAValue, index: int) -> EntryParam:
+    def _declare(self, argument: SSAValue, index: int) -> ptx.EntryParam:
         parameter = _parameter(argument.type)
         if parameter is None:
             raise KernelArgumentError(
@@ -199,16 +195,16 @@ class Parameters:
             size = prod(type_.get_shape()) * element_type(str(type_.element_type)).bits // 8
             type_ = IntegerAttr(self._places[argument] + size, i64)
         if isinstance(argument.type, MemRefType):
-            return EntryParam(name, parameter.ptx_type, True, POINTER_ALIGNMENT, source=type_)
-        return EntryParam(name, parameter.ptx_type, source=type_)
+            return ptx.EntryParam(name, parameter.ptx_type, True, POINTER_ALIGNMENT, source=type_)
+        return ptx.EntryParam(name, parameter.ptx_type, source=type_)
 
-    def _load(self, argument: SSAValue, declared: EntryParam) -> None:
+    def _load(self, argument: SSAValue, declared: ptx.EntryParam) -> None:
         parameter = _parameter(argument.type)
         if parameter is None or argument.first_use is None:
             return
-        value = self._start(LdParamOp(declared.name, parameter.register)).result
+        value = self._start(ptx.LdParamOp(declared.name, parameter.register)).result
         if isinstance(argument.type, MemRefType):
-            address = self._start(CvtaToGlobalOp(value)).result
+            address = self._start(ptx.CvtaToGlobalOp(value)).result
             self.pointers[argument] = self._start.add(address, self._places.get(argument, 0))
             return
         if isinstance(argument.type, IndexType):

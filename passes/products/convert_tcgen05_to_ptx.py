@@ -9,13 +9,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.dialects import tcgen05
+from tirx.dialects import ptx, tcgen05, tirx
 from tirx.dialects.nesting import walk
-from tirx.dialects.ptx.arith import MaxOp, MinOp
-from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.tcgen05 import Reduction, WaitFor, first_cell, is_tile
-from tirx.dialects.tirx import ReshapeOp, SubviewOp, TileType, base_allocation, kernels
-from tirx.dialects.tirx.roles import REGISTER_FILE
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import register_format, registers_of, tile_of
@@ -35,7 +31,7 @@ _RULES: Rules[Sequence[SSAValue]] = Rules()
 
 def _root(tile: SSAValue, emit: Emitter) -> tcgen05.TileOp:
     """The operation that gives the allocation behind `tile`, or behind the tile it is a view of, its columns."""
-    root = base_allocation(tile).owner
+    root = tirx.base_allocation(tile).owner
     if not isinstance(root, tcgen05.TileOp):
         message = f"expected a tile in an allocation of tensor memory, found {tile.type}"
         raise StageError(emit.location, f"{message}; run convert-tirx-to-tcgen05 first")
@@ -50,7 +46,7 @@ def _address(tile: SSAValue, emit: Emitter) -> SSAValue:
 
 def _origin(tile: SSAValue, emit: Emitter) -> SSAValue:
     """The address of the first lane and column of a tile."""
-    lane, column = first_cell(TileType.of(tile))
+    lane, column = first_cell(tirx.TileType.of(tile))
     return emit.add(_address(tile, emit), lane << LANE_SHIFT | column)
 
 
@@ -64,7 +60,7 @@ def _place(op: Operation) -> None:
 
 def _warp_address(tile: SSAValue, emit: Emitter) -> SSAValue:
     """The address with the first lane that this warp reaches: 32 lanes for each warp of the warpgroup."""
-    tid = emit(ReadSpecialOp("tid.x")).result
+    tid = emit(ptx.ReadSpecialOp("tid.x")).result
     lane = emit.mul(emit.bit_and(tid, LANES - WARP_SIZE), 1 << LANE_SHIFT)  # 32 * (warp % 4)
     return emit.add(_address(tile, emit), lane)
 
@@ -72,7 +68,7 @@ def _warp_address(tile: SSAValue, emit: Emitter) -> SSAValue:
 def _most_registers(op: Operation) -> int:
     """Returns the number of registers that one instruction may move: half of those of a thread; others are in use."""
     kernel = kernel_around(op)
-    return MAX_REGISTERS if kernel is None else min(MAX_REGISTERS, REGISTER_FILE // kernel.num_threads // 2)
+    return MAX_REGISTERS if kernel is None else min(MAX_REGISTERS, tirx.REGISTER_FILE // kernel.num_threads // 2)
 
 
 def _fields(access: TmemAccess) -> dict[str, int | None]:
@@ -83,7 +79,7 @@ def _fields(access: TmemAccess) -> dict[str, int | None]:
 
 @_RULES.of(tcgen05.LdOp)
 def _ld(op: tcgen05.LdOp, emit: Emitter) -> Sequence[SSAValue]:
-    type_ = TileType.of(op.res[0])
+    type_ = tirx.TileType.of(op.res[0])
     register = register_format(type_).type
     address = _warp_address(op.taddr, emit)
     registers: list[SSAValue] = []
@@ -96,7 +92,7 @@ def _ld(op: tcgen05.LdOp, emit: Emitter) -> Sequence[SSAValue]:
 @_RULES.of(tcgen05.LdRedOp)
 def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
     """Loads with a reduction per instruction, then reduces the results of all instructions."""
-    type_ = TileType.of(op.res[0])
+    type_ = tirx.TileType.of(op.res[0])
     register = register_format(type_).type
     address = _warp_address(op.taddr, emit)
     registers: list[SSAValue] = []
@@ -116,7 +112,7 @@ def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
         )
         registers += emit(ld).res
         found.append(ld.reduced)
-    compare = MaxOp if op.reduction.data is Reduction.MAX else MinOp
+    compare = ptx.MaxOp if op.reduction.data is Reduction.MAX else ptx.MinOp
     best = found[0]
     if len(found) > 1:
         # The registers of an asynchronous load have no value before the wait.
@@ -124,7 +120,7 @@ def _ld_red(op: tcgen05.LdRedOp, emit: Emitter) -> Sequence[SSAValue]:
     for other in found[1:]:
         best = emit(compare(best, other, unsigned=op.ptx_type == "u32", nan=nan)).result
     tile = tile_of(emit, registers, type_)
-    return [tile_of(emit, [best], TileType.of(op.reduced)), tile]
+    return [tile_of(emit, [best], tirx.TileType.of(op.reduced)), tile]
 
 
 @_RULES.of(tcgen05.StOp)
@@ -156,15 +152,15 @@ class ConvertTcgen05ToPtxPass(ModulePass):
     name = "convert-tcgen05-to-ptx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in kernels(op):
+        for kernel in tirx.kernels(op):
             check_lifetimes(kernel)
-        views: list[tcgen05.TileOp | SubviewOp | ReshapeOp] = []
+        views: list[tcgen05.TileOp | tirx.SubviewOp | tirx.ReshapeOp] = []
         for inner in list(walk(op)):
             kind = type(inner)
             if kind in _SYMBOLIC:
                 message = f"expected materialized descriptors, found {inner.name}"
                 raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")
-            if isinstance(inner, tcgen05.TileOp | SubviewOp | ReshapeOp):
+            if isinstance(inner, tcgen05.TileOp | tirx.SubviewOp | tirx.ReshapeOp):
                 views.append(inner)
             if not isinstance(inner, tcgen05.Tcgen05Op) or not any(map(is_tile, inner.operands)):
                 continue

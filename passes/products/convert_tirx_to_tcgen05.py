@@ -13,11 +13,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from tirx.diagnostics import remark
-from tirx.dialects import tcgen05, tirx
-from tirx.dialects.ptx.core import ReadSpecialOp
-from tirx.dialects.ptx.mbarrier import MbarrierInitOp, MbarrierWaitParityOp
-from tirx.dialects.ptx.memory import LdOp
-from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceMbarrierInitOp, FenceProxyAsyncOp
+from tirx.dialects import ptx, tcgen05, tirx
 from tirx.dialects.tcgen05 import FencePosition, WaitFor, same_registers
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout import TileLayout
@@ -117,7 +113,7 @@ class _KernelLowering:
         first = next((op for op in self.kernel.body.block.ops if op not in self.tensors), None)
         assert first is not None  # the end of the kernel
         emit = Emitter(InsertPoint.before(first), self.kernel.location)
-        warp = emit.div(emit(ReadSpecialOp("tid.x")).result, WARP_SIZE)
+        warp = emit.div(emit(ptx.ReadSpecialOp("tid.x")).result, WARP_SIZE)
         is_first_warp = emit.compare(warp, emit.constant(0, i32), "eq")
         slot = self._word(emit, plan.slot, 1)
         leader: SSAValue | None = None
@@ -127,13 +123,13 @@ class _KernelLowering:
             self.issuer = self._issuer(emit, leader)
         else:
             # One lane may have prefetched tensor maps; all come to the allocation together, as they do for a leader.
-            emit(BarWarpSyncOp())
+            emit(ptx.BarWarpSyncOp())
         alloc = tcgen05.AllocOp(slot, columns=plan.columns, cta_group=self.group)
         emit.branch(is_first_warp, [alloc, tcgen05.RelinquishAllocPermitOp(self.group)])
         if leader is not None:
-            emit.branch(leader, [MbarrierInitOp(self.mbarrier, 1), FenceMbarrierInitOp()])
+            emit.branch(leader, [ptx.MbarrierInitOp(self.mbarrier, 1), ptx.FenceMbarrierInitOp()])
         self._barrier(emit)
-        base = emit(LdOp("shared", slot, [i32])).results[0]
+        base = emit(ptx.LdOp("shared", slot, [i32])).results[0]
         if waiting:
             role = self._role_with_waits(waiting)
             waits = emit
@@ -176,7 +172,7 @@ class _KernelLowering:
         """The condition of the thread that issues: of a pair one issues for both."""
         if not self.kernel.of_pairs:
             return leader
-        rank = emit(ReadSpecialOp("cluster_ctarank")).result
+        rank = emit(ptx.ReadSpecialOp("cluster_ctarank")).result
         in_first = emit.compare(rank, emit.constant(0, i32), "eq")
         return emit.bit_and(leader, in_first)
 
@@ -258,7 +254,7 @@ class _KernelLowering:
         """Every thread's stores to shared memory become visible to the tensor core, which reads through the async
         proxy; then all threads meet.
         """
-        emit(FenceProxyAsyncOp("shared::cta"))
+        emit(ptx.FenceProxyAsyncOp("shared::cta"))
         self._barrier(emit)
 
     def _issue(self, emit: Emitter, issued: Sequence[Operation]) -> None:
@@ -268,10 +264,10 @@ class _KernelLowering:
         commit = tcgen05.CommitOp(self.mbarrier, multicast=both, cta_group=self.group)
         emit.branch(self.issuer, [*issued, commit])
         phase = emit(memref.LoadOp.get(self.phase, [])).results[0]
-        emit(MbarrierWaitParityOp(self.mbarrier, phase))
+        emit(ptx.MbarrierWaitParityOp(self.mbarrier, phase))
         emit(memref.StoreOp.get(emit.xor(phase, 1), self.phase, []))
         # The waiting loop may let the lanes of a warp go on apart from each other.
-        emit(BarWarpSyncOp())
+        emit(ptx.BarWarpSyncOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
 
     def _scale_copy(self, copy: tirx.CopyOp | tirx.AsyncCopyOp, emit: Emitter) -> Sequence[Operation]:
@@ -406,7 +402,7 @@ class _KernelLowering:
     @staticmethod
     def _is_one_of(emit: Emitter, warps: int, threads: tirx.ThreadSet) -> SSAValue:
         """Emits a predicate: this thread's warp, counted from the first of `threads`, is one of the bits `warps`."""
-        warp = emit.div(emit.add(emit(ReadSpecialOp("tid.x")).result, -threads.first), WARP_SIZE)
+        warp = emit.div(emit.add(emit(ptx.ReadSpecialOp("tid.x")).result, -threads.first), WARP_SIZE)
         bit = emit.bit_and(emit(arith.ShRUIOp(emit.constant(warps, i32), warp)).result, 1)
         return emit.compare(bit, emit.constant(0, i32), "ne")
 

@@ -9,20 +9,9 @@ from xdsl.dialects.builtin import BoolAttr, IndexType, StringAttr, UnitAttr, i1,
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects import ptx, tirx
 from tirx.dialects.definition import built
-from tirx.dialects.ptx.mbarrier import (
-    MBARRIER_BYTES,
-    MbarrierArriveExpectTxOp,
-    MbarrierArriveOp,
-    MbarrierInitOp,
-    MbarrierTestWaitParityOp,
-    MbarrierWaitParityOp,
-)
-from tirx.dialects.ptx.memory import LdOp, MapaOp, Space, StOp
-from tirx.dialects.ptx.sync import FenceMbarrierInitOp
 from tirx.dialects.schedule_names import RING
-from tirx.dialects.tirx import AddressOp, AllocOp, BarrierOp, RingOp, SlotOp, TileType
-from tirx.dialects.tirx.attributes import MemorySpace
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import TileLayout
@@ -94,8 +83,8 @@ class RingStorage:
 
     plan: RingsPlan
     target: Target
-    tiles: dict[tuple[RingOp, int], SSAValue] = field(default_factory=dict[tuple[RingOp, int], SSAValue])
-    words: dict[RingOp, SSAValue] = field(default_factory=dict[RingOp, SSAValue])
+    tiles: dict[tuple[tirx.RingOp, int], SSAValue] = field(default_factory=dict[tuple[tirx.RingOp, int], SSAValue])
+    words: dict[tirx.RingOp, SSAValue] = field(default_factory=dict[tirx.RingOp, SSAValue])
     """The addresses of slots that hold answers of cluster launch control or integers."""
     mbarriers: SSAValue | None = None
 
@@ -104,7 +93,7 @@ class RingStorage:
         for ring, plan in self.plan.rings.items():
             self._check_size(ring, plan)
             for index, tile in enumerate(plan.tiles):
-                alloc = emit(AllocOp(self._storage(ring, plan, tile)))
+                alloc = emit(tirx.AllocOp(self._storage(ring, plan, tile)))
                 alloc.result.name_hint = ring.result.name_hint
                 alloc.attributes[RING] = StringAttr(plan.name)
                 self.tiles[(ring, index)] = alloc.result
@@ -112,16 +101,16 @@ class RingStorage:
                 alloc = _words(emit, plan.slots, plan.word_bytes)
                 alloc.result.name_hint = ring.result.name_hint
                 alloc.attributes[RING] = StringAttr(plan.name)
-                self.words[ring] = emit(AddressOp(alloc.result)).result
+                self.words[ring] = emit(tirx.AddressOp(alloc.result)).result
         if count := self.plan.num_barriers:
-            alloc = _words(emit, count, MBARRIER_BYTES)
+            alloc = _words(emit, count, ptx.MBARRIER_BYTES)
             alloc.attributes[BARRIERS] = UnitAttr()
-            self.mbarriers = emit(AddressOp(alloc.result)).result
+            self.mbarriers = emit(tirx.AddressOp(alloc.result)).result
 
-    def _check_size(self, ring: RingOp, plan: RingPlan) -> None:
+    def _check_size(self, ring: tirx.RingOp, plan: RingPlan) -> None:
         """Raises RingLoweringError for more slots than shared memory holds, before there is code for each of them."""
         tiles = sum(tile.stride for tile in plan.tiles if not tile.in_tensor_memory)
-        slot = tiles + plan.word_bytes + MBARRIER_BYTES * sum(each.first is not None for each in plan.stations)
+        slot = tiles + plan.word_bytes + ptx.MBARRIER_BYTES * sum(each.first is not None for each in plan.stations)
         if plan.slots * slot > self.target.shared_limit:
             raise RingLoweringError(
                 ring,
@@ -129,7 +118,7 @@ class RingStorage:
                 f"found {plan.slots * slot} in {plan.slots} slots of {slot} bytes with their mbarriers",
             )
 
-    def _storage(self, ring: RingOp, plan: RingPlan, tile: Tile) -> TileType:
+    def _storage(self, ring: tirx.RingOp, plan: RingPlan, tile: Tile) -> tirx.TileType:
         try:
             return tile.storage(plan.slots)
         except TileTypeError as e:  # columns beyond those of tensor memory
@@ -145,39 +134,39 @@ class RingStorage:
                 if station.first is None:
                     continue
                 for slot in range(plan.slots):
-                    at = inside.add(self.mbarriers, MBARRIER_BYTES * (station.first + slot))
-                    inside(MbarrierInitOp(at, station.arrivals))
+                    at = inside.add(self.mbarriers, ptx.MBARRIER_BYTES * (station.first + slot))
+                    inside(ptx.MbarrierInitOp(at, station.arrivals))
         if supports(self.target, "fence.mbarrier_init"):
-            inside(FenceMbarrierInitOp())
-        emit(BarrierOp())
+            inside(ptx.FenceMbarrierInitOp())
+        emit(tirx.BarrierOp())
 
     def mbarrier(self, emit: Emitter, station: Station, slot: SSAValue) -> SSAValue:
         """The address of the mbarrier behind a station for a slot. ValueError for a station without."""
         if self.mbarriers is None or station.first is None:
             raise AssertionError(f"expected a station with mbarriers, found number {station.index} without")
-        base = emit.add(self.mbarriers, emit.mul(slot, MBARRIER_BYTES))
-        return emit.add(base, MBARRIER_BYTES * station.first)
+        base = emit.add(self.mbarriers, emit.mul(slot, ptx.MBARRIER_BYTES))
+        return emit.add(base, ptx.MBARRIER_BYTES * station.first)
 
-    def slot(self, emit: Emitter, ring: RingOp, view: int, slot: SSAValue, hint: str | None = None) -> SSAValue:
+    def slot(self, emit: Emitter, ring: tirx.RingOp, view: int, slot: SSAValue, hint: str | None = None) -> SSAValue:
         """A view of a slot as a tile; `view` counts all views of all tiles, as the results of an acquire do."""
         types = [(index, type_) for index, tile in enumerate(self.plan.rings[ring].tiles) for type_ in tile.views]
         index, type_ = types[view]
-        result = emit(SlotOp(self.tiles[(ring, index)], slot, type_)).result
+        result = emit(tirx.SlotOp(self.tiles[(ring, index)], slot, type_)).result
         result.name_hint = hint
         return result
 
-    def address(self, emit: Emitter, ring: RingOp, slot: SSAValue) -> SSAValue:
+    def address(self, emit: Emitter, ring: tirx.RingOp, slot: SSAValue) -> SSAValue:
         """The address of a slot that holds an answer of cluster launch control or integers."""
         return emit.add(self.words[ring], emit.mul(slot, self.plan.rings[ring].word_bytes))
 
     def wait(self, emit: Emitter, mbarrier: SSAValue, parity: SSAValue) -> None:
         """Waits for a phase of an mbarrier; sm_80 has no instruction that waits and asks again and again."""
         if supports(self.target, "mbarrier.try_wait"):
-            emit(MbarrierWaitParityOp(mbarrier, parity))
+            emit(ptx.MbarrierWaitParityOp(mbarrier, parity))
             return
         asks, again = Block(), Block()
         inside = Emitter(InsertPoint.at_end(asks), emit.location)
-        done = inside(MbarrierTestWaitParityOp(mbarrier, parity)).done
+        done = inside(ptx.MbarrierTestWaitParityOp(mbarrier, parity)).done
         inside(scf.ConditionOp(inside(arith.XOrIOp(done, inside.constant(1, i1))).result))
         Emitter(InsertPoint.at_end(again), emit.location)(scf.YieldOp())
         emit(scf.WhileOp([], [], Region(asks), Region(again)))
@@ -193,7 +182,7 @@ def write_integers(emit: Emitter, address: SSAValue, values: Sequence[SSAValue])
             value = emit.cast(value, i64)
         elif value.type in _NARROW:
             value = emit.extend(value, i32)
-        emit(StOp(Space.SHARED, address, [value], INTEGER_BYTES * index))
+        emit(ptx.StOp(ptx.Space.SHARED, address, [value], INTEGER_BYTES * index))
 
 
 def read_integers(emit: Emitter, address: SSAValue, types: Iterable[Attribute]) -> list[SSAValue]:
@@ -201,7 +190,7 @@ def read_integers(emit: Emitter, address: SSAValue, types: Iterable[Attribute]) 
     found: list[SSAValue] = []
     for index, type_ in enumerate(types):
         stored = i64 if type_ in (IndexType(), i64) else i32
-        (value,) = emit(LdOp(Space.SHARED, address, [stored], INTEGER_BYTES * index)).res
+        (value,) = emit(ptx.LdOp(ptx.Space.SHARED, address, [stored], INTEGER_BYTES * index)).res
         if isinstance(type_, IndexType):
             value = emit.cast(value, type_)
         for narrow in _NARROW:
@@ -211,10 +200,9 @@ def read_integers(emit: Emitter, address: SSAValue, types: Iterable[Attribute]) 
     return found
 
 
-def _words(emit: Emitter, count: int, size: int) -> AllocOp:
-    """Emits the allocation of `count` elements of `size` bytes, in words."""
+def _words(emit: Emitter, count: int, size: int) -> tirx.AllocOp:
     words = (count, size // 4)
-    return emit(AllocOp(TileType.get(words, i32, MemorySpace.SHARED, TileLayout.row_major(words))))
+    return emit(tirx.AllocOp(tirx.TileType.get(words, i32, tirx.MemorySpace.SHARED, TileLayout.row_major(words))))
 
 
 @dataclass(frozen=True)
@@ -243,7 +231,7 @@ class Turns:
         if back:
             at = emit.mod(emit.add(self.party, self.others - back), self.others)
         at = emit.add(emit.mul(at, self.counter.slots), slot)
-        return emit.add(first, emit.mul(at, MBARRIER_BYTES))
+        return emit.add(first, emit.mul(at, ptx.MBARRIER_BYTES))
 
 
 def arrive(emit: Emitter, mbarrier: SSAValue, ranks: Sequence[int | SSAValue] = ()) -> None:
@@ -253,19 +241,19 @@ def arrive(emit: Emitter, mbarrier: SSAValue, ranks: Sequence[int | SSAValue] = 
     `.release.cluster` (PTX ISA, "mbarrier.arrive").
     """
     if not ranks:
-        emit(MbarrierArriveOp(mbarrier))
+        emit(ptx.MbarrierArriveOp(mbarrier))
     for rank in ranks:
-        emit(MbarrierArriveOp(of_block(emit, mbarrier, rank), remote=True))
+        emit(ptx.MbarrierArriveOp(of_block(emit, mbarrier, rank), remote=True))
 
 
 def of_block(emit: Emitter, mbarrier: SSAValue, rank: int | SSAValue) -> SSAValue:
     """The address of the same mbarrier in another block of the cluster."""
-    return emit(MapaOp(mbarrier, emit.constant(rank, i32) if isinstance(rank, int) else rank)).result
+    return emit(ptx.MapaOp(mbarrier, emit.constant(rank, i32) if isinstance(rank, int) else rank)).result
 
 
 def expect_bytes(emit: Emitter, mbarrier: SSAValue, count: int, ranks: Sequence[int | SSAValue] = ()) -> None:
     """One arrival that announces bytes of asynchronous copies, at the mbarrier of the own block or those of `ranks`."""
     if not ranks:
-        emit(MbarrierArriveExpectTxOp(mbarrier, count))
+        emit(ptx.MbarrierArriveExpectTxOp(mbarrier, count))
     for rank in ranks:
-        emit(MbarrierArriveExpectTxOp(of_block(emit, mbarrier, rank), count, remote=True))
+        emit(ptx.MbarrierArriveExpectTxOp(of_block(emit, mbarrier, rank), count, remote=True))

@@ -10,11 +10,7 @@ from xdsl.dialects.builtin import IndexType, i16, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects import tirx
-from tirx.dialects.ptx.core import ReadSpecialOp
-from tirx.dialects.ptx.launch_control import QueryCancelOp, TryCancelOp
-from tirx.dialects.ptx.memory import LdOp, Space
-from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
+from tirx.dialects import ptx, tirx
 from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
 from tirx.dialects.traits import is_pure
 from tirx.layout.axis import WARP_SIZE
@@ -60,7 +56,7 @@ class Schedule(RoleCode):
         self.copies = CopyCode(self)
         self.bound = plan.bound_releases(owner)
         places = self.plan.places[self.owner]
-        thread = emit(ReadSpecialOp("tid.x")).result
+        thread = emit(ptx.ReadSpecialOp("tid.x")).result
         lane = emit.mod(thread, WARP_SIZE)
         self.first_lane = emit.compare(lane, emit.constant(0, i32), "eq")
         if not self.is_single and (
@@ -101,7 +97,7 @@ class Schedule(RoleCode):
         grouped = dict.fromkeys(station.differences for station in stations if station.to is To.GROUP)
         if not grouped and not self.copies.groups:
             return
-        rank = emit(ReadSpecialOp("cluster_ctarank")).result
+        rank = emit(ptx.ReadSpecialOp("cluster_ctarank")).result
         self.copies.begin(rank, emit)
         for differences in grouped:
             self.sharing[differences] = [emit.xor(rank, each) for each in differences]
@@ -232,7 +228,7 @@ class Schedule(RoleCode):
         self.close(emit)
         self._wait(emit, ring, side, mbarrier, parity)
         # The waiting loop may let the lanes of a warp go on apart from each other.
-        emit(BarWarpSyncOp())
+        emit(ptx.BarWarpSyncOp())
         self.together.add(emit.point.block)
 
     def _wait(self, emit: Emitter, ring: tirx.RingOp, side: Side, mbarrier: SSAValue, parity: SSAValue) -> None:
@@ -248,7 +244,7 @@ class Schedule(RoleCode):
         answers that come to all blocks in each of them.
         """
         if station.to is To.FIRST:
-            rank = emit(ReadSpecialOp("cluster_ctarank")).result
+            rank = emit(ptx.ReadSpecialOp("cluster_ctarank")).result
             emit = emit.branch(emit.compare(rank, emit.constant(0, i32), "eq"))
         expect_bytes(emit, mbarrier, count, self._ranks(station) if station.to is To.ALL else ())
 
@@ -258,7 +254,7 @@ class Schedule(RoleCode):
         first = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], emit.constant(0, i32))
         self.close(emit)
         self.storage.wait(emit, turns.behind(emit, first, 1), turns.counter.parity.get(emit))
-        emit(BarWarpSyncOp())
+        emit(ptx.BarWarpSyncOp())
 
     def _end_turn(self, ring: tirx.RingOp, emit: Emitter) -> None:
         turns = self.turns[ring]
@@ -266,7 +262,7 @@ class Schedule(RoleCode):
         mbarrier = turns.behind(emit, first, 0)
         turns.counter.advance(emit)
         self.close(emit)
-        emit(BarWarpSyncOp())
+        emit(ptx.BarWarpSyncOp())
         arrive(emit.branch(self.first_lane), mbarrier)
 
     def _release(self, op: tirx.ReleaseOp, emit: Emitter) -> None:
@@ -301,7 +297,7 @@ class Schedule(RoleCode):
                 self.copies.commit(op, emit)
                 if op.after is None and station.needs_fence:
                     self.close(emit)
-                    emit(FenceProxyAsyncOp("shared::cta"))
+                    emit(ptx.FenceProxyAsyncOp("shared::cta"))
             case Passing.COMMIT:
                 mbarrier = self._passing_mbarrier(op, place, station, emit)
                 group = 2 if self.plan.kernel.of_pairs else 1
@@ -331,16 +327,16 @@ class Schedule(RoleCode):
 
             def by_one_thread(inside: Emitter) -> None:
                 if fences:
-                    inside(FenceProxyAsyncOp("shared::cta"))
+                    inside(ptx.FenceProxyAsyncOp("shared::cta"))
                 arrive(inside if condition is None else inside.branch(condition), mbarrier, self._ranks(station))
 
             self.elected(emit, by_one_thread, side.members)
             return
         self.close(emit)
         if fences:
-            emit(FenceProxyAsyncOp("shared::cta"))
+            emit(ptx.FenceProxyAsyncOp("shared::cta"))
         if side.passing is Passing.THREADS:
-            emit(BarWarpSyncOp())
+            emit(ptx.BarWarpSyncOp())
         both = self.first_lane if condition is None else emit.bit_and(condition, self.first_lane)
         arrive(emit.branch(both), mbarrier, self._ranks(station))
         self.together.clear()
@@ -386,7 +382,7 @@ class Schedule(RoleCode):
         count = opened.get(emit)
         mbarrier = self.storage.mbarrier(emit, station, passed.slot.get(emit))
         if op.awaited_queue is tirx.Queue.CP_ASYNC:
-            emit(BarWarpSyncOp())
+            emit(ptx.BarWarpSyncOp())
         goes = None if is_certain else emit.compare(count, emit.constant(passes.keep, i32), "sgt")
         one = emit.constant(1, i32) if goes is None else emit.extend(goes, i32)
         opened.set(emit, emit(arith.SubiOp(count, one)).result)
@@ -399,7 +395,7 @@ class Schedule(RoleCode):
         """Threads that have written a slot which asynchronous work is about fence, and all threads meet."""
         if self.plan.extraction.is_touched_by_threads(self.owner, op):
             self.close(emit)
-            emit(FenceProxyAsyncOp("shared::cta"))
+            emit(ptx.FenceProxyAsyncOp("shared::cta"))
             self.barrier(emit)
 
     # Cluster launch control
@@ -411,10 +407,10 @@ class Schedule(RoleCode):
         slot = self._slot_held(place)
         at = self.storage.address(emit, ring, slot)
         mbarrier = self.storage.mbarrier(emit, self.plan.rings[ring].stations[0], slot)
-        request = TryCancelOp(at, mbarrier, multicast=ring.across is not None)
+        request = ptx.TryCancelOp(at, mbarrier, multicast=ring.across is not None)
         self.elected(emit, lambda inside: inside(request), issuer(op))
 
-    def _response(self, op: tirx.TilesOp, emit: Emitter) -> QueryCancelOp:
+    def _response(self, op: tirx.TilesOp, emit: Emitter) -> ptx.QueryCancelOp:
         """Waits for the answer to a request, reads it and gives its slot back."""
         place = response_place(op)
         assert place is not None
@@ -423,8 +419,8 @@ class Schedule(RoleCode):
         counter = self.acquired[place]
         slot = counter.slot.get(emit)
         self._wait_for_slot(place, slot, emit)
-        low, high = emit(LdOp(Space.SHARED, self.storage.address(emit, ring, slot), [i64, i64])).res
-        found = emit(QueryCancelOp(low, high))
+        low, high = emit(ptx.LdOp(ptx.Space.SHARED, self.storage.address(emit, ring, slot), [i64, i64])).res
+        found = emit(ptx.QueryCancelOp(low, high))
         counter.advance(emit)
         self._arrive(emit, station, side, self.storage.mbarrier(emit, station, slot))
         return found
@@ -432,7 +428,7 @@ class Schedule(RoleCode):
     def _bring_together(self, emit: Emitter) -> None:
         """Before an instruction that wants all lanes of a warp at once: one that arrived may be behind the others."""
         if emit.point.block not in self.together:
-            emit(BarWarpSyncOp())
+            emit(ptx.BarWarpSyncOp())
             self.together.add(emit.point.block)
 
     def _product(self, op: tirx.AsyncMmaOp, emit: Emitter) -> None:

@@ -8,12 +8,8 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.tirx import KernelOp, MemorySpace, TileOrder
-from tirx.dialects.tirx.kernel import PAIR
-from tirx.dialects.tirx.product import ProductOp
-from tirx.dialects.tirx.roles import REGISTER_FILE
-from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.passes.match.slots import FEWEST_SLOTS, MOST_SLOTS, Cluster
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -47,7 +43,7 @@ class Schedule:
     slots: int
     pending: int
     roles: Roles
-    order: TileOrder
+    order: tirx.TileOrder
     group: int | None = None
     stages_stores: bool = True
     cluster: Cluster = Cluster.NONE
@@ -65,14 +61,14 @@ SCHEDULES: dict[str, Schedule] = {
     schedule.name: schedule
     for schedule in (
         # Measured on an H200 (m8n8k4, m16n8k*, wgmma); tcgen05 as CUTLASS and DeepGEMM have it.
-        Schedule("tcgen05", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD_MMA_EPILOGUE, TileOrder.GROUP, 8),
-        Schedule("wgmma", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD, TileOrder.GROUP, 8),
+        Schedule("tcgen05", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD_MMA_EPILOGUE, tirx.TileOrder.GROUP, 8),
+        Schedule("wgmma", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD, tirx.TileOrder.GROUP, 8),
         # What threads make of A waits for them: with more slots than these, one block less runs beside on an SM.
-        Schedule("wgmma, A in registers", (64, 256, 128), 4, 1, Roles.LOAD, TileOrder.GROUP, 8),
+        Schedule("wgmma, A in registers", (64, 256, 128), 4, 1, Roles.LOAD, tirx.TileOrder.GROUP, 8),
         # Four lanes store 64 bytes of f64 at a time, and slots are worth more than the tile of sums.
-        Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, TileOrder.GROUP, 8, stages_stores=False),
-        Schedule("mma_sync", (128, 256, 128), 4, 0, Roles.LOAD, TileOrder.GROUP, 8),
-        Schedule("none", (128, 128, 128), 4, 0, Roles.NONE, TileOrder.ROW),
+        Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, tirx.TileOrder.GROUP, 8, stages_stores=False),
+        Schedule("mma_sync", (128, 256, 128), 4, 0, Roles.LOAD, tirx.TileOrder.GROUP, 8),
+        Schedule("none", (128, 128, 128), 4, 0, Roles.NONE, tirx.TileOrder.ROW),
     )
 }
 """One row for each family, those that work asynchronously first; `none` is for loops without products."""
@@ -83,17 +79,17 @@ def fewest_slots(products: int) -> int:
     return FEWEST_SLOTS if products < 2 else FEWEST_OF_SEVERAL
 
 
-def start_values(products: Iterable[ProductOp]) -> Schedule:
+def start_values(products: Iterable[tirx.ProductOp]) -> Schedule:
     """The row for the products of a loop: that of a family that works asynchronously, if one of them does."""
     families = [_family(product) for product in products]
     return SCHEDULES[min(families, key=list(SCHEDULES).index, default="none")]
 
 
-def _family(product: ProductOp) -> str:
+def _family(product: tirx.ProductOp) -> str:
     if product.on_tensor_memory:
         return "tcgen05"
-    if product.b_type.memory is MemorySpace.SHARED:
-        return "wgmma, A in registers" if product.a_type.memory is MemorySpace.REGISTER else "wgmma"
+    if product.b_type.memory is tirx.MemorySpace.SHARED:
+        return "wgmma, A in registers" if product.a_type.memory is tirx.MemorySpace.REGISTER else "wgmma"
     return "mma_sync f64" if product.a_type.dtype.name == "f64" else "mma_sync"
 
 
@@ -103,14 +99,14 @@ def at_once(most: int | None, cluster: int = 1) -> Formula:
     Each two SMs have a pair; how many larger clusters fit depends on which SMs of a GPU are neighbours. `most` is the
     option `multiprocessors` of a pass: the blocks take no more SMs than these.
     """
-    if cluster > PAIR:
+    if cluster > tirx.PAIR:
         fitting = Call("cluster_count", (cluster,))
         return fitting if most is None else Call("min", (fitting, -(-most // cluster)))
     blocks: Formula = Call("sm_count") if most is None else Call("min", (Call("sm_count"), most))
     return blocks if cluster == 1 else Call("ceildiv", (blocks, cluster))
 
 
-def chosen_word(kernel: KernelOp, attribute: str, option: str | int, what: str, words: Sequence[str]) -> str:
+def chosen_word(kernel: tirx.KernelOp, attribute: str, option: str | int, what: str, words: Sequence[str]) -> str:
     """Returns the word that `attribute` of a kernel says, else the `option` of the pass, and removes the attribute.
 
     Raises ScheduleOptionError for one that is not among `words`; `what` begins the message.
@@ -150,7 +146,7 @@ def entry_bound(warps: int) -> int:
     Warps are dealt in turn to the four partitions of an SM, each of which has a quarter of the registers: a block of 9
     warps has as few registers a thread as one of 12 (CUDA occupancy calculator; ptxas has the same bound).
     """
-    return min(255, REGISTER_FILE // (4 * -(-warps // 4) * 32) // 8 * 8)
+    return min(255, tirx.REGISTER_FILE // (4 * -(-warps // 4) * 32) // 8 * 8)
 
 
 _OTHER_REGISTERS = 32
@@ -159,7 +155,7 @@ _OTHER_REGISTERS = 32
 
 def has_registers(threads: int, bits: int) -> bool:
     """Returns True if threads that multiply can hold register tiles of so many bits in all at the same time."""
-    warpgroups = -(-threads // WARPGROUP_THREADS)
+    warpgroups = -(-threads // tirx.WARPGROUP_THREADS)
     roles = role_registers(warpgroups)
     each = min(_MOST_REGISTERS, entry_bound(4 * (warpgroups + 1))) if roles is None else roles[1]
     return -(-bits // (32 * threads)) + _OTHER_REGISTERS <= each
@@ -172,7 +168,7 @@ def role_registers(warpgroups: int) -> tuple[int, int] | None:
     """
     if warpgroups < 2:
         return None
-    entry = REGISTER_FILE // (WARPGROUP_THREADS * (warpgroups + 1)) // 8 * 8
+    entry = tirx.REGISTER_FILE // (tirx.WARPGROUP_THREADS * (warpgroups + 1)) // 8 * 8
     load = _LOAD_REGISTERS.get(warpgroups, _FEW_REGISTERS)
     math = min(_MOST_REGISTERS, (entry * (warpgroups + 1) - load) // warpgroups // 8 * 8)
     return (load, math) if math > entry else None

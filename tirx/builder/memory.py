@@ -15,18 +15,7 @@ from tirx.builder.spans import Span, as_index
 from tirx.builder.tiles import Tile, extents_of, full, read_parts, slice_of
 from tirx.builder.trace import BuildError, Trace, current, root
 from tirx.builder.views import Part, View, is_updated, part_read_later, refused_update, view_of
-from tirx.dialects.tirx import (
-    AllocOp,
-    CopyOp,
-    FillOp,
-    LoadOp,
-    MemorySpace,
-    MmaOp,
-    ReshapeOp,
-    StoreOp,
-    TileType,
-    TransposeOp,
-)
+from tirx.dialects import tirx
 
 
 def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
@@ -62,7 +51,7 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
     if isinstance(value, int | float | Scalar):
         if isinstance(place, Memory) and reduce is None:
             trace.before_write(target := place.op_value)
-            trace(FillOp(target, functions.scalar(value, place.dtype).value))
+            trace(tirx.FillOp(target, functions.scalar(value, place.dtype).value))
             trace.writes += 1
             return
         value = full(place.dtype, value, *place.shape)
@@ -83,13 +72,13 @@ def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
     if in_memory and not _is_register(target) and root(source) is root(target):  # they may overlap
         source, in_memory = value.load().ssa(), False
     trace.before_write(target)
-    kind = CopyOp if in_memory or _is_register(target) else StoreOp
+    kind = tirx.CopyOp if in_memory or _is_register(target) else tirx.StoreOp
     trace(kind(source, target, reduce=reduce))
     trace.writes += 1
 
 
 def _is_register(value: SSAValue) -> bool:
-    return TileType.of(value).memory in (MemorySpace.REGISTER, MemorySpace.ACCUMULATOR)
+    return tirx.TileType.of(value).memory in (tirx.MemorySpace.REGISTER, tirx.MemorySpace.ACCUMULATOR)
 
 
 class Memory(Tile):
@@ -110,7 +99,7 @@ class Memory(Tile):
     """
 
     def __init__(self, trace: Trace, value: SSAValue):
-        type_ = TileType.of(value)
+        type_ = tirx.TileType.of(value)
         super().__init__(trace, type_.dims, dtype_of(type_.element_type), value)
         self.op_value = value
         self.memory = type_.memory
@@ -124,20 +113,20 @@ class Memory(Tile):
 
     @property
     def lies_in(self) -> set[SSAValue]:
-        return {root(self.op_value)} if self.memory is MemorySpace.SHARED or self.updates is not None else set()
+        return {root(self.op_value)} if self.memory is tirx.MemorySpace.SHARED or self.updates is not None else set()
 
     def read(self) -> Tile:
         if _is_register(self.op_value):
             return self
         if self._loaded is None or self._loaded[0] != self.trace.writes or self._loaded[1].computed() is None:
-            self._loaded = self.trace.writes, Tile.of(self.trace(LoadOp(self.op_value, self.type)).result)
+            self._loaded = self.trace.writes, Tile.of(self.trace(tirx.LoadOp(self.op_value, self.type)).result)
         return self._loaded[1]
 
     def load(self, pad: Number | Scalar | None = None) -> Tile:
         if pad is not None:
             raise BuildError("expected a pad of a view of an array, found one of a tile, of which nothing is outside")
         if _is_register(self.op_value):
-            return Tile.of(self.trace(LoadOp(self.op_value, self.type)).result)
+            return Tile.of(self.trace(tirx.LoadOp(self.op_value, self.type)).result)
         return self.read()
 
     def _same(self, value: SSAValue) -> Memory:
@@ -147,10 +136,10 @@ class Memory(Tile):
         return self._same(super()._part(starts, extents, steps).ssa())
 
     def reshape(self, *shape: int) -> Memory:
-        return Memory(self.trace, self.trace(ReshapeOp(self.op_value, self._reshaped_to(shape))).result)
+        return Memory(self.trace, self.trace(tirx.ReshapeOp(self.op_value, self._reshaped_to(shape))).result)
 
     def transpose(self, *order: int) -> Tile:
-        if self.memory is MemorySpace.SHARED and order == (1, 0):
+        if self.memory is tirx.MemorySpace.SHARED and order == (1, 0):
             return Transposed(self)
         if not _is_register(self.op_value):
             self._check_order(order)
@@ -182,7 +171,7 @@ class Memory(Tile):
 
     def __iadd__(self, value: Any) -> Any:
         """Adds in place what other names see, too: to shared memory, and to a part of anything in memory."""
-        if isinstance(value, Product) and self.memory is not MemorySpace.SHARED:
+        if isinstance(value, Product) and self.memory is not tirx.MemorySpace.SHARED:
             return self.accumulate(value)
         if self.lies_in:
             store(self + value, self)
@@ -235,7 +224,7 @@ class Product(Tile):
     is_product = True
 
     def __init__(self, trace: Trace, a: SSAValue, b: SSAValue):
-        first, second = TileType.of(a), TileType.of(b)
+        first, second = tirx.TileType.of(a), tirx.TileType.of(b)
         kind = dtype_of(first.element_type)
         dtype = f64 if kind == f64 else f32 if kind.is_float else DTYPES["i32"]
         if first.dims[-1] != second.dims[-1]:
@@ -246,7 +235,7 @@ class Product(Tile):
         super().__init__(trace, (*first.dims[:-1], second.dims[-2]), dtype)
         self.a, self.b = a, b
         self._memory: Memory | None = None
-        self.reads = {root(each) for each in (a, b) if TileType.of(each).memory is not MemorySpace.REGISTER}
+        self.reads = {root(each) for each in (a, b) if tirx.TileType.of(each).memory is not tirx.MemorySpace.REGISTER}
         trace.pending[self.number] = self
 
     def read(self) -> Tile:
@@ -272,11 +261,11 @@ class Product(Tile):
             store(tile.constant, memory)
             return memory.accumulate(self)
         start = tile.ssa()
-        op = MmaOp(self.a, self.b, start, result_type=start.type)
+        op = tirx.MmaOp(self.a, self.b, start, result_type=start.type)
         return Tile.of(self.trace(op).results[0])
 
 
-def allocate(type_: TileType) -> Memory:
+def allocate(type_: tirx.TileType) -> Memory:
     """
     A tile in memory that is written later; it is there in the whole kernel.
 
@@ -288,18 +277,18 @@ def allocate(type_: TileType) -> Memory:
     a tile f32[64, 64] in tensor memory
     """
     trace = current()
-    if not isinstance(type_, TileType):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(type_, tirx.TileType):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise BuildError(f"expected the type of a tile in a memory, such as f32[64, 64].shared, found {type_!r}")
-    op = trace.at_entry(AllocOp(type_))
-    first = next((each for each in trace.entry.ops if isinstance(each, AllocOp) and _adds_up(each)), op)
+    op = trace.at_entry(tirx.AllocOp(type_))
+    first = next((each for each in trace.entry.ops if isinstance(each, tirx.AllocOp) and _adds_up(each)), op)
     if not _adds_up(op) and first is not op:  # operands stand in front of accumulators, as people write them
         op.detach()
         trace.entry.insert_op_before(op, first)
     return Memory(trace, op.result)
 
 
-def _adds_up(op: AllocOp) -> bool:
-    return TileType.of(op.result).memory is MemorySpace.ACCUMULATOR
+def _adds_up(op: tirx.AllocOp) -> bool:
+    return tirx.TileType.of(op.result).memory is tirx.MemorySpace.ACCUMULATOR
 
 
 def accumulator(dtype: DType, shape: Sequence[int]) -> Memory:
@@ -313,7 +302,7 @@ def accumulator(dtype: DType, shape: Sequence[int]) -> Memory:
     >>> _ = kernel.module
     (64, 64)
     """
-    return allocate(TileType.get(shape, dtype.attribute, MemorySpace.ACCUMULATOR))
+    return allocate(tirx.TileType.get(shape, dtype.attribute, tirx.MemorySpace.ACCUMULATOR))
 
 
 def shared(what: Tile | DType, *shape: int) -> Memory:
@@ -332,7 +321,7 @@ def shared(what: Tile | DType, *shape: int) -> Memory:
         raise BuildError(f"expected a tile, a view such as a[m, k], or an element type and extents, found {found}")
     dtype = what if isinstance(what, DType) else what.dtype
     extents = extents_of(shape) if isinstance(what, DType) else what.shape
-    memory = allocate(TileType.get(extents, dtype.attribute, MemorySpace.SHARED))
+    memory = allocate(tirx.TileType.get(extents, dtype.attribute, tirx.MemorySpace.SHARED))
     store(0 if isinstance(what, DType) else what, memory)
     return memory
 
@@ -351,8 +340,8 @@ def _operand(tile: Any) -> SSAValue:
 
 def _turned(tile: Memory) -> SSAValue:
     """The same memory with its dimensions exchanged."""
-    type_ = TileType.get(tile.shape[::-1], tile.dtype.attribute, MemorySpace.SHARED)
-    return tile.trace(TransposeOp(tile.op_value, (1, 0), type_)).result
+    type_ = tirx.TileType.get(tile.shape[::-1], tile.dtype.attribute, tirx.MemorySpace.SHARED)
+    return tile.trace(tirx.TransposeOp(tile.op_value, (1, 0), type_)).result
 
 
 def _matmul(x: Tile, y: Any) -> Product:
@@ -362,7 +351,7 @@ def _matmul(x: Tile, y: Any) -> Product:
         second = y.memory_tile.op_value
     elif isinstance(y, View):
         second = _operand(y.T)
-    elif isinstance(y, Memory) and y.memory is MemorySpace.SHARED:
+    elif isinstance(y, Memory) and y.memory is tirx.MemorySpace.SHARED:
         second = _turned(y)
     else:
         second = y.T.ssa()

@@ -16,21 +16,7 @@ from tirx.builder.dtypes import DTYPES, LATE, DType, dtype_of, index
 from tirx.builder.functions import compute, types
 from tirx.builder.scalars import Elements, Number, Scalar, distance
 from tirx.builder.trace import BuildError, Trace, current, name_value, python_location
-from tirx.dialects.tirx import (
-    BitcastOp,
-    BroadcastOp,
-    ElementOp,
-    IndexOp,
-    MapOp,
-    MemorySpace,
-    ReshapeOp,
-    SplatOp,
-    SubviewOp,
-    TileType,
-    TransposeOp,
-    YieldOp,
-    ZeroOp,
-)
+from tirx.dialects import tirx
 from tirx.layout import LayoutError
 
 _numbers = count()
@@ -101,7 +87,7 @@ class Tile(Elements):
     @staticmethod
     def of(value: SSAValue) -> Tile:
         """The tile that an operation has returned."""
-        type_ = TileType.of(value)
+        type_ = tirx.TileType.of(value)
         return Tile(current(), type_.dims, dtype_of(type_.element_type), value)
 
     def __repr__(self) -> str:
@@ -128,9 +114,9 @@ class Tile(Elements):
         return functions.scalar(self._node.operands[0], self.dtype)
 
     @property
-    def type(self) -> TileType:
+    def type(self) -> tirx.TileType:
         """The type of the tile in registers."""
-        return TileType.get(self.shape, self.dtype.attribute, MemorySpace.REGISTER)
+        return tirx.TileType.get(self.shape, self.dtype.attribute, tirx.MemorySpace.REGISTER)
 
     def ssa(self) -> SSAValue:
         """The value in the IR, computed if it is not yet."""
@@ -144,8 +130,8 @@ class Tile(Elements):
         try:
             if self.is_constant:
                 number = self._node.operands[0]
-                op = ZeroOp(self.type) if not isinstance(number, Scalar) and number == 0 else None
-                op = SplatOp(self.constant.value, self.type) if op is None else op
+                op = tirx.ZeroOp(self.type) if not isinstance(number, Scalar) and number == 0 else None
+                op = tirx.SplatOp(self.constant.value, self.type) if op is None else op
                 value: SSAValue = self.trace(op).results[0]
             else:
                 value = self._map()
@@ -283,7 +269,7 @@ class Tile(Elements):
         dropped = [isinstance(part, int | Scalar) for part in given]
         if all(dropped):
             value = self._part(starts, extents, steps).load().ssa()
-            return Scalar(self.trace, self.trace(ElementOp(value, self.dtype.scalar)).result, self.dtype)
+            return Scalar(self.trace, self.trace(tirx.ElementOp(value, self.dtype.scalar)).result, self.dtype)
         if any(dropped) or len(given) < len(parts):
             own = iter(range(len(given)))
             dims = [None if part is None else next(own) for part in parts]
@@ -298,10 +284,10 @@ class Tile(Elements):
         known = [n if type(n) is int else 0 for n in offsets]
         stepped = steps if set(steps) != {1} else None
         try:
-            type_ = SubviewOp.type_of(TileType.of(source), known, extents, stepped)
+            type_ = tirx.SubviewOp.type_of(tirx.TileType.of(source), known, extents, stepped)
         except LayoutError as error:
             raise BuildError(str(error)) from error
-        return self._same(self.trace(SubviewOp(source, offsets, type_, stepped)).result)
+        return self._same(self.trace(tirx.SubviewOp(source, offsets, type_, stepped)).result)
 
     def _same(self, value: SSAValue) -> Tile:
         """A tile of the same memory."""
@@ -309,7 +295,7 @@ class Tile(Elements):
 
     def reshape(self, *shape: int) -> Tile:
         """The same elements in row-major order, in another shape."""
-        return self._same(self.trace(ReshapeOp(self.read().ssa(), self._reshaped_to(shape))).result)
+        return self._same(self.trace(tirx.ReshapeOp(self.read().ssa(), self._reshaped_to(shape))).result)
 
     def _reshaped_to(self, shape: Sequence[Any]) -> tuple[int, ...]:
         extents = extents_of(shape)
@@ -328,8 +314,8 @@ class Tile(Elements):
         """The tile whose dimension i is dimension `order[i]`."""
         self._check_order(order)
         value = self.read().ssa()
-        type_ = TileType.get([self.shape[d] for d in order], self.dtype.attribute, MemorySpace.REGISTER)
-        return Tile.of(self.trace(TransposeOp(value, order, type_)).result)
+        type_ = tirx.TileType.get([self.shape[d] for d in order], self.dtype.attribute, tirx.MemorySpace.REGISTER)
+        return Tile.of(self.trace(tirx.TransposeOp(value, order, type_)).result)
 
     def _check_order(self, order: Sequence[int]) -> None:
         if sorted(order) != list(range(len(self.shape))):
@@ -337,8 +323,8 @@ class Tile(Elements):
 
     def broadcast(self, *shape: int) -> Tile:
         """The tile with elements repeated along dimensions of extent 1."""
-        type_ = TileType.get(extents_of(shape), self.dtype.attribute, MemorySpace.REGISTER)
-        return Tile.of(self.trace(BroadcastOp(self.read().ssa(), type_)).result)
+        type_ = tirx.TileType.get(extents_of(shape), self.dtype.attribute, tirx.MemorySpace.REGISTER)
+        return Tile.of(self.trace(tirx.BroadcastOp(self.read().ssa(), type_)).result)
 
     def load(self) -> Tile:
         """The tile in registers."""
@@ -460,7 +446,7 @@ def _place(trace: Trace, values: dict[Any, Scalar], dim: int | None) -> Scalar:
     if dim is None:
         return functions.scalar(0, index)
     if ("index", dim) not in values:
-        op = IndexOp.create(properties={"dim": IntegerAttr(dim, i32)}, result_types=[IndexType()])
+        op = tirx.IndexOp.create(properties={"dim": IntegerAttr(dim, i32)}, result_types=[IndexType()])
         values["index", dim] = Scalar(trace, trace(op).results[0], index, natural=True)
     return values["index", dim]
 
@@ -472,16 +458,16 @@ def _emit_map(
     dtype: DType,
     evaluate: Callable[[dict[Any, Scalar], tuple[int | None, ...]], Scalar],
 ) -> SSAValue:
-    dtypes = [dtype_of(TileType.of(leaf).element_type) for leaf in leaves]
+    dtypes = [dtype_of(tirx.TileType.of(leaf).element_type) for leaf in leaves]
     block = Block(arg_types=[each.scalar for each in dtypes])
     with trace.inside(block):
         values: dict[Any, Scalar] = {
             leaf: Scalar(trace, argument, each) for leaf, argument, each in zip(leaves, block.args, dtypes, strict=True)
         }
         result = evaluate(values, tuple(range(len(shape))))
-        trace(YieldOp(result.value))
-    type_ = TileType.get(shape, dtype.attribute, MemorySpace.REGISTER)
-    return trace(MapOp(ins=[*leaves], body=Region(block), res=[type_])).res[0]
+        trace(tirx.YieldOp(result.value))
+    type_ = tirx.TileType.get(shape, dtype.attribute, tirx.MemorySpace.REGISTER)
+    return trace(tirx.MapOp(ins=[*leaves], body=Region(block), res=[type_])).res[0]
 
 
 def common_shape(name: str, tiles: Sequence[Tile]) -> tuple[int, ...]:
@@ -526,8 +512,8 @@ def _other_width(tile: Tile, dtype: DType) -> Tile:
     columns, rest = divmod(tile.shape[-1] * tile.dtype.bits, dtype.bits)
     if rest:
         raise BuildError(f"expected a last extent of whole {dtype} for .bitcast, found {tile!r}")
-    type_ = TileType.get((*tile.shape[:-1], columns), dtype.attribute, MemorySpace.REGISTER)
-    return Tile.of(tile.trace(BitcastOp(tile.load().ssa(), type_)).result)
+    type_ = tirx.TileType.get((*tile.shape[:-1], columns), dtype.attribute, tirx.MemorySpace.REGISTER)
+    return Tile.of(tile.trace(tirx.BitcastOp(tile.load().ssa(), type_)).result)
 
 
 def full(dtype: DType, value: Number | Elements, *shape: int) -> Tile:

@@ -11,13 +11,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.tma import DIMENSION_LIMIT, ROW_UNIT, STRIDE_LIMIT
 from tirx.diagnostics import LocatedError
+from tirx.dialects import ptx
 from tirx.dialects.formula import Formula
 from tirx.dialects.formula_attr import FormulaAttr
-from tirx.dialects.ptx.base import PTXInstruction
-from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
-from tirx.dialects.ptx.effects import AccessKind, Bytes
-from tirx.dialects.ptx.memory import LdParamOp, ParamAddressOp
-from tirx.dialects.ptx.parameters import EntryParam
 from tirx.dialects.requirements import Requirement, requirements, variants
 from tirx.dialects.schedule_attr import stored_schedule
 from tirx.dialects.tirx.tensor_maps import TensorMapAttr
@@ -45,7 +41,7 @@ def describe(module: ModuleOp) -> tuple[Launch, ...]:
 
     Raises LocatedError for a parameter that no launch could pass, and for variants that take other arguments.
     """
-    found = [(entry, describe_entry(entry)) for entry in entries(module)]
+    found = [(entry, describe_entry(entry)) for entry in ptx.entries(module)]
     for entry, launch in found:
         near = {each.entry: each for own, each in found if own.parent is entry.parent}
         for variant in launch.variants:
@@ -66,7 +62,7 @@ def _passed(launch: Launch) -> list[PointerArgument | ScalarArgument]:
     ]
 
 
-def describe_entry(entry: EntryOp) -> Launch:
+def describe_entry(entry: ptx.EntryOp) -> Launch:
     """The launch descriptor of one entry. Raises LocatedError for a parameter that no launch could pass."""
     accesses = _accesses(entry)
     arguments = tuple(_argument(entry, param.data, accesses[param.data.name]) for param in entry.params)
@@ -96,7 +92,7 @@ def _three(values: Sequence[_ExtentT]) -> tuple[_ExtentT | int, _ExtentT | int, 
     return x, y, z
 
 
-def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
+def _argument(entry: ptx.EntryOp, param: ptx.EntryParam, access: Access) -> Argument:
     match param.source:
         case TensorMapAttr(data=of):
             how = of.argument, of.type, of.dims, of.strides, of.box, of.swizzle, of.fill
@@ -117,7 +113,7 @@ def _argument(entry: EntryOp, param: EntryParam, access: Access) -> Argument:
             )
 
 
-def _preconditions(entry: EntryOp, arguments: Sequence[Argument], stored: set[str]) -> tuple[Precondition, ...]:
+def _preconditions(entry: ptx.EntryOp, arguments: Sequence[Argument], stored: set[str]) -> tuple[Precondition, ...]:
     """Returns the requirements of an entry and its tensor maps on a launch, each of which says more than those before.
 
     `stored` names the tensor maps through which the entry writes.
@@ -162,7 +158,7 @@ def _of_tensor_map(tensor_map: TensorMapArgument, stored: set[str]) -> Iterator[
             yield Precondition(stride, "at_most", most, f"expected a stride of at most {most} bytes {where}")
 
 
-def _array(entry: EntryOp, param: EntryParam, type_: MemRefType[Attribute], access: Access) -> PointerArgument:
+def _array(entry: ptx.EntryOp, param: ptx.EntryParam, type_: MemRefType[Attribute], access: Access) -> PointerArgument:
     try:
         known = element_type(str(type_.element_type))
     except LayoutError as error:
@@ -179,7 +175,7 @@ def _array(entry: EntryOp, param: EntryParam, type_: MemRefType[Attribute], acce
 # What a kernel does with its arrays
 
 
-def _accesses(entry: EntryOp) -> dict[str, Access]:
+def _accesses(entry: ptx.EntryOp) -> dict[str, Access]:
     """Returns what the entry does with the memory behind each parameter, through tensor maps too."""
     names = [param.data.name for param in entry.params]
     derived: dict[str, list[SSAValue]] = {name: [] for name in names}
@@ -189,15 +185,15 @@ def _accesses(entry: EntryOp) -> dict[str, Access]:
         if isinstance(p.data.source, TensorMapAttr)
     }
     for op in entry.walk():
-        if isinstance(op, LdParamOp | ParamAddressOp):
+        if isinstance(op, ptx.LdParamOp | ptx.ParamAddressOp):
             name = op.param.data
             derived[through.get(name, name)].append(op.result)
     return {name: _access(values) for name, values in derived.items()}
 
 
-def _stored_maps(entry: EntryOp) -> set[str]:
+def _stored_maps(entry: ptx.EntryOp) -> set[str]:
     """Names of the tensor maps through which the entry writes."""
-    addresses = (op for op in entry.walk() if isinstance(op, ParamAddressOp))
+    addresses = (op for op in entry.walk() if isinstance(op, ptx.ParamAddressOp))
     return {op.param.data for op in addresses if _access([op.result]) in ("write", "read_write")}
 
 
@@ -209,10 +205,10 @@ def _access(roots: list[SSAValue]) -> Access:
         value = pending.pop()
         for use in value.uses:
             op = use.operation
-            if isinstance(op, BraOp | CondBraOp):
+            if isinstance(op, ptx.BraOp | ptx.CondBraOp):
                 found = [_target(op, use.index)]
             else:
-                found = op.results if isinstance(op, PTXInstruction) and op.effects().access is None else ()
+                found = op.results if isinstance(op, ptx.PTXInstruction) and op.effects().access is None else ()
                 reads |= _reads(op, value)
                 writes |= _writes(op, value)
             fresh = [each for each in found if each is not None and each not in seen]
@@ -229,9 +225,9 @@ def _access(roots: list[SSAValue]) -> Access:
             return "none"
 
 
-def _target(op: BraOp | CondBraOp, operand: int) -> SSAValue | None:
+def _target(op: ptx.BraOp | ptx.CondBraOp, operand: int) -> SSAValue | None:
     """Returns the block argument that a branch passes its operand to; None for the condition."""
-    if isinstance(op, BraOp):
+    if isinstance(op, ptx.BraOp):
         return op.dest.args[operand]
     if operand == 0:
         return None
@@ -242,19 +238,19 @@ def _target(op: BraOp | CondBraOp, operand: int) -> SSAValue | None:
 
 
 def _writes(op: Operation, address: SSAValue) -> bool:
-    access = op.effects().access if isinstance(op, PTXInstruction) else None
+    access = op.effects().access if isinstance(op, ptx.PTXInstruction) else None
     if access is None:
         return False
-    if access.kind is AccessKind.BULK_STORE:
+    if access.kind is ptx.AccessKind.BULK_STORE:
         return True
-    return any(isinstance(region, Bytes) and region.address is address for region in access.writes)
+    return any(isinstance(region, ptx.Bytes) and region.address is address for region in access.writes)
 
 
 def _reads(op: Operation, address: SSAValue) -> bool:
     """Returns True if `op` reads memory at `address`, or may do so: what it copies to shared memory counts."""
-    access = op.effects().access if isinstance(op, PTXInstruction) else None
+    access = op.effects().access if isinstance(op, ptx.PTXInstruction) else None
     if access is None:
         return False
-    if any(isinstance(region, Bytes) and region.address is address for region in access.reads):
+    if any(isinstance(region, ptx.Bytes) and region.address is address for region in access.reads):
         return True
     return not _writes(op, address) and address.type == i64

@@ -12,13 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from tirx.dialects.ptx.core import ReadSpecialOp
-from tirx.dialects.ptx.cp_async import CpAsyncMbarrierArriveOp
-from tirx.dialects.ptx.launch_control import ANSWER_BYTES, TryCancelOp
-from tirx.dialects.ptx.mbarrier import MbarrierArriveExpectTxOp, MbarrierArriveOp, MbarrierInitOp
-from tirx.dialects.ptx.memory import MapaOp
+from tirx.dialects import ptx, tirx
 from tirx.dialects.tcgen05 import CommitOp
-from tirx.dialects.tirx import AddressOp, AllocOp, KernelOp, LeaderOp, TileType, TmaLoadOp, thread_owner, thread_set
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.scheduled import BARRIERS
@@ -49,29 +44,29 @@ class _Arrival:
     blocks: int
 
 
-_Arrives = MbarrierArriveOp | MbarrierArriveExpectTxOp | CpAsyncMbarrierArriveOp | CommitOp
-_ARRIVES = MbarrierArriveOp, MbarrierArriveExpectTxOp, CpAsyncMbarrierArriveOp, CommitOp
+_Arrives = ptx.MbarrierArriveOp | ptx.MbarrierArriveExpectTxOp | ptx.CpAsyncMbarrierArriveOp | CommitOp
+_ARRIVES = ptx.MbarrierArriveOp, ptx.MbarrierArriveExpectTxOp, ptx.CpAsyncMbarrierArriveOp, CommitOp
 
 
-def _of_rings(op: MbarrierInitOp | _Arrives) -> bool:
+def _of_rings(op: ptx.MbarrierInitOp | _Arrives) -> bool:
     """True if an operation is on an mbarrier of a ring. Others are not looked at."""
     address = op.barrier
     pending = [address]
     while pending:
         value = pending.pop()
-        if isinstance(value, OpResult) and isinstance(value.op, AddressOp):
-            return isinstance(alloc := value.op.tile.owner, AllocOp) and BARRIERS in alloc.attributes
-        if isinstance(value, OpResult) and isinstance(value.op, arith.AddiOp | MapaOp):
+        if isinstance(value, OpResult) and isinstance(value.op, tirx.AddressOp):
+            return isinstance(alloc := value.op.tile.owner, tirx.AllocOp) and BARRIERS in alloc.attributes
+        if isinstance(value, OpResult) and isinstance(value.op, arith.AddiOp | ptx.MapaOp):
             pending += value.op.operands
     return False
 
 
-def check_barriers(kernel: KernelOp) -> None:
+def check_barriers(kernel: tirx.KernelOp) -> None:
     """Raises RingError at an mbarrier that expects other arrivals than all roles make for a use, or at an announcement
     of other bytes than the copies behind it bring.
     """
-    found = [op for op in kernel.walk() if isinstance(op, (MbarrierInitOp, *_ARRIVES)) and _of_rings(op)]
-    inits = {_address(op.barrier): op for op in found if isinstance(op, MbarrierInitOp)}
+    found = [op for op in kernel.walk() if isinstance(op, (ptx.MbarrierInitOp, *_ARRIVES)) and _of_rings(op)]
+    inits = {_address(op.barrier): op for op in found if isinstance(op, ptx.MbarrierInitOp)}
     arrivals = [_arrival(kernel, op) for op in found if isinstance(op, _ARRIVES)]
     stations: dict[tuple[SSAValue, int], list[_Arrival]] = {}
     for arrival in arrivals:
@@ -82,7 +77,7 @@ def check_barriers(kernel: KernelOp) -> None:
         if starts and (expected := init.count.value.data) != (count := counts[at.base, max(starts)]):
             raise ArrivalError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
     for op in found:
-        if isinstance(op, MbarrierArriveExpectTxOp):
+        if isinstance(op, ptx.MbarrierArriveExpectTxOp):
             _check_bytes(kernel, op)
 
 
@@ -92,14 +87,14 @@ def _address(value: SSAValue) -> _Address:
     rank = party = None
     while isinstance(value, OpResult):
         match value.op:
-            case MapaOp() as op:
+            case ptx.MapaOp() as op:
                 rank, value = op.rank, op.address
             case arith.AddiOp() as op if (constant := constant_value(op.rhs)) is not None:
                 constants.append(constant)
                 value = op.lhs
             case arith.AddiOp() as op:
                 value, party = op.lhs, _threads_of_party(op.rhs) or party
-            case AddressOp():
+            case tirx.AddressOp():
                 break
             case op:
                 raise UndecidedError(f"cannot decide: which mbarrier an address is, that '{op.name}' computes", op)
@@ -126,15 +121,15 @@ def _is_thread(value: SSAValue) -> bool:
     """True for the number of a thread, in the block or in a role."""
     if isinstance(value.owner, arith.AddiOp) and constant_value(value.owner.rhs) is not None:
         value = value.owner.lhs
-    return isinstance(value.owner, ReadSpecialOp) and value.owner.register.data.value == "tid.x"
+    return isinstance(value.owner, ptx.ReadSpecialOp) and value.owner.register.data.value == "tid.x"
 
 
-def _arrival(kernel: KernelOp, op: _Arrives) -> _Arrival:
-    everyone, blocks = thread_set(op).count, kernel.cluster_size
+def _arrival(kernel: tirx.KernelOp, op: _Arrives) -> _Arrival:
+    everyone, blocks = tirx.thread_set(op).count, kernel.cluster_size
     threads = everyone
     for condition in _conditions(op):
         match condition.op:
-            case LeaderOp():
+            case tirx.LeaderOp():
                 threads = 1
             case arith.CmpiOp() as test if _is_lane(test.lhs):
                 threads = min(threads, everyone // WARP_SIZE)
@@ -170,7 +165,7 @@ def _is_lane(value: SSAValue) -> bool:
 
 
 def _is_rank(value: SSAValue) -> bool:
-    return isinstance(value.owner, ReadSpecialOp) and value.owner.register.data.value == "cluster_ctarank"
+    return isinstance(value.owner, ptx.ReadSpecialOp) and value.owner.register.data.value == "cluster_ctarank"
 
 
 def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
@@ -178,11 +173,11 @@ def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
     remote arrivals that stand together are those of one release.
     """
     total = 0
-    for owner in dict.fromkeys(thread_owner(arrival.op) for arrival in arrivals):
+    for owner in dict.fromkeys(tirx.thread_owner(arrival.op) for arrival in arrivals):
         counts: dict[int, Operation] = {}
         releases: dict[Block | None, list[_Arrival]] = {}
         for arrival in arrivals:
-            if thread_owner(arrival.op) is owner:
+            if tirx.thread_owner(arrival.op) is owner:
                 releases.setdefault(arrival.op.parent if arrival.at.rank is not None else None, []).append(arrival)
         for arrival in releases.pop(None, []):
             counts.setdefault(arrival.threads, arrival.op)
@@ -238,7 +233,7 @@ def _by_rank(value: SSAValue, own: int) -> int:
     raise UndecidedError("cannot decide: which blocks of the cluster are meant, by a value that is not known", where)
 
 
-def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
+def _check_bytes(kernel: tirx.KernelOp, announced: ptx.MbarrierArriveExpectTxOp) -> None:
     """The copies behind an announcement, in the same round, bring its bytes.
 
     What is announced in the first block only comes from both blocks of a pair. Lanes that name rows start copies behind
@@ -249,7 +244,7 @@ def _check_bytes(kernel: KernelOp, announced: MbarrierArriveExpectTxOp) -> None:
     if not found and isinstance(around, scf.IfOp) and any(map(_is_first_block, _conditions(announced))):
         sources = blocks
         found, around = _behind(around, at, blocks, sources), around.parent_op()
-    if isinstance(around, scf.IfOp) and any(isinstance(part.op, LeaderOp) for part in _parts(around.cond)):
+    if isinstance(around, scf.IfOp) and any(isinstance(part.op, tirx.LeaderOp) for part in _parts(around.cond)):
         found += _behind(around, at, blocks, sources)
     if found != (expected := announced.bytes.value.data):
         raise ArrivalError(f"expected {found} bytes of the copies behind it, found {expected} announced", announced)
@@ -270,13 +265,13 @@ def _behind(place: Operation, at: _Address, blocks: int, sources: int = 1) -> in
 
 def _loaded(op: Operation, at: _Address, blocks: int, sources: int) -> int:
     """The bytes that come to one mbarrier by an operation in so many blocks; branches bring the same."""
-    if isinstance(op, TmaLoadOp | TryCancelOp):
+    if isinstance(op, tirx.TmaLoadOp | ptx.TryCancelOp):
         where = _address(op.barrier)
         if (where.base, where.offset) != (at.base, at.offset):
             return 0
-        if isinstance(op, TryCancelOp):
-            return ANSWER_BYTES * sources
-        return TileType.of(op.destination).num_bytes * sources * _copies(op, blocks)
+        if isinstance(op, ptx.TryCancelOp):
+            return ptx.ANSWER_BYTES * sources
+        return tirx.TileType.of(op.destination).num_bytes * sources * _copies(op, blocks)
     if isinstance(op, scf.IfOp) and any(map(_is_first_block, _parts(op.cond))):
         sources = 1
     totals = {_in_block(block, at, blocks, sources) for region in op.regions for block in region.blocks}
@@ -285,7 +280,7 @@ def _loaded(op: Operation, at: _Address, blocks: int, sources: int) -> int:
     return sum(totals)
 
 
-def _copies(op: TmaLoadOp, blocks: int) -> int:
+def _copies(op: tirx.TmaLoadOp, blocks: int) -> int:
     """Counts the copies to a block where all of `blocks` execute one. Raises ArrivalError if they get other counts."""
     if op.multicast is None:
         return 1
