@@ -239,7 +239,6 @@ class DirectOperation(IRDLOperation):
 
 
 def _flat(operands: Sequence[Value | Sequence[Value] | None]) -> tuple[list[SSAValue], list[int]]:
-    """Returns the values, and how many there are of each operand."""
     values: list[SSAValue] = []
     sizes: list[int] = []
     for operand in operands:

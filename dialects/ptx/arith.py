@@ -90,7 +90,6 @@ class MaxOp(BinaryInstruction):
 
 
 def _of_bytes(name: str, flags: str = "") -> tuple[Form, ...]:
-    """The forms of an instruction on the four bytes of a register, plain and with flags."""
     modifier = f".{flags}" if flags else ""
     return (
         form(f"{name}{modifier}.s8x4", i32, flags=flags, i32="packed_integers"),
@@ -323,7 +322,6 @@ ComparisonAttr = enum_attribute("ptx.comparison", Comparison)
 
 
 def _comparisons() -> Iterator[Form]:
-    """Forms of `setp`."""
     for i, comparison in enumerate(Comparison):
         text, integers = f"setp.{comparison}", INTS[: 3 if i < 6 else 0]
         yield form(f"{text}.{{s}}", *integers, *FLOATS, of=comparison, bf16="bf16.setp")
@@ -345,7 +343,6 @@ class SetpOp(TableInstruction):
 
 
 def _sets(lanes: str) -> Iterator[Form]:
-    """Forms of `set` on packed integers."""
     for comparison in tuple(Comparison)[:6]:
         yield form(f"set.{comparison}.s{lanes}", i32, of=comparison, i32="set.packed")
         yield form(f"set.{comparison}.u{lanes}", i32, of=comparison, flags="unsigned", i32="set.packed")

@@ -207,7 +207,6 @@ def verify_body(block: Block, arguments: list[Attribute], yielded: list[Attribut
 
 
 def _verify_scalars(block: Block, last: Operation | None, others: tuple[str, ...]) -> None:
-    """Raises MapBodyError at an operation but `last` that does not compute scalars, also within loops and branches."""
     for op in block.ops:
         known = op.name.startswith(("arith.", "math.", *others)) or (
             isinstance(op, ScalarOpInterface | PureInstruction) and len(op.results) == 1

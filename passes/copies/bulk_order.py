@@ -195,7 +195,6 @@ class _Ordering:
         return found
 
     def _all(self, op: Operation) -> tuple[GlobalAccess, ...]:
-        """The accesses of all operations in the regions of `op`."""
         if (found := self._inside.get(op)) is None:
             blocks = (block for region in op.regions for block in region.blocks)
             inner = (access for block in blocks for each in self._ordering(block) for access in self._all(each))

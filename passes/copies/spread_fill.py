@@ -79,7 +79,6 @@ class SpreadFill:
     def _ends(
         self, copy: tirx.AsyncCopyOp, index: int, known: Mapping[SSAValue, SSAValue], emit: Emitter
     ) -> tuple[SSAValue, SSAValue]:
-        """Both ends of a piece of a copy."""
         rows, *others = tirx.TileType.of(copy.source).dims
         size = rows // self.count
         source, destination = (

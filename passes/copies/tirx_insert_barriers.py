@@ -250,7 +250,6 @@ class _BarrierInsertion:
         return found
 
     def _inside(self, op: Operation) -> _Accesses:
-        """All accesses in the regions of `op`."""
         found = _NOTHING
         for inner in walk(op):
             if (accesses := self._of(inner)) is not None and accesses is not _NOTHING:

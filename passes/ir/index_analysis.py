@@ -302,7 +302,6 @@ def _grid_formula(op: BlockIdOp) -> Formula | None:
 
 
 def _formulas(value: SSAValue) -> tuple[Formula, ...]:
-    """The formulas of a launch that limit a value."""
     match value.owner:
         case BlockIdOp() as op:
             formula = _grid_formula(op)

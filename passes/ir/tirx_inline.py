@@ -123,7 +123,6 @@ def _unroll_in_part(loop: scf.ForOp, factor: int) -> None:
 
 
 def _unroll(loop: scf.ForOp) -> None:
-    """Makes all iterations of a loop."""
     low, high, step = (constant_value(value) for value in (loop.lb, loop.ub, loop.step))
     if low is None or high is None or step is None or step <= 0:
         raise InlineError(loop, "expected constant bounds and a positive step of a loop that becomes its iterations")

@@ -242,7 +242,6 @@ class _Invariants:
 
 
 def _instructions(op: Operation) -> int:
-    """The instructions that an operation becomes."""
     narrow, wide = _INSTRUCTIONS.get(type(op), (0, 0))
     return wide if width(op.results[0]) == 2 else narrow
 

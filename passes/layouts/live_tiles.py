@@ -57,7 +57,6 @@ def _tiles(ops: Iterable[Operation]) -> Iterator[tuple[Operation, SSAValue]]:
 
 
 def _registers(tile: SSAValue) -> int:
-    """The registers of each thread for a tile."""
     type_ = tirx.TileType.of(tile)
     return register_format(type_).count * max(REGISTER_BITS, type_.dtype.storage_bits) // REGISTER_BITS
 

@@ -137,7 +137,6 @@ def _on_tensor_memory(product: Product) -> Product:
 
 
 def _place(tile: SSAValue, memory: tirx.MemorySpace) -> None:
-    """Puts a tile and all views of it into a memory."""
     value = Rewriter.replace_value_with_new_type(tile, tirx.TileType.of(tile).in_memory(memory))
     for op in [use.operation for use in value.uses]:
         if isinstance(op, tirx.SubviewOp | tirx.ReshapeOp):

@@ -100,7 +100,6 @@ def _waits_for_all(op: Operation) -> bool:
 
 
 def _around(op: Operation) -> Iterator[Operation]:
-    """`op` and the operations around it."""
     around: Operation | None = op
     while around is not None:
         yield around

@@ -166,8 +166,6 @@ class _Held:
 
 @dataclass
 class _Tiling(Reading):
-    """Tiles one function."""
-
     options: TirxTileLinalgPass
     held: dict[SSAValue, _Held] = field(default_factory=dict[SSAValue, _Held])
     starts: list[SSAValue] = field(default_factory=list[SSAValue])

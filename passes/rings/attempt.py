@@ -65,7 +65,6 @@ def _is_right(kernel: KernelOp) -> bool:
 
 
 def _restore(kernel: KernelOp, before: KernelOp) -> None:
-    """Makes a kernel what a copy of it is."""
     kernel.detach_region(kernel.body).drop_all_references()
     kernel.add_region(before.detach_region(before.body))
     kernel.properties = before.properties

@@ -172,7 +172,6 @@ def await_where_needed(product: AsyncMmaOp) -> None:
 
 
 def _block(ops: Sequence[Operation], scalars: Sequence[Operation]) -> Block:
-    """A block of operations, with copies of the scalars that they use."""
     block = Block()
     for op in ops:
         if op.parent is not None:

@@ -480,7 +480,6 @@ def _check_integers(ring: tirx.RingOp) -> None:
 
 
 def _works_at(op: Operation, queue: tirx.Queue, ring: tirx.RingOp, station: str) -> bool:
-    """True if an operation starts work of a queue on a slot of a ring that is held at a station."""
     if isinstance(op, tirx.AsyncNextOp):
         return op.queue is queue and op.ring is ring.result
     if not isinstance(op, tirx.AsyncCopyOp | tirx.AsyncMmaOp) or op.queue is not queue:

@@ -256,8 +256,6 @@ def _by_key(chains: Sequence[Chain], values: Sequence[SSAValue]) -> dict[Key, Se
 
 
 class _Round:
-    """One round of a segment."""
-
     def __init__(
         self,
         loop: SkewedLoop,
@@ -331,11 +329,9 @@ class _Round:
         return emit.bit_and(begun, below)
 
     def _used_at_once(self, part: tirx.AtOp) -> list[Key]:
-        """Returns the keys of a part that other parts of the same round use."""
         return list(dict.fromkeys(key for key, rounds, _ in self.loop.uses if key.part is part and not rounds))
 
     def _body(self, part: tirx.AtOp, emit: Emitter) -> None:
-        """Emits a part, with the values of other parts and rounds that it uses."""
         code, op = self.code, self.loop.op
         used = self.loop.used(part)
         code.values[op.index] = emit.add(self.index, -part.offset)

@@ -431,7 +431,6 @@ def _is_bounded(op: Operation) -> bool:
 
 
 def _written(op: Operation) -> SSAValue | None:
-    """The tile of global memory that an operation writes."""
     match op:
         case tirx.StoreOp() | tirx.CopyOp() | tirx.AsyncCopyOp():
             return op.destination if tirx.TileType.of(op.destination).memory is tirx.MemorySpace.GLOBAL else None

@@ -446,7 +446,6 @@ class _Pipeline:
 
 
 def _copy_into(part: Block, op: Operation, known: dict[SSAValue, SSAValue]) -> None:
-    """Adds a copy of an operation, and notes its results in `known`."""
     copy = op.clone(known)
     copy.location = op.location
     part.add_op(copy)

@@ -204,11 +204,9 @@ class _Splitter:
     # Which tiles are distributed.
 
     def _owner(self, tile: SSAValue) -> _Owner:
-        """The allocation or class that a tile is, or is a part of."""
         return self.registers.of(tile) if is_register_tile(tile) else tirx.base_allocation(tile)
 
     def _of(self, tile: SSAValue) -> int | None:
-        """The distributed dimension of a tile or of a part of one."""
         match tile.owner:
             case tirx.SubviewOp() as op:
                 return self._of(op.source)
@@ -399,7 +397,6 @@ class _Splitter:
             self._replace(alloc.result, dimension, type_)
 
     def _replace(self, tile: SSAValue, dimension: int | None, type_: tirx.TileType) -> None:
-        """Gives a tile its new type, and its parts theirs."""
         before = tirx.TileType.of(tile).dims
         new = Rewriter.replace_value_with_new_type(tile, type_)
         for op in [use.operation for use in new.uses]:

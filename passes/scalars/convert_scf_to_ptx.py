@@ -53,7 +53,6 @@ _rule = RULES.of
 
 
 def _append(block: Block, op: Operation, like: Operation) -> None:
-    """Adds `op` at the end of `block`, with the location of `like`."""
     op.location = like.location
     block.add_op(op)
 
@@ -88,14 +87,12 @@ def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tup
 
 
 def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
-    """Erases `op`, whose results are `values`."""
     for result, value in zip(op.results, values, strict=True):
         replace_uses(result, value)
     erase(op)
 
 
 def _take_arguments(block: Block, values: Sequence[SSAValue]) -> None:
-    """Replaces the arguments of `block` by values that dominate it."""
     for argument, value in zip(block.args, values, strict=True):
         replace_uses(argument, value)
     for argument in reversed(block.args):

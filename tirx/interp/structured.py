@@ -94,7 +94,6 @@ def _elementwise(interpreter: Interpreter, step: Structured, operands: Sequence[
 def _body(
     interpreter: Interpreter, step: Structured, operands: Sequence[Any], yielded: Sequence[SSAValue]
 ) -> Sequence[Value]:
-    """Returns `yielded`, values of a body, for all elements."""
     assert step.body is not None
     region, own = Region(), dict[SSAValue, SSAValue]()
     parent = step.body.parent

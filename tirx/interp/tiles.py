@@ -379,7 +379,6 @@ def _outside(what: str, size: int, d: int, start: int, extent: int) -> str:
 
 
 def _scattered(interpreter: Interpreter, op: ViewOp, args: PythonValues, sizes: dict[int, int]) -> Tile:
-    """Returns the tile of a view with index tiles."""
     source, dims = args[0], op.result.type.dims
     position = np.indices(dims)
     exists, undefined, uncertain = np.ones(dims, np.bool_), np.zeros(dims, np.bool_), np.zeros(dims, np.bool_)

@@ -28,7 +28,6 @@ def _join(outer: Iters, outer_shape: Sequence[int], inner: Iters, inner_shape: S
 
 
 def _of_dimensions(iters: Iters, shape: Sequence[int]) -> list[Iters]:
-    """Returns the iters of each dimension."""
     grouped, seps = group_iters(iters, shape, "m")
     return [grouped[begin:end] for begin, end in pairwise(seps)]
 

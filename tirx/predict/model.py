@@ -84,7 +84,6 @@ def _round(x: Counts, gpu: Gpu, at: float, per: float, cold: float) -> _Round:
 
 
 def _terms(x: Counts, gpu: Gpu, each: _Round, hertz: float) -> Terms:
-    """Terms of a round at a clock."""
     l2, memory = each.l2 * hertz, each.memory * hertz
     transfer = _most(each.fill, _most(l2, memory))
     chain = each.start + transfer / each.per

@@ -170,8 +170,6 @@ class Program:
 
 
 class _Kernels(dict[str, "Kernel"]):
-    """Kernels by name."""
-
     def __missing__(self, name: str) -> Kernel:
         from tirx.text.suggestions import did_you_mean
 
@@ -402,7 +400,6 @@ def build(
 
 
 def _built(entry: str, module: ModuleOp, target: str | None, options: str, **keywords: Any) -> Kernel:
-    """The kernel of a module, as `build` makes it."""
     return build(module, target, options, **keywords).kernels[entry]
 
 

@@ -262,7 +262,6 @@ def _slices(
     absolute_lbo: bool,
     family: OperandFamily,
 ) -> tuple[OperandSlice, ...]:
-    """See `operand_slices`."""
     first, last = _checked_rows(shape, k_instr, rows)
     operand = _operand(layout, shape, dtype, container_bits, family)
     columns = ATOM_BITS // operand.container_bits

@@ -82,8 +82,6 @@ class OptFlags:
 
 @dataclass(frozen=True)
 class _LowerToPtx(ArgSpecConvertible):
-    """The options of `--lower-to-ptx`."""
-
     name: ClassVar[str] = "lower-to-ptx"
 
     target: str | None = None

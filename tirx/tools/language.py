@@ -103,7 +103,6 @@ class Analysis(Text):
         return "\n\n".join(parts) or None
 
     def _decisions(self, line: int) -> list[Decision]:
-        """Decisions about operations of a line (from 0)."""
         return [
             each
             for kernel in self.kernels

@@ -128,7 +128,6 @@ class Predictor:
 
 
 def _work(kernel: KernelOp, tiles: _Tiles, size: tuple[int, int, int], target: Target, gpu: Gpu) -> Work:
-    """The work of a scheduled kernel."""
     operands, (rows, columns, depth) = tiles.operands, tiles.tile
     family = tiles.family
     if family is None or any(each.bits < 8 for each in operands.dtypes):

@@ -62,7 +62,6 @@ def _parser() -> ArgumentParser:
 
 
 def _compiled(module: ModuleOp, flags: Namespace) -> Program:
-    """Compiles a copy of the module."""
     if not flags.placed:
         return build(module.clone(), flags.target, flags.options)
 

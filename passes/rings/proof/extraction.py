@@ -263,8 +263,6 @@ class Extraction:
 
 @dataclass
 class _Program:
-    """The program of one party."""
-
     extraction: Extraction
     party: Party
     places: dict[Place, Members]

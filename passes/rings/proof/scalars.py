@@ -80,7 +80,6 @@ class ScalarNames:
         return name
 
     def _around(self, op: Operation) -> tuple[str, ...]:
-        """The names of the loops around an operation, innermost first."""
         loops = (around for around in ancestors(op) if isinstance(around, ForOp | TilesOp | scf.ForOp))
         return tuple(self._loops[loop] if isinstance(loop, scf.ForOp) else loop.loop.data for loop in loops)
 
@@ -95,7 +94,6 @@ class ScalarNames:
 
 
 def _operands(value: SSAValue) -> tuple[SSAValue, ...]:
-    """The values that a pure expression is made of."""
     return tuple(value.op.operands) if isinstance(value, OpResult) and _is_pure(value.op) else ()
 
 
