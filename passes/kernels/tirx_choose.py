@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Literal
+from typing import Literal, TypedDict
 
 from xdsl.dialects.builtin import IntegerAttr
 
@@ -21,6 +21,14 @@ from tirx.values import dataclass
 
 _MOST = 1024
 """Combinations of candidates that are ranked: a fraction of a second."""
+
+
+class _Together(TypedDict, total=False):
+    """The blocks that load operands together, as `rated_tile` takes them."""
+
+    shares: Literal["a", "b"]
+    cluster: tuple[int, int]
+
 
 _Ranked = tuple[TileChoice, Mapping[str, int | str]]
 
@@ -81,8 +89,8 @@ def _ranked(
         values = fixed | dict(zip((each.name for each in free), combination, strict=True))
         rows, columns, depth, count = (_number(each, values) for each in (a[-2], b[-2], a[-1], threads))
         slots = stages.data.evaluate(values) if isinstance(stages, SizeAttr) else None
-        tile, shares, parts = (rows, columns, depth), _shares(kernel, values), _parts(kernel, values)
-        choice = rated_tile(operands, target, tile, count, slots, shares, parts)
+        tile, cluster, parts = (rows, columns, depth), _cluster(kernel, values), _parts(kernel, values)
+        choice = rated_tile(operands, target, tile, count, slots, parts=parts, **cluster)
         if choice is not None:
             yield choice, values
 
@@ -91,11 +99,17 @@ def _number(size: int | Size, values: Values) -> int:
     return size if isinstance(size, int) else size.evaluate(values)
 
 
-def _shares(kernel: KernelOp, values: Values) -> Literal["a", "b"] | None:
-    """The operand that pairs of blocks load together, as far as a parameter says it."""
-    cluster = kernel.attributes.get(CLUSTER)
-    words = [values.get(name) for name in cluster.data.names] if isinstance(cluster, SizeAttr) else []
-    return "b" if Cluster.ROWS in words else "a" if Cluster.COLUMNS in words else None
+def _cluster(kernel: KernelOp, values: Values) -> _Together:
+    """The operand that pairs of blocks load together, or the shape of clusters, as far as a parameter says it."""
+    found = kernel.attributes.get(CLUSTER)
+    words = [values.get(name) for name in found.data.names] if isinstance(found, SizeAttr) else []
+    match next((each for each in Cluster if each in words), Cluster.NONE):
+        case Cluster.ROWS:
+            return {"shares": "b"}
+        case Cluster.COLUMNS:
+            return {"shares": "a"}
+        case cluster:
+            return {"cluster": cluster.shape}
 
 
 def _parts(kernel: KernelOp, values: Values) -> int:

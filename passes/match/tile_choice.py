@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from itertools import product as combinations
-from math import exp, inf, log
+from math import exp, inf, log, prod
 from typing import Literal
 
 from xdsl.ir import Attribute
@@ -122,6 +122,7 @@ class TileChoice:
             " of D^T = B A^T" if self.exchanged else "",
             f" in {self.parts} parts of K" if self.parts > 1 else "",
             f" in pairs that share {self.shares.upper()}" if self.shares else "",
+            " in clusters of {}x{}".format(*self.work.cluster) if prod(self.work.cluster) > 1 else "",
             " in groups of rows" if self.is_ordered else "",
             " as a stream along K" if self.streamed else "",
         )
@@ -359,7 +360,7 @@ class Ring:
         loops = self.has_ring and work.parts == 1 and not work.streamed
         if loops and (is_open or work.tiles[0] * work.tiles[1] * work.batch > self.gpu.multiprocessors):
             return replace(work, blocks=self.gpu.multiprocessors)
-        return replace(work, group=2 if work.shares == "b" else 1)
+        return replace(work, group=work.together[0])
 
 
 def ring_of(
@@ -372,13 +373,14 @@ def ring_of(
     parts: int = 1,
     most: int = MOST_SLOTS,
     streamed: bool = False,
+    cluster: tuple[int, int] = (1, 1),
 ) -> Ring | None:
     """
     The loop of a tile of rows, columns and elements of K; None where no instruction multiplies it or it has no room.
 
     `asked` are slots of the ring that are written, `shares` is the operand that pairs of blocks load together,
     `parts` are those of K that the blocks of a cluster multiply, `most` the slots where none are asked for.
-    `streamed`: the blocks share out the iterations of all tiles.
+    `streamed`: the blocks share out the iterations of all tiles. `cluster` is that of `Work`.
     """
     rows, columns, depth = tile
     a, b, sums, d = operands.dtypes
@@ -388,10 +390,12 @@ def ring_of(
         return None
     if family is None or slot * (asked or 1) > operand_limit(target) - BARRIER_BYTES:
         return None
-    if parts > 1 and (family != "wgmma" or shares is not None or columns % 8 or rows * 2 > threads):
+    is_alone = shares is None and prod(cluster) == 1
+    if parts > 1 and (family != "wgmma" or not is_alone or columns % 8 or rows * 2 > threads):
         return None  # see tirx-split-k
-    if shares == "b" and columns % (2 * _COLUMNS):
-        return None  # half of B would end within a pattern of the swizzle: see tirx-multicast-copies
+    down, across = (2, 1) if shares == "b" else cluster
+    if columns % (down * _COLUMNS) or rows % (across * _COLUMNS):
+        return None  # a part of B or A would end within a pattern of the swizzle: see tirx-multicast-copies
     if streamed and (operands.batch > 1 or rows * columns * sums.storage_bits // 8 > _STREAM_BYTES * threads):
         return None
     # A loop with copies by TMA or cp.async gets a ring, and stores go through shared memory where it has room for both.
@@ -422,6 +426,7 @@ def ring_of(
         bulk_stores=staged and parts == 1 and not streamed,
         streamed=streamed,
         shares=shares,
+        cluster=cluster,
         parts=parts,
         cluster_shares=ends,
         turned=operands.exchanged,
@@ -440,12 +445,13 @@ def rated_tile(
     most: int = MOST_SLOTS,
     ordered: bool | None = False,
     streamed: bool = False,
+    cluster: tuple[int, int] = (1, 1),
 ) -> TileChoice | None:
     """
     A tile as of `ring_of` with its time, None where there is none. `ordered`: blocks take tiles in groups of rows, None
     where that is worth a loop over them.
     """
-    ring = ring_of(operands, target, tile, threads, asked, shares, parts, most, streamed)
+    ring = ring_of(operands, target, tile, threads, asked, shares, parts, most, streamed, cluster)
     if ring is None:
         return None
     gpu, is_open = ring.gpu, operands.is_open or operands.size[0] is None or operands.size[1] is None

@@ -20,15 +20,23 @@
 // MODEL-LABEL: tirx.kernel @enough_tiles(
 // MODEL-SAME:    attributes {tirx.parts = 1 : i64, tirx.params = {BM = 64 : i64, BN = 64 : i64, P = 1 : i64}}
 
+// L2 and the latency of slots bind small tiles, of which rows and columns of a cluster load halves for each other.
+
+// MODEL-LABEL: tirx.kernel @shared(
+// MODEL-SAME:    attributes {tirx.cluster = "2x2", tirx.params = {BM = 64 : i64, BN = 64 : i64, C = "2x2"}}
+
 // What is written holds.
 
 // WRITTEN-LABEL: tirx.kernel @few_rows(
 // WRITTEN-SAME:    threads(256) attributes {tirx.params = {BM = 128 : i64, BN = 256 : i64, STAGES = 3 : i64}}
 
 // WHY: remark: @few_rows multiplies tiles of 64x64x64 (BM = 64, BN = 64, STAGES = 6): {{.*}} us ({{.*}}) at {{.*}} GHz, 1 round of tiles, {{.*}}; 64x128x64: +{{[0-9]+}}%
+// WHY: remark: @shared multiplies tiles of 64x64x64 in clusters of 2x2 (BM = 64, BN = 64, C = 2x2): {{.*}}; 64x64x64 in pairs that share B: +{{[0-9]+}}%
 
 // PTX: .entry few_rows
 // PTX: wgmma.mma_async.sync.aligned.m64n64k16
+// PTX: .entry shared
+// PTX: .reqnctapercluster 4
 
 !sa = !tirx.tile<[BM]x64xf16, shared>
 !sb = !tirx.tile<[BN]x64xf16, shared>
@@ -152,6 +160,36 @@ tirx.kernel @enough_tiles(%a: memref<64x512xf16>, %b: memref<8448x512xf16>, %d: 
     tirx.mma %sa, %sb, %acc : !sa, !sb, !acc
   }
   %gd = tirx.view %d[%m, %n] clipped : memref<64x8448xf32> -> !tirx.tile<[BM]x[BN]xf32, global>
+  tirx.copy %acc, %gd : !acc, !tirx.tile<[BM]x[BN]xf32, global>
+  tirx.return
+}
+
+tirx.kernel @shared(%a: memref<4096x4096xf16>, %b: memref<4096x4096xf16>, %d: memref<4096x4096xf32>) target("sm_90a")
+    params(BM in [64], BN in [64], C in ["none", "rows", "2x2", "4x1"])
+    grid(ceildiv(size(2, 1), BN), ceildiv(size(2, 0), BM)) threads(BM * 2)
+    attributes {tirx.cluster = #tirx.size<C>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.constant 4096 : index
+  %zero = arith.constant 0.0 : f32
+  %bm = tirx.param BM : index
+  %bn = tirx.param BN : index
+  %i = tirx.block_id y
+  %j = tirx.block_id x
+  %m = arith.muli %i, %bm : index
+  %n = arith.muli %j, %bn : index
+  %sa = tirx.alloc : !sa
+  %sb = tirx.alloc : !sb
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f32, !acc
+  scf.for %k = %c0 to %end step %c64 {
+    %ga = tirx.view %a[%m, %k] : memref<4096x4096xf16> -> !tirx.tile<[BM]x64xf16, global>
+    %gb = tirx.view %b[%n, %k] : memref<4096x4096xf16> -> !tirx.tile<[BN]x64xf16, global>
+    tirx.copy %ga, %sa : !tirx.tile<[BM]x64xf16, global>, !sa
+    tirx.copy %gb, %sb : !tirx.tile<[BN]x64xf16, global>, !sb
+    tirx.mma %sa, %sb, %acc : !sa, !sb, !acc
+  }
+  %gd = tirx.view %d[%m, %n] : memref<4096x4096xf32> -> !tirx.tile<[BM]x[BN]xf32, global>
   tirx.copy %acc, %gd : !acc, !tirx.tile<[BM]x[BN]xf32, global>
   tirx.return
 }

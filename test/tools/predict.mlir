@@ -12,6 +12,13 @@
 // H100-NEXT:   rates are not measured: the row of the H200 with the memory of NVIDIA's H100 SXM datasheet
 // H100-NEXT:   tiles of 128x256, 4 steps of 128 bytes of K, 2 slots
 
+// Of 3 x 3 tiles there are 4 x 4 in clusters.
+
+// RUN: tirx-opt --lower-to-ptx=cluster=2x2 --predict --size 384x768x256 %s | filecheck %s --check-prefix=CLUSTER
+// CLUSTER:      @gemm of 384x768x256 on h200: {{.*}}, 1 round of tiles, 100% full
+// CLUSTER:      changes: {{.*}}pairs that share A
+// CLUSTER-NOT:  clusters of 2x2
+
 // RUN: tirx-opt --predict %s | filecheck %s --check-prefix=NO-SIZE
 // NO-SIZE: @gemm: no prediction, expected --size MxNxK for sizes that only a launch knows
 

@@ -61,7 +61,7 @@ class Gpu:
     epilogue: float = 100.0
     """Cycles of a tile before and after its main loop, beside its stores."""
     pair: float = 62.3
-    """Cycles of a step that blocks of a pair wait for one another."""
+    """Cycles of a step that blocks of a pair wait for one another; in clusters, for each that one shares with."""
     outside: float = 11.1
     """Cycles for a row of a box that is outside of its tensor, where all multiprocessors load such rows."""
     straddle: float = 2.37
@@ -78,6 +78,10 @@ class Gpu:
     """Cycles in which the threads of a block store 64 scattered elements."""
     load_by_threads: float = 0.69
     """Cycles in which they copy 16 bytes that no bulk copy can read."""
+
+    def clusters(self, blocks: int) -> int:
+        """The clusters of so many blocks, more than two, that run at once, one block on each multiprocessor."""
+        return int(self.in_clusters * self.multiprocessors // blocks)
 
 
 _H200 = Gpu(

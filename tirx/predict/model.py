@@ -72,7 +72,7 @@ def _round(x: Counts, gpu: Gpu, at: float, per: float, cold: float) -> _Round:
     requests = 1 + x.straddles * (gpu.straddle - 1)
     fill = x.fill * per * (requests / gpu.fill + x.by_threads * gpu.load_by_threads / 16)
     return _Round(
-        products=x.product * per + (gpu.step * (1 + (1 * x.serial + (x.loops > 0)) / 2) + gpu.pair * x.paired),
+        products=x.product * per + (gpu.step * (1 + (1 * x.serial + (x.loops > 0)) / 2) + gpu.pair * x.sharing),
         fill=fill + gpu.outside / gpu.multiprocessors * x.outside * at,
         l2=((1 - gpu.spread) * x.nearby + gpu.spread * x.through_l2) * requests * at / gpu.l2,
         memory=x.read / x.tiles / x.steps * cold * at / gpu.memory,
@@ -171,8 +171,9 @@ def improvements(work: Work, gpu: Gpu) -> dict[str, float]:
     now = seconds_of(work.counts(gpu), gpu)[0]
     changes = {
         "one more slot": replace(work, slots=work.slots + 1),
-        "pairs that share A": replace(work, shares="a"),
-        "pairs that share B": replace(work, shares="b"),
+        "pairs that share A": replace(work, shares="a", cluster=(1, 1)),
+        "pairs that share B": replace(work, shares="b", cluster=(1, 1)),
+        "clusters of 2x2 tiles": replace(work, shares=None, cluster=(2, 2)),
         "two parts of K": replace(work, parts=2 * work.parts),
     }
     return {name: seconds_of(each.counts(gpu), gpu)[0] / now - 1 for name, each in changes.items() if each != work}

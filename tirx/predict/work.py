@@ -56,7 +56,7 @@ class Counts(NamedTuple):
     """Cycles of the tensor core for a step of a tile, and of these those of elements that exist."""
     useful: float
     fill: float
-    """Bytes of a step into shared memory; through L2, where a pair shares; for all neighbours at once, for one tile."""
+    """Bytes of a step into shared memory; through L2, where blocks share; for all neighbours at once, for one tile."""
     through_l2: float
     nearby: float
     outside: float
@@ -76,7 +76,8 @@ class Counts(NamedTuple):
     slots: float
     serial: bool
     persistent: bool
-    paired: bool
+    sharing: int
+    """Other blocks with which one shares the slots of its ring."""
     parted: bool
     straddles: bool
     by_threads: bool
@@ -92,7 +93,8 @@ class Work:
     (1: nothing overlaps), `group` the rows of tiles that neighbours go through before the next column (1: row by row,
     as grids with a block for each tile are dealt out).
     `blocks` are those of the grid, fewer than tiles where each takes several; `at_once` of them fit on a
-    multiprocessor. `shares` is the operand that a pair of blocks loads together. `parts` of K are added in memory, or,
+    multiprocessor. `shares` is the operand that a pair of blocks loads together; `cluster` are the rows and columns of
+    tiles of a larger cluster, whose rows load A together and whose columns B. `parts` of K are added in memory, or,
     with `cluster_shares`, by a cluster of so many blocks, each of which ends with one of so many shares of the columns.
     """
 
@@ -111,6 +113,7 @@ class Work:
     at_once: int = 1
     group: int = 8
     shares: Literal["a", "b"] | None = None
+    cluster: tuple[int, int] = (1, 1)
     family: str = "wgmma"
     bulk_stores: bool = True
     streamed: bool = False
@@ -119,11 +122,16 @@ class Work:
     """D is in memory with its dimensions swapped."""
 
     @property
+    def together(self) -> tuple[int, int]:
+        """Rows and columns of tiles of the blocks that load operands together."""
+        return (1, 2) if self.shares == "a" else (2, 1) if self.shares == "b" else self.cluster
+
+    @property
     def tiles(self) -> tuple[int, int]:
-        """Rows and columns of tiles, with those that pairs of blocks are padded with."""
-        m, n, _ = self.size
+        """Rows and columns of tiles, with those that pairs and clusters of blocks are padded with."""
+        (m, n, _), (down, across) = self.size, self.together
         rows, columns = -(-m // self.rows), -(-n // self.columns)
-        return rows + (rows % 2 if self.shares == "b" else 0), columns + (columns % 2 if self.shares == "a" else 0)
+        return rows + -rows % down, columns + -columns % across
 
     def counts(self, gpu: Gpu) -> Counts:
         """Counts what of the work takes time on a GPU."""
@@ -134,17 +142,17 @@ class Work:
         added = self.parts > cluster
         places = gpu.multiprocessors * self.at_once
         at = _least(tiles, _least(places, self.blocks or places))
-        if cluster > 2:  # of two, every multiprocessor has a neighbour for
-            at = _least(at, gpu.in_clusters * gpu.multiprocessors // cluster * cluster * self.at_once)
+        down, across = self.together
+        if (blocks := max(cluster, down * across)) > 2:  # of two, every multiprocessor has a neighbour for
+            at = _least(at, gpu.clusters(blocks) * blocks * self.at_once)
         rounds = -(-tiles // at)
         is_number = isinstance(tiles, int)  # pyright: ignore[reportUnnecessaryIsInstance]
         last = at if is_number and rounds == 1 else tiles - (rounds - 1) * at
-        half_a, half_b = (2 if self.shares == operand else 1 for operand in "ab")
         rate = gpu.tensor.get(self.family) or max(gpu.tensor.values())
         row_bytes = k * self.element
-        stored, across = max(self.out, 4) if added else self.out, m if self.turned else n
-        by_bulk = (across * stored % ALIGNED == 0) * (self.bulk_stores or added)
-        at_a_time = _SCATTERED * (2 - (across * stored % 4 != 0))
+        stored, row = max(self.out, 4) if added else self.out, m if self.turned else n
+        by_bulk = (row * stored % ALIGNED == 0) * (self.bulk_stores or added)
+        at_a_time = _SCATTERED * (2 - (row * stored % 4 != 0))
         steps, loops, others = -(-(-(-k // self.parts) * self.element) // self.step), 0, cluster - 1
         if self.streamed:  # as if a block had one tile of as many steps as it has iterations
             at = _least(tiles * steps, gpu.multiprocessors)
@@ -165,7 +173,7 @@ class Work:
             product=self.rows * -_least(-self.columns, -gpu.narrowest) * self.step / rate + self._second(gpu),
             useful=self.rows * self.columns * self.step / rate,
             fill=(used_rows + used_columns) * self.step,
-            through_l2=(used_rows / half_a + used_columns / half_b) * self.step,
+            through_l2=(used_rows / across + used_columns / down) * self.step,
             nearby=self._nearby(_least(gpu.neighbours, at)) * self.step,
             outside=self.rows - m / self.tiles[0] + self.columns - n / self.tiles[1],
             read=read,
@@ -179,7 +187,7 @@ class Work:
             loops=loops,
             serial=self.slots == 1,
             persistent=self.blocks is not None and self.blocks < tiles,
-            paired=self.shares is not None,
+            sharing=down + across - 2,
             parted=added,
             straddles=(row_bytes % SECTOR != 0) & (row_bytes % ALIGNED == 0),
             by_threads=row_bytes % ALIGNED != 0,

@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from tirx.dialects.formula import LaunchSizes
 from tirx.dialects.tirx import AllocOp, AsyncCopyOp, CopyOp, Engine, KernelOp, MemorySpace, RingOp, TilesOp, kernels
+from tirx.dialects.tirx.kernel import PAIR
 from tirx.hw.targets import Target
 from tirx.passes.ir.views import Origin
 from tirx.passes.match.kernel_product import KernelProduct, product_of
@@ -138,7 +139,7 @@ def _work(kernel: KernelOp, tiles: _Tiles, size: tuple[int, int, int], target: T
     order = next((op for op in kernel.walk() if isinstance(op, TilesOp)), None)
     copies = [op for op in kernel.walk() if isinstance(op, AsyncCopyOp | CopyOp)]
     blocks = _blocks(kernel, tiles, size, gpu)
-    shares = _shared(copies, tiles)
+    together = _together(kernel, copies, tiles)
     a, _, sums, d = operands.dtypes
     work = Work(
         size,
@@ -151,8 +152,9 @@ def _work(kernel: KernelOp, tiles: _Tiles, size: tuple[int, int, int], target: T
         slots=1 if ring is None else ring.num_slots,
         blocks=blocks,
         at_once=1,
-        group=GROUP if order is not None and order.group is not None else 2 if shares == "b" else 1,
-        shares=shares,
+        group=GROUP if order is not None and order.group is not None else together[0],
+        shares="a" if together == (1, 2) else "b" if together == (2, 1) else None,
+        cluster=together if prod(together) > PAIR else (1, 1),
         family=family,
         turned=operands.exchanged,
         bulk_stores=any(op.engine is not None and op.engine.data is Engine.TMA_STORE for op in copies),
@@ -184,16 +186,18 @@ def _blocks(kernel: KernelOp, tiles: _Tiles, size: tuple[int, int, int], gpu: Gp
             else []
         )
         shapes.append(tuple(max(1, each) for each in shape))
-    sizes = LaunchSizes(shapes, shapes, gpu.multiprocessors)
+    sizes = LaunchSizes(shapes, shapes, gpu.multiprocessors, gpu.clusters(kernel.cluster_size))
     return prod(sizes.evaluate(extent) for extent in kernel.launch_grid)
 
 
-def _shared(copies: list[AsyncCopyOp | CopyOp], tiles: _Tiles) -> Literal["a", "b"] | None:
-    """The operand that a pair of blocks loads together."""
+def _together(kernel: KernelOp, copies: list[AsyncCopyOp | CopyOp], tiles: _Tiles) -> tuple[int, int]:
+    """The rows and columns of tiles of blocks that load operands together."""
+    found = {"a": 1, "b": 1}
     for op in copies:
-        if op.engine is None or op.engine.data is not Engine.TMA_MULTICAST:
+        if not isinstance(op, AsyncCopyOp) or op.engine.data is not Engine.TMA_MULTICAST:
             continue
         origin = Origin.of(op.source)
         if origin is not None and isinstance(source := origin.view.source, BlockArgument):
-            return "a" if source.index == tiles.arguments.get("a") else "b"
-    return None
+            name = "a" if source.index == tiles.arguments.get("a") else "b"
+            found[name] = kernel.cluster_size if op.group is None else op.group.count
+    return found["b"], found["a"]

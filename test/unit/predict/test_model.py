@@ -155,7 +155,7 @@ def test_recorded_improvements() -> None:
     found = improvements(replace(SQUARE, size=(384, 2112, 7168), rows=64, columns=64, blocks=None), H200)
     assert {name: f"{change:+.1%}" for name, change in found.items()} == {
         "one more slot": "-22.7%", "pairs that share A": "-0.3%", "pairs that share B": "-0.7%",
-        "two parts of K": "-10.9%",
+        "clusters of 2x2 tiles": "-0.3%", "two parts of K": "-10.9%",
     }  # fmt: skip
     assert "pairs that share A" not in improvements(replace(SQUARE, shares="a"), H200)
     found = predict(SQUARE, H200)
@@ -195,6 +195,22 @@ def test_clusters_along_k_pay_for_their_sums_and_fill_whole_clusters() -> None:
     assert cluster.terms.epilogue > alone.terms.epilogue
     assert predict(replace(few, parts=8), H200).rounds == 1
     assert predict(replace(few, parts=8, cluster_shares=8), H200).rounds == 2
+
+
+def test_clusters_load_less_through_l2_and_wait_for_more_blocks() -> None:
+    """Blocks of 2x2 tiles read half of A and of B through L2; 33 clusters of them are two rounds, 30 fit."""
+    whole = replace(SQUARE, blocks=None)
+    square, tall = replace(whole, cluster=(2, 2)), replace(whole, cluster=(4, 1))
+    counts, of_square, of_tall = (each.counts(H200) for each in (whole, square, tall))
+    assert of_square.through_l2 == counts.through_l2 / 2 and (counts.sharing, of_square.sharing) == (0, 2)
+    assert of_tall.through_l2 == (whole.rows + whole.columns / 4) * whole.step and of_tall.sharing == 3
+    assert replace(whole, shares="b").counts(H200) == replace(whole, cluster=(2, 1)).counts(H200)
+    assert (counts.at, of_square.at, H200.clusters(4), H200.clusters(8)) == (132, 120, 30, 15)
+    odd = Work((128 * 11, 256 * 11, 4096), 128, 256, 2, 2, slots=4, cluster=(2, 2))
+    assert odd.tiles == (12, 12) and predict(odd, H200).rounds == 2
+    assert "clusters of 2x2 tiles" in improvements(tall, H200) and "clusters of 2x2 tiles" not in improvements(
+        square, H200
+    )
 
 
 def test_targets_have_a_row() -> None:
