@@ -30,8 +30,9 @@ if raises.VARIABLE in os.environ:
 # What a pass would take back, because it cannot prove its rings right, is an error in tests.
 os.environ.setdefault("TIRX_STRICT_SCHEDULE", "1")
 
-# IR is full of cycles that are in use: the collector runs far less often than by default, as in the tools.
-gc.set_threshold(300_000, 10, 10)
+# IR is full of cycles that are in use: the collector runs far less often than by default. Compilations pause it; behind
+# them, garbage that still is in the caches of the CPU is collected faster than more of it at once.
+gc.set_threshold(50_000, 10, 10)
 gc.disable()  # until everything is collected: what is read before then stays
 
 # A sample in every run; `pytest --hypothesis-profile=thorough` looks further. Times depend on the machine.
