@@ -56,7 +56,7 @@ def test_example(path: Path, sampled: Sampled) -> None:
     assert example.without_line == ()
     outputs.check(f"examples/{path.stem}", outputs.example_text(path.stem))
     check_assembles(example.program.ptx, path.read_text().count("tirx.kernel @"))
-    if path in sampled(PROGRAMS, len(PROGRAMS) // 2):
+    if path in sampled(PROGRAMS, len(PROGRAMS) // 3):
         for checked in example.program.check(seconds=0.5 if path in sampled(PROGRAMS, 1) else 0.1):
             assert checked.launches >= 1
 

