@@ -7,6 +7,7 @@ import sys
 from types import TracebackType
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     CallSiteLoc,
@@ -128,7 +129,7 @@ def _located(line: int) -> FileLineColLoc:
     return FileLineColLoc(StringAttr("f"), IntAttr(line), IntAttr(1))
 
 
-@pytest.mark.parametrize(
+@together(
     ("location", "notes"),
     [
         (NameLoc(StringAttr("relu"), _located(1)), []),
@@ -139,7 +140,6 @@ def _located(line: int) -> FileLineColLoc:
         (FusedLoc((UNKNOWN_LOC, NameLoc(StringAttr("a"), _located(1)), _located(2)), NoneAttr()), [("fused", 2)]),
         (NameLoc(StringAttr("nowhere"), NoneAttr()), None),
     ],
-    ids=["name", "call", "fused", "none"],
 )
 def test_places_that_a_location_leads_to(location: LocationAttr, notes: list[tuple[str, int]] | None):
     module = parse_located(new_context(), '"test.op"() : () -> ()', "around")
@@ -248,7 +248,7 @@ def test_json() -> None:
     assert json.loads(json.dumps(told)) == told
 
 
-@pytest.mark.parametrize(
+@together(
     ("message", "facts", "told"),
     [
         ("expected M in {64, 128}, found 32; nearest is 64 [tcgen05-product]", Facts(rule="tcgen05-product"),

@@ -127,7 +127,7 @@ def test_excerpts(path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("name", _BUILD["CHAPTERS"]["Tutorial"])
+@together("name", _BUILD["CHAPTERS"]["Tutorial"])
 def test_programs_of_the_tutorial_are_text_and_python_by_a_switch(name: str) -> None:
     page, staged = (_DIRECTORY / name).read_text(), _BUILD["_staged_text"](name)
     for side in ("Text", "Python"):

@@ -19,6 +19,7 @@ import outputs
 import pytest
 import raises
 from sweeps.shares import Part, Sweep
+from unit.cases import together
 
 _SOURCE = """
 def f(x):
@@ -82,7 +83,7 @@ def test_changes_are_made_in_the_text() -> None:
     assert _changed(source, "condition") == {f"{start}(not (x < 7)) else 8{end}"}
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "source", "expected"),
     [
         ("condition", "def f(): g = a and b and c", [

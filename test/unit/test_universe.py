@@ -17,7 +17,7 @@ from tirx import universe
 from tirx.universe import TIRX_UNIVERSE, all_passes, all_targets, new_context
 
 
-@pytest.mark.parametrize(("name", "factory"), TIRX_UNIVERSE.all_dialects.items())
+@together(("name", "factory"), TIRX_UNIVERSE.all_dialects.items())
 def test_dialects_load(name: str, factory: Callable[[], Dialect]):
     assert factory().name == name
     new_context().load_registered_dialect(name)

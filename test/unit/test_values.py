@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from unit.cases import together
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -115,7 +116,7 @@ def _answers(cls: Any) -> list[object]:
     return found
 
 
-@pytest.mark.parametrize("options", _OPTIONS, ids=str)
+@together("options", _OPTIONS)
 def test_classes_behave_as_those_of_the_standard_library(options: dict[str, bool]) -> None:
     pairs = zip(_classes(values.dataclass, options), _classes(dataclasses.dataclass, options), strict=True)
     for own, other in pairs:

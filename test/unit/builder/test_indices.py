@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 import tirx as tx
 from tirx import f32, i32
@@ -33,7 +34,7 @@ _READ: list[tuple[Callable[[Any, Any, Any, Any], Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("read", "expected"), _READ)
+@together(("read", "expected"), _READ)
 def test_read(read: Callable[..., Any], expected: Any) -> None:
     @tx.jit(f32[5, 7, 8], i32[4], i32[4], i32[4, 8], f32[expected.shape], threads=32, target="sm_80", grid=[1])
     def kernel(x: tx.Array, p: tx.Array, q: tx.Array, at: tx.Array, y: tx.Array) -> None:
@@ -90,7 +91,7 @@ _REFUSED: list[tuple[Callable[[Any, Any], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("read", "message"), _REFUSED)
+@together(("read", "message"), _REFUSED)
 def test_refused(read: Callable[..., Any], message: str) -> None:
     @tx.jit(f32[5, 7, 8], i32[4], threads=32)
     def kernel(x: tx.Array, p: tx.Array) -> None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from unit.cases import together
 
 import tirx as tx
 from tirx import f16, f32, i32, u32
@@ -238,7 +239,7 @@ def test_the_simulator_runs_them() -> None:
     assert np.array_equal(d, a.astype(np.float32) @ b.astype(np.float32).T)
 
 
-@pytest.mark.parametrize(
+@together(
     ("dtype", "name"),
     [
         ("int8", "si8"),
@@ -320,7 +321,7 @@ def differences(x: tx.Array, y: tx.Array) -> None:
     y[i, j] = x[i + 1, j * 3] - x[i, j * 3]
 
 
-@pytest.mark.parametrize("shape", [(5, 11), (4, 9), (1, 4), (3, 2)])
+@together("shape", [(5, 11), (4, 9), (1, 4), (3, 2)])
 def test_grids_of_differences_and_quotients(shape: tuple[int, int]) -> None:
     x, y = _numbers(*shape), _numbers(*shape)
     expected = y.copy()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from unit.cases import together
 
 from tirx.copy.access import AccessPlan, Owners, plan_accesses
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
@@ -187,7 +188,7 @@ def test_bases_of_one_swizzled_row_differ_by_an_exclusive_or() -> None:
     assert {a.const for a in plan.accesses} == {0}
 
 
-@pytest.mark.parametrize(
+@together(
     ("align", "largest", "counts"),
     [(16, 16, [8]), (16, 8, [4, 4]), (8, 16, [4, 4]), (2, 16, [1] * 8), (1024, 16, [8])],
 )
@@ -225,7 +226,7 @@ def test_a_tile_of_one_element() -> None:
     assert [(a.register, a.count, str(a.base), a.const) for a in plan.accesses] == [(0, 1, "0", 0)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("register", "memory", "threads", "message"),
     [
         (
@@ -265,7 +266,7 @@ def test_threads_up_to_one() -> None:
     check(plan, layout, TileLayout.row_major(shape), shape)
 
 
-@pytest.mark.parametrize(
+@together(
     ("register", "threads", "warps", "lanes"),
     [
         ("S[(16, 4) : (1@laneid, 1)]", 32, 0b1, 0xFFFF),
@@ -285,7 +286,7 @@ def test_threads_that_hold_nothing_take_no_part(register: str, threads: int, war
     check(plan, layout, TileLayout.row_major(shape), shape)
 
 
-@pytest.mark.parametrize(
+@together(
     ("register", "threads", "warps", "lanes"),
     [
         ("S[(16, 4) : (1@tx, 1)] + R[8 : 16@tx]", 128, 0b1, 0xFFFF),
@@ -323,7 +324,7 @@ def test_replicas_that_overlap_the_digits() -> None:
     check(plan, overlapping, memory, (2, 2))
 
 
-@pytest.mark.parametrize(
+@together(
     ("options", "message"),
     [
         ({"element_bits": 6}, "expected element_bits to be a power of two, found 6"),

@@ -120,7 +120,7 @@ def test_a_column_of_16_bytes_is_conflict_free(dtype: str, mode: SwizzleMode) ->
         assert analyse_access(layout, (8, columns), column(8, columns, start, chunk), dtype, chunk).is_conflict_free
 
 
-@pytest.mark.parametrize(("mode", "degree"), [("none", 8), ("32B", 4), ("64B", 2), ("128B", 1)])
+@together(("mode", "degree"), [("none", 8), ("32B", 4), ("64B", 2), ("128B", 1)])
 def test_a_pitch_wider_than_the_mode_conflicts(mode: SwizzleMode, degree: int) -> None:
     """Row-major (8, 64) f16 has a pitch of 128 bytes, so only the 128B mode spreads all 8 rows."""
     layout = ComposeLayout(SwizzleLayout.for_dtype("f16", mode), TileLayout.row_major((8, 64)))
@@ -139,7 +139,7 @@ def test_units_of_32_bytes_leave_a_two_way_conflict() -> None:
 # Well-known access patterns.
 
 
-@pytest.mark.parametrize(("stride", "degree"), [(1, 1), (2, 2), (3, 1), (4, 4), (8, 8), (16, 16), (32, 32), (33, 1)])
+@together(("stride", "degree"), [(1, 1), (2, 2), (3, 1), (4, 4), (8, 8), (16, 16), (32, 32), (33, 1)])
 def test_strided_words(stride: int, degree: int) -> None:
     """A stride of s words is gcd(s, 32)-way: the example of the CUDA programming guide."""
     layout = TileLayout([Iter(32, stride)])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.copy import conflict_degree
 from tirx.copy.access import AccessPlan, plan_accesses
@@ -77,8 +78,8 @@ SHARED: dict[str, Memory] = {
 }
 
 
-@pytest.mark.parametrize("name", SHARED)
-@pytest.mark.parametrize("to_shared", [True, False])
+@together("name", SHARED)
+@together("to_shared", [True, False])
 def test_coalesced_vectors_without_bank_conflicts(name: str, to_shared: bool) -> None:
     sides = (GLOBAL, SHARED[name]) if to_shared else (SHARED[name], GLOBAL)
     memories = ("global", "shared") if to_shared else ("shared", "global")

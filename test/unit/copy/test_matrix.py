@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from unit.cases import together
 
 from tirx.copy.access import THREAD_VARIABLE
 from tirx.copy.matrix import MatrixPlan, plan_matrices
@@ -76,7 +77,7 @@ def test_registers_decide_how_many_matrices_an_instruction_moves() -> None:
         assert (plan.count, len(plan.rows)) == (count, tiles // count)
 
 
-@pytest.mark.parametrize(
+@together(
     ("register", "memory", "shape", "bits"),
     [
         # Rows of less than 16 bytes, and rows that do not start at a multiple of 16 bytes.

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.copy.tensor_map_bits import ELEMENTS, FIELDS, FILLS, L2_PROMOTIONS, SWIZZLES, TensorMapBits
 from tirx.explain import explain_tensor_map
@@ -81,7 +82,7 @@ def test_fields_do_not_overlap() -> None:
     assert len(bits) == len(set(bits)) and max(bits) < 1024
 
 
-@pytest.mark.parametrize(
+@together(
     ("changes", "message"),
     [
         ({"strides": (8,)}, "global stride 0: expected 0 to"),
@@ -101,7 +102,7 @@ def test_limits(changes: dict[str, object], message: str) -> None:
         TensorMapBits(**(fields | changes)).encode()  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize(
+@together(
     ("element", "elements", "expected"),
     [("u8", 128, 128), ("f16", 64, 128), ("f64", 16, 128), ("tf32", 32, 128), ("b4x16", 256, 128),
      ("b4x16_p64", 128, 128), ("b6x16_p32", 128, 128)],

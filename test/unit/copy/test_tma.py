@@ -142,7 +142,7 @@ ILLEGAL: list[tuple[Layout, tuple[int, ...], str, int, TmaReason, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("layout", "shape", "dtype", "inner", "reason", "message"), ILLEGAL)
+@together(("layout", "shape", "dtype", "inner", "reason", "message"), ILLEGAL)
 def test_layouts_that_no_box_gives(
     layout: Layout, shape: tuple[int, ...], dtype: str, inner: int, reason: TmaReason, message: str
 ):
@@ -270,7 +270,7 @@ MISPLACED: list[tuple[str, tuple[int, int], str, TmaReason, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "shape", "dtype", "reason", "message"), MISPLACED)
+@together(("text", "shape", "dtype", "reason", "message"), MISPLACED)
 def test_messages(text: str, shape: tuple[int, int], dtype: str, reason: TmaReason, message: str):
     layout = TileLayout.parse(text)
     with pytest.raises(TmaError) as caught:

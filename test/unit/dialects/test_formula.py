@@ -50,7 +50,7 @@ def test_what_a_formula_asks_for():
     assert constant_divisors(Call("mul", (2, 3))) == []
 
 
-@pytest.mark.parametrize(
+@together(
     ("function", "operands", "message"),
     [
         ("size", (1,), "expected 2 numbers of 0 or more for size, found size(1)"),

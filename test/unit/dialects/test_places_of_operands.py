@@ -76,7 +76,7 @@ def value(type_: TileType) -> SSAValue:
 SHARED = TileType.get((128, 64), f32, MemorySpace.SHARED, TileLayout.row_major((128, 64)))
 
 
-@pytest.mark.parametrize(
+@together(
     "columns, base, column, found",
     [
         (32, 480, 0, ""),
@@ -102,7 +102,7 @@ def test_columns_of_tensor_memory(columns: int, base: int | None, column: int, f
     assert str(error.value) == f"expected columns 0 to 511 of tensor memory, found {found}"
 
 
-@pytest.mark.parametrize(
+@together(
     "step, k, message",
     [
         (0, 64, ""),

@@ -388,7 +388,7 @@ def test_operations(text: str, message: str):
     assert _refusal(_KERNEL.replace("%s", text, 1)) == message
 
 
-@pytest.mark.parametrize(("text", "message"), cases(_ON_TENSOR_MEMORY))
+@together(("text", "message"), cases(_ON_TENSOR_MEMORY))
 def test_operations_on_tensor_memory(text: str, message: str):
     assert _refusal(_DESCRIPTORS.replace("%s", text, 1)) == message
 

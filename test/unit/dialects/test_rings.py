@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import IndexType, ModuleOp, f16, f32, i1, i32
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -70,7 +71,7 @@ def test_slots_are_as_large_as_the_largest_view_of_their_bytes():
     assert RingType.get().slot_bytes == 0
 
 
-@pytest.mark.parametrize(
+@together(
     ("type_", "first", "later"),
     [
         (RingType.get([("a", A)], [("b", B)]), (A, B), (A, B)),

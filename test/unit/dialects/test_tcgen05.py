@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import f16, f32, i1, i16, i32, i64
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -96,7 +97,7 @@ def test_every_operation() -> None:
     assert str(ops[-2]) == "tcgen05.wait st"
 
 
-@pytest.mark.parametrize(
+@together(
     ("op", "message"),
     [
         (lambda: tcgen05.AllocOp(value(i32), columns=48), "expected a power of two of columns from 32 to 512"),
@@ -115,7 +116,7 @@ def test_operations_that_do_not_verify(op: Callable[[], Operation], message: str
         op().verify()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_every_kind_survives_printing(kind: str) -> None:
     row = KINDS[kind]
     descriptor = InstructionDescriptor(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 from xdsl.dialects.builtin import (
     Float4E2M1FNType,
     Float6E3M2FNType,
@@ -125,7 +126,7 @@ def test_kernel_with_nothing() -> None:
     assert text(kernel) == "tirx.kernel @least() threads(32) {\n  tirx.return\n}"
 
 
-@pytest.mark.parametrize(
+@together(
     ("kernel", "message"),
     [
         (lambda: KernelOp("k", (), 0), "expected 1 to 1024 threads, found 0"),
@@ -160,14 +161,14 @@ def test_tile_type() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@together(
     ("element", "count", "size"), [(Float4E2M1FNType(), 3, 2), (Float6E3M2FNType(), 3, 3), (f64, 3, 24), (i32, 1, 4)]
 )
 def test_bytes_of_a_tile(element: Attribute, count: int, size: int) -> None:
     assert TileType.get((count,), element, MemorySpace.SHARED).num_bytes == size
 
 
-@pytest.mark.parametrize(
+@together(
     ("shape", "element", "scope", "layout", "message"),
     [
         ((), f16, MemorySpace.SHARED, None, r"found shape \[\]"),
@@ -190,7 +191,7 @@ def test_tile_types_that_do_not_exist(
         TileType.get(shape, element, scope, layout)
 
 
-@pytest.mark.parametrize(
+@together(
     ("shape", "memory", "most", "message"),
     [
         ((2**20,), MemorySpace.GLOBAL, None, None),
@@ -272,7 +273,7 @@ def test_masks_of_zero_columns() -> None:
     assert raw.encode() == 0x0003028301020100
 
 
-@pytest.mark.parametrize(
+@together(
     ("columns", "message"),
     [
         (lambda: ColumnList((3, -1)), "found column -1"),

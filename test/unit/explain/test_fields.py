@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 
 from tirx.copy.tensor_map_bits import FIELDS, IM2COL_FIELDS
 from tirx.diagnostics import Diagnostic
@@ -13,7 +14,7 @@ from tirx.hw.bits import deposit
 from tirx.text.source import Source, file_location
 
 
-@pytest.mark.parametrize(
+@together(
     ("bits", "code", "shown"),
     [((3, 8), 200, "200"), ((3, 9), 200, "0xc8"), ((3, 9), None, "?"), ((0, 1), 0, "0")],
 )
@@ -57,7 +58,7 @@ def test_numbers_of_fields():
     assert _meaning("fill", 99) == "no meaning" and _meaning("fill", 0) != _meaning("fill", 1)
 
 
-@pytest.mark.parametrize(
+@together(
     ("length", "column", "row", "caret"),
     [
         (1000, 1000, "x" * 1000, 999),
@@ -75,7 +76,7 @@ def test_long_lines(length: int, column: int, row: str, caret: int):
     assert found == f"k:2:{column}: error: wrong\n{row}\n{' ' * caret}^"
 
 
-@pytest.mark.parametrize(("line", "shown"), [(0, False), (1, True), (2, True), (3, False)])
+@together(("line", "shown"), [(0, False), (1, True), (2, True), (3, False)])
 def test_lines_that_are_there(line: int, shown: bool):
     found = Source("k", "\ta\nb").render(Diagnostic("error", "wrong", file_location("k", line, 2)))
     assert found.count("\n") == (2 if shown else 0)
@@ -107,7 +108,7 @@ def test_corners_of_images(lower: tuple[int, ...], upper: tuple[int, ...], width
     )
 
 
-@pytest.mark.parametrize(
+@together(
     ("swizzle", "atomicity", "said"),
     [(0, 1, "none"), (2, 3, "64B"), (3, 0, "128B"), (3, 1, "128B_atom_32B"), (3, 3, "128B_atom_64B")],
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from unit.cases import together
 
 from tirx.explain import explain_ptx, ptx
 from tirx.explain.report import Explanation
@@ -248,9 +249,7 @@ def test_warpgroup_products(told: list[Any], modifiers: str, operands: str, form
             assert found == (expected if a is not None else expected[1:])
 
 
-@pytest.mark.parametrize(
-    "modifiers", ["m32n8k16.f32.f16.f16", "m64n8k16.f32.f16", "m64n8k16.f32.f16.tf32", "m64n8.f32.f16.f16"]
-)
+@together("modifiers", ["m32n8k16.f32.f16.f16", "m64n8k16.f32.f16", "m64n8k16.f32.f16.tf32", "m64n8.f32.f16.f16"])
 def test_other_forms(modifiers: str):
     found = _explain(f"{_NAME}.{modifiers} {{%r1}}, %d1, %d2, %p1, 1, 1, 0, 0;", "sm_90a")
     assert found.problems == ("expected a shape m64nNkK and the types of D, A and B, found another form",)

@@ -199,7 +199,7 @@ def test_bits_that_are_known(body: str, zeros: int, ones: int):
     assert (found.zeros, found.ones) == (zeros & mask, ones)
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "expected"),
     [
         ("mov.b32 %r1, %laneid;", Integers.within(0, 31, 32)),
@@ -246,7 +246,7 @@ _NEAREST: list[tuple[int, Callable[[int], bool], int | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("word", "legal", "expected"), _NEAREST)
+@together(("word", "legal", "expected"), _NEAREST)
 def test_nearest_words(word: int, legal: Any, expected: int | None):
     assert nearest_word(word, _FIELDS, [(12, 4)], _CODES, legal) == expected
 
@@ -287,7 +287,7 @@ def test_how_many_words_are_tried(monkeypatch: pytest.MonkeyPatch):
 _RING = "mov.b32 %r1, 0; $loop: {first} add.s32 %r2, %r1, 1; {setp} selp.b32 %r1, 0, %r2, %p0; @%p1 bra $loop;"
 
 
-@pytest.mark.parametrize(
+@together(
     ("first", "setp", "greatest"),
     [
         ("", "setp.eq.s32 %p0, %r2, 5;", 4),

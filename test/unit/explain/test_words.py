@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.cases import together
 
 from tirx.explain import (
     Explanation,
@@ -73,7 +74,7 @@ def test_recorded_masks() -> None:
         assert [column for run in runs for column in range(run[0], run[-1] + 1)] == zeroed
 
 
-@pytest.mark.parametrize(
+@together(
     ("word", "problem", "nearest"),
     [
         (0x4000004000010000, "bits 46-48: expected 0b001", 0x4000404000010000),
@@ -106,7 +107,7 @@ _PAST_ROW = (
 )
 
 
-@pytest.mark.parametrize(
+@together(
     ("family", "word", "dtype", "shape", "found"),
     [
         (TCGEN05_OPERANDS, 0xC000404000010000, "f16", (128, 24), _TOO_WIDE.format(48)),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from instruction_features import FEATURE_PATTERNS, instruction_features
 from instruction_forms import canonical
+from unit.cases import together
 
 from tirx.dialects.ptx import PTX
 from tirx.dialects.ptx.base import PTXInstruction
@@ -39,7 +40,7 @@ def test_order():
     assert canonical("cvt.rn.satfinite.f16x2.e4m3x2 %rs1, %r1") is None
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "tcgen05.mma.cta_group::1.kind::f16.ashift.collector::a::fill [%r0], [%r1], %rd2, %r3, %p1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-import pytest
+from unit.cases import together
 
 from tirx.explain import explain_matrix_descriptor, explain_ptx, explain_tensor_map
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
@@ -23,7 +23,7 @@ def _root(value: object) -> ElementTree.Element:
     return ElementTree.fromstring(value._repr_html_().replace("&nbsp;", " ").replace("<br>", ""))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@together(
     "value",
     [
         SmemDescriptor(1024, None, 1024, "128B"),
@@ -31,7 +31,6 @@ def _root(value: object) -> ElementTree.Element:
         InstructionDescriptor("mxf8f6f4", "e4m3", "e2m1", "f32", scale="ue8m0"),
         ZeroColumnMask((0, 1, 2, 1), (1, 1, 0, 0), 2, 3, 2),
     ],
-    ids=lambda value: type(value).__name__,
 )
 def test_descriptors(value: SmemDescriptor | WgmmaDescriptor | InstructionDescriptor | ZeroColumnMask) -> None:
     """Rows in the order of the bits; rows and strip both say the word."""

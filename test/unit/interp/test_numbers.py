@@ -217,7 +217,7 @@ def test_floats_at_the_ends_of_64_bits() -> None:
         assert _value(op, last).astype(np.uint64 if least == 0 else np.int64).tolist() == [int(x) for x in last]
 
 
-@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN", "f8E8M0FNU"])
+@together("name", ["f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN", "f8E8M0FNU"])
 def test_narrow_formats_saturate_and_round(name: str) -> None:
     """Every number of the format stays, every other one becomes a neighbour; powers of two are rounded up."""
     dtype = DTYPES[name]
@@ -337,7 +337,7 @@ def test_what_is_nearly_known() -> None:
     assert most.error.tolist() == [2.0]
 
 
-@pytest.mark.parametrize("predicate", ["oeq", "une", "ueq", "one", "ogt"])
+@together("predicate", ["oeq", "une", "ueq", "one", "ogt"])
 def test_numbers_that_are_nearly_known_may_be_equal(predicate: str) -> None:
     """Both ends of 0.9 +- 0.2 differ from 1, which lies between them."""
     x = Near(np.array([0.5, 0.9, 1.0, np.nan], np.float32), np.array([0.2, 0.2, 0.0, 0.0]))
@@ -404,8 +404,8 @@ def test_counts_of_bits(dtype: type[np.signedinteger[Any]]) -> None:
         assert _value(kind(create_ssa_value(type_)), np.array(numbers, dtype)).tolist() == counts
 
 
-@pytest.mark.parametrize("bits", [8, 32, 64])
-@pytest.mark.parametrize("signed", [True, False])
+@together("bits", [8, 32, 64])
+@together("signed", [True, False])
 def test_halves_of_products(signed: bool, bits: int) -> None:
     most = 1 << bits - 1
     a, b = (_RNG.integers(-most, most - 1, 50, dtype=DTYPES[f"i{bits}"], endpoint=True) for _ in range(2))
@@ -418,7 +418,7 @@ def test_halves_of_products(signed: bool, bits: int) -> None:
             extended_product(x, y, signed=signed)
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "type_", "exponent"),
     [
         (math.Exp2Op, f32, -22.0), (math.Exp2Op, f16, -9.9), (math.ExpOp, f32, -14.0), (math.SqrtOp, f32, -23.0),

@@ -14,6 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
 from xdsl.tools.xdsl_run import xDSLRunMain
@@ -112,7 +113,7 @@ def test_clipped_tiles_read_zeros_and_drop_what_is_outside() -> None:
     assert d.tolist() == [2, 3, 4, 5, 6, 7, 0, 9]
 
 
-@pytest.mark.parametrize(
+@together(
     ("start", "part", "expected"), [(4, 2, [6, 7, 0, 0]), (-2, 1, [0, 0, 1, 2]), (4, 4, [0] * 4), (-6, 1, [0] * 4)]
 )
 def test_parts_of_clipped_tiles(start: int, part: int, expected: list[int]) -> None:
@@ -399,7 +400,7 @@ def test_a_slot_is_unknown_again() -> None:
     assert error_of(kernel, np.zeros(8, np.float32))[0] == "never-written"
 
 
-@pytest.mark.parametrize("trips", [0, 1, 2, 5])
+@together("trips", [0, 1, 2, 5])
 def test_parts_of_a_loop_run_ahead(trips: int) -> None:
     """Iterations of one part are two rounds ahead of the other's; what one carries on is the next one's."""
     text = _wrapped(
@@ -423,7 +424,7 @@ def test_parts_of_a_loop_run_ahead(trips: int) -> None:
     assert d[0] == sum(j * j for j in range(trips))
 
 
-@pytest.mark.parametrize("order", ["row", "group 2", "hilbert", "table %t : memref<?xi32>", "items"])
+@together("order", ["row", "group 2", "hilbert", "table %t : memref<?xi32>", "items"])
 def test_every_tile_is_of_one_block(order: str) -> None:
     """3 x 4 tiles and two blocks; the table leaves out three tiles and has each of the first three twice."""
     tiles = f"%i, %j = order({order}) of (%c3, %c4)"
@@ -549,7 +550,7 @@ func.func private @f() -> ()
 """
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "kind", "said"),
     [
         ("%n = memref.load %a[%at] : memref<8xf32>", "bounds",
@@ -611,7 +612,7 @@ tirx.copy %p, %gd : !tirx.tile<4xf32, shared>, {_TILE}
     assert d[:4].tolist() == a[shift : shift + 4].tolist()
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 23])
+@together("n", [0, 1, 7, 23])
 def test_places_are_computed(n: int) -> None:
     """Products, quotients and remainders come before sums, from the left."""
     place = "%n floordiv 3 * 2 + 2 * %n - %n ceildiv 4 + %n mod 5 - 1 + 2"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from xdsl.dialects import func
 
 from tirx import embed
@@ -93,7 +94,7 @@ func.func @f(%a: memref<3x4xf32>, %v: memref<4xf32>, %d: memref<3xf32>) {
     assert d.tolist() == [11, 13, 17]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "kind", "message"),
     [
         (_PRODUCT, "bounds", "f.mlir:.*expected operands with one extent along dimension 1, found 6 and 5"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from xdsl.dialects import func
 
 import tirx
@@ -73,7 +74,7 @@ def _up(a: int, b: int) -> int:
     return -(-a // b)
 
 
-@pytest.mark.parametrize(
+@together(
     ("operation", "expected"),
     [
         *((name, _down) for name in ("divsi", "divui", "floordivsi")),

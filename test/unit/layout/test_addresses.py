@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import AXES, layouts, owner_set
+from unit.cases import together
 
 from tirx.layout import Iter, LayoutError, TileLayout, addresses, axis, known_axes
 
@@ -204,7 +205,7 @@ def test_runs_meet_where_they_have_a_coordinate_in_common() -> None:
             assert mine.meet(theirs) == theirs.meet(mine) == (not reached.isdisjoint(taken)), (iters, others, base)
 
 
-@pytest.mark.parametrize(
+@together(
     ("stride", "base", "beyond"),
     [(8, 2**62 - 9, None), (8, 2**62 - 8, 2**62), (-8, 9 - 2**62, None), (-8, 8 - 2**62, -(2**62))],
 )

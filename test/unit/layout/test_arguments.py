@@ -81,7 +81,7 @@ def test_wrong_types(call: Callable[[], object], said: str) -> None:
         call()
 
 
-@pytest.mark.parametrize(
+@together(
     "call",
     [
         lambda: LAYOUT.size("foo"),
@@ -138,7 +138,7 @@ def test_a_tile_is_compared_with_a_swizzled_one() -> None:
     assert not PLAIN.with_offset(m=32).overlaps(SWIZZLED)
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "expected"),
     [
         (lambda: LinearLayout.parse(f" - lane=1 -> ({'9' * 6000})"), "an integer of at most 1000 digits"),
@@ -169,7 +169,7 @@ def test_a_bare_swizzle_is_linear_too() -> None:
     assert to_linear(swizzle, (4, 2)) == to_linear(ComposeLayout(swizzle, TileLayout.row_major((4, 2))), (4, 2))
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "trivial"),
     [
         ("S[]", True),

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.copy.exchange import moved_slots
 from tirx.layout import LayoutError, TileLayout
@@ -80,7 +81,7 @@ def test_slots_keep_their_order() -> None:
     assert str(Arrangement.part((8, 256), (3, 8), (1, 1), (1, 8)).layout(source)) == "S[8 : 1] + 1@laneid"
 
 
-@pytest.mark.parametrize(
+@together(
     ("dims", "strides", "text"),
     [
         ((6,), (1,), "found 6 steps of 1 in"),  # a part of an iter

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.layout import Axis, LayoutError, TileLayout, axis, known_axes, register_axis
 from tirx.layout.axis import canonical_name
@@ -91,7 +92,7 @@ def test_registered_thread_axes_have_scopes() -> None:
     assert layout.fuse_threads() == TileLayout.parse("S[32 : 1@laneid]")
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "scope"),
     [
         ("S[8 : 1]", None),
@@ -110,7 +111,7 @@ def test_scope(text: str, scope: tuple[str, str] | None) -> None:
     assert TileLayout.parse(text).scope() == scope
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message"),
     [
         (

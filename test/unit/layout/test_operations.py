@@ -132,7 +132,7 @@ def test_tile_errors() -> None:
         tile("S[(6, 2) : (5, 1)]").tile(tile("S[4 : 1]"), (2, 2), (4, 3))
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "shape", "expected", "separators"),
     [
         ("S[(2, 1, 2) : (1, 7, 2)]", (2, 2), "S[(2, 2) : (1, 2)]", (0, 1, 2)),
@@ -249,7 +249,7 @@ def test_pack() -> None:
         tile("S[6 : 1]").pack(4)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "notation", "shape"),
     [
         ("((8,2),(4,4)):((4,32),(1,64))", "S[(2, 8, 4, 4) : (32, 4, 64, 1)]", (16, 16)),
@@ -266,7 +266,7 @@ def test_cute(text: str, notation: str, shape: tuple[int, ...]) -> None:
     assert layout.to_cute(shape) == text
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "element_bits", "mode"),
     [
         ("Swizzle<0,4,3> o ((8,2),(4,4)):((4,32),(1,64))", 32, "none"),
@@ -303,7 +303,7 @@ def test_cute_swizzles_count_bytes() -> None:
         ComposeLayout.from_cute("Swizzle<3,0,3> o 8:1", 16)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message", "position"),
     [
         ("(8,2):(1)", "expected strides nested like the shape", 6),

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout, picture
 from tirx.layout.picture import CATEGORIES, colour_axis, colours, html_of, svg
@@ -84,7 +85,7 @@ def test_colours() -> None:
     assert colour_axis(TileLayout("S[(2, 8) : (8, 1)]").table()) == "m"
 
 
-@pytest.mark.parametrize(
+@together(
     ("table", "axis"),
     [
         ({"laneid": (5, 5), "m": (0, 3)}, "m"),
@@ -109,7 +110,7 @@ def test_ink_on_both_sides_of_the_threshold() -> None:
     assert [ink(each) for each in ("#ff4700", "#0097ff", "#000000", "#767576")] == ["#ffffff"] * 4
 
 
-@pytest.mark.parametrize(
+@together(
     ("extents", "rows", "columns"),
     [
         ((40, 1), 1, 32),

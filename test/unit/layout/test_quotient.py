@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import layouts, owner_set, same_map, shapes_of
+from unit.cases import together
 
 from tirx.layout import Iter, LayoutError, TileLayout
 
@@ -191,7 +192,7 @@ def test_which_replica_is_recovered() -> None:
     assert part.is_direct_sum_right(meeting, (3, 2), (2,)) == tile("S[3 : 2@laneid] + R[2 : 1@warpid]")
 
 
-@pytest.mark.parametrize(
+@together(
     ("inner", "tiled", "inner_shape"),
     [
         ("S[8 : 1]", "S[32 : 2]", (8,)),

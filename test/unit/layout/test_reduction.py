@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.copy.slots import projected
 from tirx.layout import LayoutError, TileLayout
@@ -26,7 +27,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("layout", "shape", "dims", "expected"), CASES)
+@together(("layout", "shape", "dims", "expected"), CASES)
 def test_examples(layout: str, shape: tuple[int, ...], dims: tuple[int, ...], expected: str) -> None:
     assert reduced(TileLayout.parse(layout), shape, dims).equivalent(TileLayout.parse(expected))
 

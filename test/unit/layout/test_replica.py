@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import same_map
+from unit.cases import together
 
 from tirx.layout import Iter, LayoutError, TileLayout, replica
 from tirx.layout.replica import LARGEST_SEARCH, canonical_replica, missing_replica
@@ -115,7 +116,7 @@ def mask(found: Iterable[int]) -> int:
     return sum(1 << at for at in found)
 
 
-@pytest.mark.parametrize("places", [(0,), (0, 3), (0, 2, 5, 7), (0, 1, 2, 3, 4, 5, 6, 9, 12)])
+@together("places", [(0,), (0, 3), (0, 2, 5, 7), (0, 1, 2, 3, 4, 5, 6, 9, 12)])
 def test_masks_of_sums(places: tuple[int, ...]) -> None:
     """Sets as bit masks, against the definition: all runs of up to six steps."""
     at = mask(places)

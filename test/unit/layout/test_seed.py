@@ -11,7 +11,7 @@ REGISTER_TILE = "S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid] + 5
 TENSOR_MEMORY = "S[(2,128,112):(112@TCol,1@TLane,1@TCol)]"
 
 
-@pytest.mark.parametrize(
+@together(
     ("coord", "laneid", "warpids", "m"),
     [
         ((0, 0), 0, (5, 9), 0),
@@ -36,7 +36,7 @@ def test_register_tile_formula() -> None:
     assert (table["m"] == j % 2).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("coord", "lane", "column"),
     [((0, 0, 0), 0, 0), ((0, 5, 3), 5, 3), ((1, 0, 0), 0, 112), ((1, 127, 111), 127, 223)],
 )

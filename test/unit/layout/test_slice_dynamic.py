@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import factorisations, fits, layouts, owner_set, same_map, shapes_of
+from unit.cases import together
 
 from tirx.layout import LayoutError, SwizzleLayout, TileLayout, slicing, swizzled_slice
 
@@ -126,7 +127,7 @@ def test_boxes_that_move_whatever_is_compared_at_once(chunk: int, monkeypatch: p
         assert found.tolist() == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("together", "multiples", "torn", "legal"),
     [
         ([[1, 0], [1, 1]], (2, 3), "(0, 3)", "(2, 0)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 
 from tirx.layout import Axis, LayoutError, R, S, TileLayout, axes, known_axes, register_axis
 from tirx.layout.axes import TCol, TLane, laneid, m, pid, warpid
@@ -15,7 +16,7 @@ def test_the_spelling_of_the_notation() -> None:
     assert str(spelled) == text
 
 
-@pytest.mark.parametrize(
+@together(
     ("spelled", "text"),
     [
         (S[8, 4], "S[8, 4]"),

@@ -92,10 +92,9 @@ def test_compositions_that_are_swizzles() -> None:
     assert isinstance(wide.compose(SwizzleLayout(0, 3, 3)), BitMatrix)
 
 
-@pytest.mark.parametrize(
+@together(
     "columns",
     [(2, 1), (1, 2, 3), (1, 3, 5), (1, 2, 4, 9, 17), (1, 2, 4, 9, 18 ^ 1), (1, 3, 6), (0, 2)],
-    ids=["exchange", "two bits into one", "two runs", "one bit into two", "overlapping", "chain", "singular"],
 )
 def test_maps_that_are_no_swizzle(columns: tuple[int, ...]) -> None:
     with pytest.raises(LayoutError, match="no swizzle is this map"):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from layout_definition import AXES, layouts, owner_set, same_map, shapes_of
+from unit.cases import together
 
 from tirx.layout import Iter, LayoutError, SymbolicTileLayout, TileLayout, parse_layout, shape
 
@@ -140,7 +141,7 @@ def test_notation() -> None:
         assert not SymbolicTileLayout.is_symbolic(other)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "message", "position"),
     [
         ("S[(8, 64) : (64, 1)]", "expected a tile layout whose outermost extent is symbolic", 0),
@@ -200,7 +201,7 @@ def test_what_needs_the_number_is_refused() -> None:
             layout.slice(dims, (None, (0, 64)))
 
 
-@pytest.mark.parametrize("text", ["S[", "S[(", "S[(n", "S[(n *", "T.TileLayout(", "#tirx.tile_layout<S["])
+@together("text", ["S[", "S[(", "S[(n", "S[(n *", "T.TileLayout(", "#tirx.tile_layout<S["])
 def test_much_white_space_takes_no_time(text: str) -> None:
     """A hundred thousand spaces are read once: in every split of them it would take minutes."""
     with pytest.raises(LayoutError, match=r"expected (an extent|a tile layout)"):

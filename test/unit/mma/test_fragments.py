@@ -196,7 +196,7 @@ def test_the_table_is_complete() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "mnemonic", "registers", "types"),
     [
         (

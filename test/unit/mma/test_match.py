@@ -100,7 +100,7 @@ def test_tiles_of_fragments(name: str) -> None:
     assert [s.a_reg // v.a.elements for s in steps] == [0, 0, 0, 2, 2, 2, 1, 1, 1, 3, 3, 3]
 
 
-@pytest.mark.parametrize(
+@together(
     ("small", "large"),
     [
         ("m16n8k8.row.col.f32.f16", "m16n8k16.row.col.f32.f16"),
@@ -286,7 +286,7 @@ def test_operands_are_loaded_by_16_byte_vectors(types: tuple[str, str], a_major:
         assert widths(layout, swizzled, (rows, k), bits, 128) == {16}
 
 
-@pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32", "e4m3"])
+@together("dtype", ["f16", "bf16", "tf32", "e4m3"])
 def test_operands_of_m16n8_are_loaded_by_whole_registers(dtype: str) -> None:
     """Of four lanes, each loads a register next to the others', so that rows are read in one piece."""
     bits = element_type(dtype).bits
@@ -441,7 +441,7 @@ def test_one_product_in_two_batches() -> None:
         plan_mma(a, b, c, (2, 4, 4), (2, 8, 4), (2, 4, 8), ("f64", "f64"), "f64", 32)
 
 
-@pytest.mark.parametrize(
+@together(
     ("a_shape", "b_shape", "c_shape", "types", "threads", "message"),
     [
         ((8, 4), (8, 4), (4, 8), ("f64", "f64"), 32, r"expected A \(..., M, K\), B \(..., N, K\) and C \(..., M, N\)"),
@@ -474,7 +474,7 @@ def test_layouts_that_threads_cannot_hold() -> None:
         plan(AB, AB, "S[(8, 4, 2) : (4@laneid, 1@laneid, 3)]", 8, 8, 4)
 
 
-@pytest.mark.parametrize(
+@together(
     ("sizes", "message"),
     [
         ((12, 8, 4), "expected M to be a multiple of 8 for m8n8k4.row.col.f64, found 12; nearest: 8 and 16"),
@@ -537,7 +537,7 @@ def _nearest(wrong: dict[tuple[int, int], int], missing: Sequence[tuple[int, int
     return str(match._closest(operand, (_PIECE,), rows, left, "those of the target"))  # pyright: ignore[reportPrivateUsage]
 
 
-@pytest.mark.parametrize(
+@together(
     ("wrong", "missing", "message"),
     [
         # The fewest wrong elements: two in register 1, one in registers 2 and 3.

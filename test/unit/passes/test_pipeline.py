@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from unit.cases import together
 from xdsl.utils.arg_spec import parse_spec
 
 from tirx import passes
@@ -94,7 +95,7 @@ def test_linalg_takes_schedules_that_are_written():
         assert lower_to_ptx_pipeline(options=options)[0] == f"tirx-tile-linalg{{marked=true{written}}}"
 
 
-@pytest.mark.parametrize(
+@together(
     ("options", "message"),
     [
         ("stages=4 pipeline=off", "expected no stages=4 with pipeline=off"),

@@ -35,7 +35,7 @@ def test_sizes_that_are_held_back() -> None:
         assert value == pytest.approx(getattr(H200, name), rel=0.06), name
 
 
-@pytest.mark.parametrize(
+@together(
     "changes",
     [
         {},

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.test_benchmarks import benchmark_module
 from xdsl.dialects.builtin import IntegerType, f16, f32, f64, i32
 
@@ -106,7 +107,7 @@ _TYPES: dict[str, tuple[Any, Any, Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("types", "target", "size", "family", "expected"), _RECORDED)
+@together(("types", "target", "size", "family", "expected"), _RECORDED)
 def test_recorded_choices(
     types: str, target: str, size: tuple[int | None, int | None, int | None], family: str, expected: str
 ) -> None:

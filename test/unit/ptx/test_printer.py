@@ -6,6 +6,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 from xdsl.context import Context
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, bf16, f16, f32, f64, i1, i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -52,7 +53,7 @@ def test_copies_are_parallel(sources: list[int]):
     assert [registers[name] for name in arguments] == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("value", "type_", "text"),
     [
         (-1, i32, "-1"),
@@ -72,7 +73,7 @@ def test_integer_literals(value: int, type_: Attribute, text: str):
     assert literal(constant) == text
 
 
-@pytest.mark.parametrize(
+@together(
     ("value", "type_", "text"),
     [
         (1.0, f32, "0f3F800000"),
@@ -134,7 +135,7 @@ ptx.entry @k(n : u32) target("sm_80") {{
 """
 
 
-@pytest.mark.parametrize(
+@together(
     ("then_dest", "else_dest", "jumps"),
     [
         ("^a", "^b(%n : i32)", ["@%p0 bra $a0;", "mov.b32 %r1, %r0;", "bra $b0;"]),

@@ -239,9 +239,7 @@ def test_read_only_arrays_may_be_read():
             check_array(_pointer((4,), (1,), access=access), view)
 
 
-@pytest.mark.parametrize(
-    ("device", "address", "fits"), [(1, 48, True), (1, 40, False), (0, 8, False), (None, 40, True), (1, 0, True)]
-)
+@together(("device", "address", "fits"), [(1, 48, True), (1, 40, False), (0, 8, False), (None, 40, True), (1, 0, True)])
 def test_addresses(device: int | None, address: int, fits: bool):
     view = ArrayView(address, (4,), (1,), "float32", 4, device)
     if fits:
@@ -253,7 +251,7 @@ def test_addresses(device: int | None, address: int, fits: bool):
     assert str(found.value) == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("shape", "strides", "span"),
     [
         ((3, 5), (5, 1), 60),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.examples import EXAMPLES
 
 import tirx
@@ -297,7 +298,7 @@ def test_a_static_kernel_is_checked_in_other_schedules() -> None:
     assert tirx.build(text, options="order=row").kernels["k"].check(seconds=20).also == ()  # the same PTX
 
 
-@pytest.mark.parametrize(
+@together(
     ("options", "message"),
     [
         ({"numbers": []}, 'numbers: a list of one or more of "integers", "normal", "special", "modular", found []'),

@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.examples import EXAMPLES
 from unit.runtime.test_check import PART
 
@@ -152,7 +153,7 @@ def test_nothing_that_was_compared_is_a_warning(old: str, new: str, why: str) ->
     assert found.location is not None
 
 
-@pytest.mark.parametrize(
+@together(
     ("strides", "shape", "found"),
     [
         (None, (2, 3), (12, 4)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.runtime.test_launch import LAUNCH, launches_of
 
 from tirx.runtime.launch import Launch, PointerArgument, ScalarArgument, read_launches, write_launches
@@ -19,7 +20,7 @@ ptx.entry @k(p : u64 ptr align 4, q : u64 ptr align 4, r : u64 ptr align 4) targ
 """
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "accesses"),
     [
         ("ptx.ret", "none none none"),
@@ -97,7 +98,7 @@ def test_the_text_of_descriptors():
     assert write_launches([]) == '{\n  "format": 1,\n  "kernels": []\n}\n'
 
 
-@pytest.mark.parametrize("text", ["[]", '{"format": 2}', '{"kernels": []}', "1"])
+@together("text", ["[]", '{"format": 2}', '{"kernels": []}', "1"])
 def test_texts_that_are_no_descriptors(text: str):
     with pytest.raises(ValueError, match="^expected launch descriptors of format 1$"):
         read_launches(text)

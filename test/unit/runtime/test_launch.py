@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 import tirx
 from tirx.diagnostics import LocatedError
@@ -155,7 +156,7 @@ def test_json_is_read_back() -> None:
     assert json.loads(text)["kernels"][0]["grid"] == [["ceildiv", ["size", 0, 0], 8], ["sm_count"], 1]
 
 
-@pytest.mark.parametrize(
+@together(
     ("change", "message"),
     [
         ({"grid": [1, 2]}, "expected three extents"),

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.runtime.arrays import ArgumentError, ArrayView
 from tirx.runtime.launch import Access, Launch, PointerArgument
@@ -42,7 +43,7 @@ def test_random_arrays() -> None:
     assert min(found) > 300
 
 
-@pytest.mark.parametrize(
+@together(
     ("a", "b", "shares"),
     [
         # Columns of one matrix, rows in turn, and halves of 2^33 elements.

@@ -178,7 +178,7 @@ def test_workspaces_of_streams_and_captures():
     assert cuda.capture_mode == "CU_STREAM_CAPTURE_MODE_GLOBAL" and len(cuda.context) == 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("start", "stride", "accesses", "overlaps"),
     [
         (1024, 5, ("read", "write"), True),
@@ -226,7 +226,7 @@ def test_what_a_device_says_of_itself():
     assert (found.sm_count, found.shared_limit) == (132, 232448)
 
 
-@pytest.mark.parametrize(
+@together(
     ("shared", "cluster", "attributes"),
     [
         (0, 8, {}),
@@ -247,7 +247,7 @@ def test_attributes_of_functions(shared: int, cluster: int, attributes: dict[str
     assert str(found.value) == "'k' takes 232449 bytes of shared memory, GPU 0 has 232448 for a block"
 
 
-@pytest.mark.parametrize(
+@together(
     ("capability", "target", "runs"),
     [
         ((10, 3), "sm_100f", True), ((10, 0), "sm_103f", False), ((10, 0), "sm_100f", True),

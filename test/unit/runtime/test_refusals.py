@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.runtime.fake_cuda import CUresult, FakeCuda
 from unit.runtime.test_launch import LAUNCH, MAPS, launches_of
 from xdsl.dialects.builtin import FloatAttr, f32
@@ -51,7 +52,7 @@ _SCALARS = replace(LAUNCH, arguments=())
 _ANY = PointerArgument("x", "e2m1", None, None, 1, "read")
 
 
-@pytest.mark.parametrize(
+@together(
     ("refused", "message"),
     [
         (
@@ -86,7 +87,7 @@ def test_arguments(refused: Callable[[], object], message: str):
         refused()
 
 
-@pytest.mark.parametrize(
+@together(
     ("refused", "message"),
     [
         (lambda: _device().check_target("gfx90a"), "expected a target such as sm_90a, found gfx90a"),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 import tirx
 from tirx.rules import WrittenChoiceError
@@ -179,7 +180,7 @@ def _strided(shape: Sequence[int], strides: Sequence[int]) -> Any:
     return np.lib.stride_tricks.as_strided(np.zeros(4096, np.float32), shape, strides)
 
 
-@pytest.mark.parametrize(
+@together(
     ("a", "d", "message"),
     [
         (slice(0, 32), slice(16, 48), "arguments 'a' and 'd': expected arrays that do not overlap"),

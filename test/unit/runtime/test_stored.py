@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 
 import tirx
 from tirx.diagnostics import LocatedError
@@ -15,7 +16,7 @@ _CASES = [
 ]
 
 
-@pytest.mark.parametrize(("attribute", "message"), _CASES)
+@together(("attribute", "message"), _CASES)
 def test_stored_attributes(attribute: str, message: str):
     text = f'tirx.kernel @k() target("sm_90a") grid(1) threads(32) attributes {{{attribute}}} {{ tirx.return }}'
     with pytest.raises(LocatedError) as found:

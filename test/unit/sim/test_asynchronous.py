@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
 from unit.sim.machine import message_of
@@ -246,9 +247,7 @@ def test_copies_belong_to_their_threads():
     group.cta.monitor.bulk_issued.assert_called_once_with(3, 505)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "ranks"), [(1, [0]), (0b10010, [1, 4]), (0b11111, [0, 1, 2, 3, 4]), (0, None), (0b100000, None)]
-)
+@together(("chosen", "ranks"), [(1, [0]), (0b10010, [1, 4]), (0b11111, [0, 1, 2, 3, 4]), (0, None), (0b100000, None)])
 def test_multicast_masks(chosen: int, ranks: list[int] | None):
     cta = Mock(cluster=Mock(ctas=[None] * 5))
     if ranks is None:
@@ -333,7 +332,7 @@ def test_nobody_asks_behind_the_last_answer():
         run(assembled(text), "k", (2, 1), 32, [np.zeros(12, np.uint32)], cluster=2)
 
 
-@pytest.mark.parametrize(
+@together(
     ("instruction", "message"),
     [
         ("multimem.red.relaxed.gpu.global.add.u32 [%d0], %r0;", "memory of several GPUs"),

@@ -28,8 +28,8 @@ def _places(tensor_map: TensorMap, start: Sequence[int]) -> list[tuple[tuple[int
     return found
 
 
-@pytest.mark.parametrize("steps", [(1, 1, 1), (1, 2, 1), (1, 3, 2)])
-@pytest.mark.parametrize("fill", ["zero", "nan"])
+@together("steps", [(1, 1, 1), (1, 2, 1), (1, 3, 2)])
+@together("fill", ["zero", "nan"])
 def test_boxes(steps: tuple[int, ...], fill: Any) -> None:
     rng = np.random.default_rng(sum(steps))
     for start in zip(
@@ -113,7 +113,7 @@ _SWIZZLED = {
 }
 
 
-@pytest.mark.parametrize("swizzle", [*_SWIZZLED, "128B_atom_32B_flip_8B"])
+@together("swizzle", [*_SWIZZLED, "128B_atom_32B_flip_8B"])
 def test_addresses_of_boxes(swizzle: Any) -> None:
     inner = {"none": 48, "32B": 32, "64B": 48}.get(swizzle, 112)
     pitch = {"none": 48, "32B": 32, "64B": 64}.get(swizzle, 128)
@@ -199,7 +199,7 @@ def test_pixels_of_columns_along_w() -> None:
         _pixels(empty, "im2col::w", (0, 2, 1, 0), (0, 0))
 
 
-@pytest.mark.parametrize(
+@together(
     ("mode", "coordinates", "info", "message"),
     [
         ("im2col::w", (0, 0, 0, 0), (3, 0), "a halo of 3 pixels is not simulated: where it goes is not documented"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards.checker import Checker
@@ -55,7 +56,7 @@ def test_a_cta_has_to_have_started():
     alone.use(0, np.array([3]), "it")
 
 
-@pytest.mark.parametrize(
+@together(
     ("row", "missing"),
     [
         (Row.GENERIC, "a cluster barrier in between"),
@@ -182,7 +183,7 @@ def test_fences_of_mbarriers_for_the_async_proxy():
     assert notes == [("fence.mbarrier_init", _UNFENCED)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "arguments"),
     [
         ("shared_load", (np.array([1024]), 4, np.array([3]), True)),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import entry
 
 from tirx.sim import SimError, SimWarning, run
@@ -24,8 +25,8 @@ _BUTTERFLY = entry(
 )
 
 
-@pytest.mark.parametrize("grid", [1, 3])
-@pytest.mark.parametrize("seed", [None, 1])
+@together("grid", [1, 3])
+@together("seed", [None, 1])
 def test_rounding_is_a_warning(grid: int, seed: int | None):
     out, warnings = np.zeros(64, np.float32), list[SimWarning]()
     run(_BUTTERFLY, "k", grid, 64, [out], seed=seed, report=warnings.append)

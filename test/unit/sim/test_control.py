@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import HEADER, entry, run_threads
 from unit.sim.strict import run
 
@@ -48,7 +49,7 @@ DONE:
     assert out.tolist() == expected
 
 
-@pytest.mark.parametrize("seed", _SEEDS)
+@together("seed", _SEEDS)
 def test_nested_divergence(seed: int | None):
     """Lanes leave a loop at different places; the activemask at the end says that all have met again."""
     inputs = np.arange(128, dtype=np.uint32).reshape(32, 4)
@@ -86,7 +87,7 @@ END:
     assert (result[:, 1] == 0xFFFFFFFF).all()
 
 
-@pytest.mark.parametrize("seed", _SEEDS)
+@together("seed", _SEEDS)
 def test_table_branch(seed: int | None):
     result = run_threads(
         """
@@ -132,7 +133,7 @@ ODD: setp.eq.u32 %p, %a, 9; @%p exit;
 )
 
 
-@pytest.mark.parametrize("seed", _SEEDS)
+@together("seed", _SEEDS)
 def test_calls(seed: int | None):
     """Divergent and guarded calls, calls of calls, and an exit in one of them."""
     out = np.zeros(32, np.uint32)
@@ -171,7 +172,7 @@ def test_arguments():
     assert out[6:8].view(np.float16)[0] == 2.5 and out[8:].tolist() == list(range(8, 16))
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ([], "expected 1 arguments for k (x), found 0"),
@@ -187,7 +188,7 @@ def test_wrong_arguments(arguments: list[object], message: str):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@together(
     ("directives", "grid", "block", "message"),
     [
         (".reqntid 64", 1, 32, "expected block (64, 1, 1) (.reqntid)"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.cuda_programs import Program, program
 from unit.sim.kernels import HEADER
 from unit.sim.strict import run
@@ -96,7 +97,7 @@ _TWO_ARRAYS = """{header}.visible .entry k(.param .u64 a, .param .u64 b) {{
 """
 
 
-@pytest.mark.parametrize("part", [slice(0, 0), slice(0, 4), slice(0, 2), slice(1, 4)])
+@together("part", [slice(0, 0), slice(0, 4), slice(0, 2), slice(1, 4)])
 def test_arrays_that_share_memory(part: slice) -> None:
     array = np.zeros(4, np.uint32)
     run(_TWO_ARRAYS.format(header=HEADER), "k", 1, 1, [array, array[part]])

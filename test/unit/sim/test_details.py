@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import entry, run_threads
 from unit.sim.strict import run
 
@@ -24,7 +25,7 @@ from tirx.sim.numerics.tensor_cores import find_rule, multiplier
 from tirx.sim.tensor.memory import TensorMemory
 
 
-@pytest.mark.parametrize(
+@together(
     ("condition", "named"),
     [
         ("setp.eq.u32 %p0, %r0, 5;", "thread 5"),
@@ -141,7 +142,7 @@ class _Group:
             waiting.finish(self)
 
 
-@pytest.mark.parametrize(
+@together(
     ("forms", "expected"),
     [
         ([("k", True, (1,), (1,))] * 3, [(3, 1)]),  # sums of three
@@ -283,7 +284,7 @@ def test_votes_of_lanes_whose_others_have_gone(votes: str) -> None:
     assert found == [ballot if (lane < 16) == (votes == "lt") else lane + 1 for lane in range(32)]
 
 
-@pytest.mark.parametrize("operands", ["{%r1}, {%r9}", "{%r9}, {%r1}", "{%r2}, {%r9}", "{%r9}, {%r2}"])
+@together("operands", ["{%r1}, {%r9}", "{%r9}, {%r1}", "{%r2}, {%r9}", "{%r9}, {%r2}"])
 def test_products_of_sums(operands: str) -> None:
     """A sum that waits is computed before it is A or B of the next product: its 16 is the lowest of four bytes."""
     form = "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32"
@@ -293,7 +294,7 @@ def test_products_of_sums(operands: str) -> None:
     assert (run_threads(body, np.zeros((32, 4), np.uint32), 2) == 64).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("to", "at", "own", "pair", "multicast", "message"),
     [
         (1, 1, False, False, False, None),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import pytest
+from unit.cases import together
 from unit.sim.machine import mask_of, new_cluster, new_group
 
 from tirx.sim.core import execute
@@ -64,7 +64,7 @@ def test_groups_that_split_take_frames_along() -> None:
         assert np.array_equal(state.states, np.arange(192).reshape(3, 64)[:, own])
 
 
-@pytest.mark.parametrize(
+@together(
     ("frames", "join", "more"),
     [
         ([(31, None), (30, None)], 30, False),
@@ -122,7 +122,7 @@ def test_lanes_that_meet() -> None:
     assert _groups(cta) == [(9, [*range(32)], [])]
 
 
-@pytest.mark.parametrize(("updates", "released"), [((4, 4), 7), ((3, 4), 9), ((4, 3), 7), ((3, 3), None)])
+@together(("updates", "released"), [((4, 4), 7), ((3, 4), 9), ((4, 3), 7), ((3, 3), None)])
 def test_lanes_that_are_released(updates: tuple[int, int], released: int | None) -> None:
     """Those of the innermost frame first, if they have got by the atomic."""
     cta = new_cluster()[0].ctas[0]

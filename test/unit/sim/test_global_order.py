@@ -588,7 +588,7 @@ def _touched(size: int, written: Sequence[int], read: Sequence[int]) -> dict[str
     return {"3 size": np.array(size), "3 written": np.array(written, int), "3 read": np.array(read, int)}
 
 
-@pytest.mark.parametrize(
+@together(
     ("writer", "other", "meets"),
     [
         (_touched(4, [2, 5], []), _touched(4, [], [5]), True),

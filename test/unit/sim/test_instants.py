@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim.errors import HazardError
 from tirx.sim.hazards import clocks as clocks_of
@@ -57,7 +58,7 @@ def test_answers_are_kept(monkeypatch: pytest.MonkeyPatch):
     assert sizes == [1, 1, 2, 3, 4, 4, 1, 2, 2]
 
 
-@pytest.mark.parametrize("threads", _SETS)
+@together("threads", _SETS)
 def test_what_threads_hand_on(threads: list[int]):
     """A release takes the most that any of them knows, and an acquire adds it to what each knows."""
     clocks, rng = Clocks(7), np.random.default_rng(1)

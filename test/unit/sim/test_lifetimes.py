@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import entry
 from unit.sim.strict import run
 from unit.sim.tensor_products import Product, build
@@ -157,7 +158,7 @@ _COPIES = {
 }
 
 
-@pytest.mark.parametrize("body, finding", _COPIES.values(), ids=_COPIES.keys())
+@together("body, finding", _COPIES.values())
 def test_bulk_copies_end_before_the_block(body: str, finding: str):
     text = entry(body, ("x",), _DECLARATIONS)
     memory, warnings = np.full(4, 3, np.uint32), list[SimWarning]()
@@ -170,7 +171,7 @@ def test_bulk_copies_end_before_the_block(body: str, finding: str):
         run(text, "k", 1, 1, [memory])
 
 
-@pytest.mark.parametrize(
+@together(
     "body, finding",
     [
         ("barrier.cluster.wait.aligned;", "expected barrier.cluster.arrive of the thread before"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import HEADER
 
 from tirx.sim import SimError, run
@@ -20,7 +21,7 @@ _CASES = [
 ]
 
 
-@pytest.mark.parametrize(("module", "body", "message"), _CASES, ids=[case[2][:40] for case in _CASES])
+@together(("module", "body", "message"), _CASES)
 def test_sizes(module: str, body: str, message: str):
     with pytest.raises(SimError, match=f"expected {message}"):
         run(f"{HEADER}{module}\n.visible .entry k() {{ {body} ret; }}", "k", 1, 32, [])
@@ -41,7 +42,7 @@ def test_variables_that_the_caller_holds_are_not_limited():
     run(text, "k", 1, 1, [], variables={"x": np.zeros(600 << 20, np.uint8)})
 
 
-@pytest.mark.parametrize("grid", [10**30, (1, 65536), (1, 1, 65536), 2**31])
+@together("grid", [10**30, (1, 65536), (1, 1, 65536), 2**31])
 def test_grids(grid: int | tuple[int, ...]):
     with pytest.raises(SimError, match=r"expected a grid of at most \(2147483647, 65535, 65535\) blocks, found"):
         run(f"{HEADER}.visible .entry k() {{ ret; }}", "k", grid, 1, [])

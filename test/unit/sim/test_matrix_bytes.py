@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
 from unit.sim.strict import run
@@ -103,7 +104,7 @@ def test_stored(count: int):
     assert np.array_equal(out, expected)
 
 
-@pytest.mark.parametrize(
+@together(
     ("instruction", "message"),
     [
         ("ldmatrix.sync.aligned.m16n16.x1.shared.b8 {%r20, %r21}, [%r2];", "expected .m16n16 with .trans"),

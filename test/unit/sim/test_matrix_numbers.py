@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.cases import together
 
 from tirx.sim import SimError
 from tirx.sim.core.types import TYPES
@@ -32,7 +33,7 @@ def _small(code: int, exponent: int, fraction: int) -> float:
     return float(-value if sign else value)
 
 
-@pytest.mark.parametrize(
+@together(
     ("element", "exponent", "fraction", "codes"),
     [
         ("e4m3", 4, 3, [*range(0x7F), *range(0x80, 0xFF)]), ("e5m2", 5, 2, [*range(0x7C), *range(0x80, 0xFC)]),
@@ -95,7 +96,7 @@ def _truncated(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-@pytest.mark.parametrize("name", ["u16", "s16", "u32", "s32", "u64", "s64"])
+@together("name", ["u16", "s16", "u32", "s32", "u64", "s64"])
 def test_integers(name: str) -> None:
     edges, value_type = _edges(name), TYPES[name]
     a, b = (each.ravel() for each in np.meshgrid(edges, edges))
@@ -132,7 +133,7 @@ _ATOMIC: dict[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", _ATOMIC)
+@together("name", _ATOMIC)
 def test_atomic_integers(name: str) -> None:
     edges = np.array([0, 1, 2, 5, 6, 7, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF], np.uint32)
     old, new = (each.ravel() for each in np.meshgrid(edges, edges))
@@ -207,7 +208,7 @@ def test_exponents() -> None:
         assert raw_exponents(values, element).tolist() == expected
 
 
-@pytest.mark.parametrize("depths", [(16,) * 9, (32, 48, 16, 64, 1, 63, 2), (80, 8, 56, 8), (65, 1)])
+@together("depths", [(16,) * 9, (32, 48, 16, 64, 1, 63, 2), (80, 8, 56, 8), (65, 1)])
 def test_sums_that_wait(depths: tuple[int, ...]) -> None:
     """So many elements along K are one product of small integers, and what is rounded follows the order."""
     rule = find_rule("wgmma", "sm_90a", "e4m3")

@@ -83,7 +83,7 @@ def test_shared_memory_of_another_block(space: str):
     assert out.tolist() == ([3, 3] if space == "shared::cluster" else [1, 2])
 
 
-@pytest.mark.parametrize(
+@together(
     "access",
     [
         "ld.shared{}.u32 %r2, [%r1];",
@@ -112,7 +112,7 @@ def test_accesses_of_another_block(access: str):
             launch(space)
 
 
-@pytest.mark.parametrize(
+@together(
     ("access", "message"),
     [
         (
@@ -226,7 +226,7 @@ def test_asynchronous_copies(seed: int | None):
     assert np.array_equal(out[:, :3], x[np.arange(64) ^ 1, :3]) and np.array_equal(out[:, 3], x[:, 0])
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "message"),
     [
         ("cp.async.wait_group 1;", "", "before the cp.async of thread"),

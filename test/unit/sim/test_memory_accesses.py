@@ -50,7 +50,7 @@ def test_segments() -> None:
     assert segment.data.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize(
+@together(
     ("places", "first", "last", "words", "whole", "index"),
     [
         ([], 0, -1, slice(0, 0), True, slice(0, 0)),

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.cases import together
 from unit.sim.kernels import HEADER
 from unit.sim.strict import run
 
@@ -32,8 +33,8 @@ def _fused(a: _Values, b: _Values, c: _Values) -> _Values:
     return a * b + c
 
 
-@pytest.mark.parametrize("narrow", ["f16", "bf16"])
-@pytest.mark.parametrize(
+@together("narrow", ["f16", "bf16"])
+@together(
     ("instruction", "expected"),
     [
         ("add.rn.f32.{} %f0, %a, %f2", _sum),

@@ -138,7 +138,7 @@ def test_saturation():
     assert (d == 2**31 - 1).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "message"),
     [
         ("mma.sync.aligned", "@%g mma.sync.aligned", "mma.sync is .aligned"),

@@ -27,7 +27,7 @@ def test_residues_are_those_of_exact_arithmetic() -> None:
     assert np.abs(residues(a)).max() <= PRIME // 2
 
 
-@pytest.mark.parametrize("name", ["ex2", "lg2", "sqrt", "rsqrt", "sin", "cos", "tanh"])
+@together("name", ["ex2", "lg2", "sqrt", "rsqrt", "sin", "cos", "tanh"])
 def test_functions_are_permutations(name: str) -> None:
     every = np.arange(PRIME).astype(np.float64)
     assert len({*FUNCTIONS[name](every).tolist()}) == PRIME

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim import SimError, run
 
@@ -28,7 +29,7 @@ def _run(body: str) -> int:
     return int(out[0])
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "value"),
     [
         # A half that was never written is dropped.
@@ -47,7 +48,7 @@ def test_what_is_dropped_may_be_undefined(body: str, value: int) -> None:
     assert _run(body) == value
 
 
-@pytest.mark.parametrize(
+@together(
     "body",
     [
         "mov.b64 %d1, {%r0, %r1}; mov.b64 {_, %r9}, %d1;",

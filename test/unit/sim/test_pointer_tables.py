@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim import PointerTable, SimError, run
 
@@ -53,7 +54,7 @@ def test_processes_share_tables() -> None:
     assert [each.tolist() for each in arrays] == [[number + 1] * 4 for number in range(4)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("pointers", "message"),
     [
         ([np.zeros(2, np.float32)], r"out-of-bounds global load of 4 bytes at offset 12 of the array of table\[0\]"),

@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.kernels import entry
 from unit.sim.strict import run
 
@@ -28,7 +29,7 @@ def _conflicts(stride: int, access: str, lanes: str = "") -> Sequence[int]:
     return found.requests, found.wavefronts, found.conflicts
 
 
-@pytest.mark.parametrize(
+@together(
     ("stride", "access", "counts"),
     [
         (4, "ld.shared.b32 %r2, [%r1]", (1, 1, 0)),

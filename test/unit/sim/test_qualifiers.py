@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pytest
+from unit.cases import together
 
 from tirx.ptx.ptxas import assemble
 from tirx.sim import SimError
@@ -86,7 +87,7 @@ def test_what_goes_together(root: str) -> None:
             assert index not in refused, line
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "message"),
     [
         ("ld.global.cg.L1::evict_first.L2::cache_hint.b32 %r0, [%d0], %d1;", ".cg and .L1::evict_first cannot be comb"),

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim import SimError, TensorMap, run
 from tirx.sim.program import intrinsics
@@ -133,7 +134,7 @@ def test_assertions():
     assert caught.value.message == "assertion failed: x > 0 (void k(), k.cu:305)"
 
 
-@pytest.mark.parametrize(
+@together(
     ("bound", "first", "second", "refused"),
     [
         (".maxnreg 64", "dec.sync.aligned.u32 24", "inc.sync.aligned.u32 104", ""),

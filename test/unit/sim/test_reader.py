@@ -37,7 +37,7 @@ def test_nvcc_module():
     assert [each.name for each in module.variables if each.space == "const"] == ["table", "scales"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("declaration", "size", "count"),
     [
         (".global .align 4 .b8 x[6] = {1, 2, 3};", 6, 3),

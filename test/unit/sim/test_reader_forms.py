@@ -140,7 +140,7 @@ def test_constant_expressions(expression: str, expected: int) -> None:
     assert out[0] == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("expression", "message"),
     [
         ("1/0", "expected another right operand of '/', found 0"),

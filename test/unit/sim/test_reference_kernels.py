@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.cases import together
 from unit.sim.strict import run
 
 from tirx.sim import TensorMap
@@ -119,7 +120,7 @@ def _gpu_cases() -> list[str]:
         return sorted({name.rsplit("-", 1)[0] for name in stored.files})
 
 
-@pytest.mark.parametrize("case", _gpu_cases())
+@together("case", _gpu_cases())
 def test_m8n8k4_of_a_gpu(case: str) -> None:
     """Normal numbers of very different sizes: bit for bit what an H200 gives. Stored are the inputs and its results."""
     kernel = case.split("-")[0]

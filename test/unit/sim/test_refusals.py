@@ -526,7 +526,7 @@ _COLUMNS: list[tuple[Any, Any, int, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changed", "message"), _MAPS)
+@together(("changed", "message"), _MAPS)
 def test_tensor_maps(changed: dict[str, Any], message: str):
     arguments: dict[str, Any] = {"array": np.zeros((64, 64), np.float16), "box": (64, 8), **changed}
     with pytest.raises(SimError) as found:
@@ -534,7 +534,7 @@ def test_tensor_maps(changed: dict[str, Any], message: str):
     assert found.value.message.startswith(f"tensor map: {message}")
 
 
-@pytest.mark.parametrize(("lower", "upper", "channels", "pixels", "message"), _COLUMNS)
+@together(("lower", "upper", "channels", "pixels", "message"), _COLUMNS)
 def test_tensor_maps_of_images(lower: Any, upper: Any, channels: int, pixels: int, message: str):
     with pytest.raises(SimError) as found:
         TensorMap.im2col(_IMAGES, lower, upper, channels, pixels)
@@ -568,7 +568,7 @@ def test_registers_of_asynchronous_products_that_nobody_wrote():
 _SCALED = "{}.block_scale.block32 [%r1], %d1, %d2, {}%r2, [%r3], [%r4], %p1"
 
 
-@pytest.mark.parametrize(
+@together(
     ("target", "form", "missing"),
     [
         ("sm_103a", "kind::i8 [%r1], %d1, %d2, %r2, %p1", "tcgen05.kind::i8 does not exist on sm_103a"),

@@ -84,8 +84,8 @@ _READS: list[tuple[tuple[int, ...], str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("lenient", [False, True])
-@pytest.mark.parametrize("check", ["strict", "hardware"])
+@together("lenient", [False, True])
+@together("check", ["strict", "hardware"])
 def test_reads(check: Level, lenient: bool) -> None:
     """Lenient reads carry values that were never written, by hardware those of a load that is not waited for, too."""
     for lanes, strict, otherwise, where in _READS:
@@ -276,7 +276,7 @@ def test_literals(kind: _Kind, value: Any, value_type: Any, bits: int) -> None:
     assert found.dtype == value_type.dtype and int.from_bytes(found.tobytes(), "little") == bits
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "value", "value_type", "message"),
     [
         ("integer", 65536, B16, "expected a literal of 16 bits, found 0x10000"),

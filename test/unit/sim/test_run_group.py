@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.machine import mask_of, new_cluster, new_group, waiting
 
 from tirx.sim import SimError, SimWarning
@@ -103,7 +104,7 @@ def test_limits() -> None:
     assert run.run(1) == 1 and not run.group.defers and run.log[-3:] == ["tick", "see 3", "do 3"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("outcome", "threads", "pc", "log"),
     [
         (Outcome.WAIT, 32, 2, []),
@@ -148,7 +149,7 @@ def test_waits() -> None:
         assert run.run(2) == 1 + ready and (run.group.wait is None) is ready
 
 
-@pytest.mark.parametrize(
+@together(
     ("rows", "log"),
     [
         ((frozenset((1,)), frozenset((2, 5))), ["do 0", "do 1", "work at 2"]),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.machine import new_cluster, waiting
 
 from tirx.sim import SimError, SimWarning
@@ -129,8 +130,8 @@ def test_steps_for_all_and_for_each() -> None:
     assert run.run(1) == 3 and run.ticks == 0
 
 
-@pytest.mark.parametrize("is_wide", [False, True])
-@pytest.mark.parametrize(
+@together("is_wide", [False, True])
+@together(
     ("outcomes", "pcs"),
     [
         ({2: Outcome.YIELD}, [2, 2, 2]),
@@ -253,7 +254,7 @@ def test_notes() -> None:
         assert run.warnings == expected[: 2 - is_wide] and run.launch.notes == []
 
 
-@pytest.mark.parametrize(
+@together(
     ("rows", "opcode", "is_wide", "before"),
     [
         ((3, 5), "add.u32", True, []), ((3, 5), "add.u32", False, []),

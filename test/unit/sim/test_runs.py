@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim import TensorMap
 from tirx.sim.memory.columns import load_column, runs_of_column, store_column
@@ -81,7 +82,7 @@ def test_rows_of_gather4():
     assert sorted(found) == np.flatnonzero(raw).tolist() and len(found) == 3 * 32
 
 
-@pytest.mark.parametrize("first", [-4, 0, 8, 12, 16])
+@together("first", [-4, 0, 8, 12, 16])
 def test_columns_of_images(first: int):
     """Pixels and channels that are outside are left out, also all of them."""
     rng = np.random.default_rng(3)

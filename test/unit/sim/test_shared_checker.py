@@ -10,6 +10,7 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.sim import SimError, run
 from tirx.sim.core.types import Array
@@ -137,8 +138,8 @@ END: ret;
 """
 
 
-@pytest.mark.parametrize("check", ["hardware", "strict"])
-@pytest.mark.parametrize("blocks", [1, 3])
+@together("check", ["hardware", "strict"])
+@together("blocks", [1, 3])
 def test_a_flag_of_one_thread_that_another_reads(blocks: int, check: Literal["hardware", "strict"]):
     """It orders what its thread has stored before, and nothing behind it, whoever keeps the record."""
     store = "st.shared.u32 [x], 7;"

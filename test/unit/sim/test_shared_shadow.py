@@ -95,7 +95,7 @@ def test_forgotten_bytes(width: int) -> None:
     read()
 
 
-@pytest.mark.parametrize(
+@together(
     ("row", "reader", "waited"),
     [
         (Row.BULK_READ, "a bulk copy", "cp.async.bulk.wait_group"),
@@ -104,7 +104,7 @@ def test_forgotten_bytes(width: int) -> None:
         (Row.WARPGROUP_READ, "wgmma", "wgmma.wait_group"),
     ],
 )
-@pytest.mark.parametrize("last", [1047, 1045])
+@together("last", [1047, 1045])
 def test_writes_behind_asynchronous_reads(row: Row, reader: str, waited: str, last: int) -> None:
     """The writer knows of the last reader's completion: of its thread, by its row, at its time."""
     clocks, shadow = _new()
@@ -198,7 +198,7 @@ def test_writes_behind_generic_reads(
     assert notes == ([("fence.proxy.async behind reads", f"shared address {copy}")] if noted else [])
 
 
-@pytest.mark.parametrize(("read", "refused"), [(1028, False), (1032, True), (1036, True), (1040, False)])
+@together(("read", "refused"), [(1028, False), (1032, True), (1036, True), (1040, False)])
 def test_places_of_mbarrier_objects(read: int, refused: bool) -> None:
     """Two words, of which nothing is taken for known any more."""
     clocks, shadow = _new()

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.cases import together
 from unit.sim.kernels import HEADER, integers
 from unit.sim.strict import run
 
@@ -265,8 +266,8 @@ def test_k_major(product: _Product, swizzle: str):
     _check(_with(product, swizzle=swizzle))
 
 
-@pytest.mark.parametrize("m", [64, 128])
-@pytest.mark.parametrize(
+@together("m", [64, 128])
+@together(
     ("kind", "codes", "n", "missing"),
     [("f16", 0x10, (8, 24, 256), (4, 264)), ("i8", 0x20, (8, 16, 24, 32, 48), (40, 56, 264))],
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.machine import message_of
 from unit.sim.tensor_kernels import Bytes, Words, run_tensor_kernel, tensor_kernel, vector
 from unit.sim.tensor_operands import k_major
@@ -186,7 +187,7 @@ def test_loads_of_two_halves_that_reduce():
         assert found[thread, 4].view(np.int32) == own.view(np.int32).max()
 
 
-@pytest.mark.parametrize(
+@together(
     ("load", "target", "message"),
     [
         (_load("32x32b", 4, "max.s32", 4), "sm_100a", "ld.red does not exist on sm_100a; supported on sm_103a"),
@@ -245,7 +246,7 @@ def test_loads_that_keep_two_of_four(operation: str, absolute: bool):
         assert np.array_equal(found[:, 9], _reduced(words[0], operation, "NaN", "f32"))
 
 
-@pytest.mark.parametrize(
+@together(
     ("load", "target", "message"),
     [
         (_compressing("min.sp::2:4.f32.b2", f"{{%v0}}, {vector(8, 1)}"), "sm_103a", "does not exist on sm_103a"),

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.cases import together
 from unit.sim.assembled import assembled
 from unit.sim.strict import run
 
@@ -294,7 +295,7 @@ def test_reductions(name: str, dtype: Any, reference: Callable[[Array, Array], A
     assert np.array_equal(tensor, expected)
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ({"box": (16, 300)}, "expected box sizes from 1 to 256"),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from unit.cases import together
 from unit.sim.tensor_products import Product, Scales, build
 
 from tirx.sim import SimError, TensorMap, run
@@ -217,7 +218,7 @@ _ALLOC = (
 _FREE = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r9, 64;"
 
 
-@pytest.mark.parametrize(
+@together(
     ("statement", "message"),
     [
         (

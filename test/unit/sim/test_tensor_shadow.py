@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.machine import message_of
 from unit.sim.shadow_pair import Refused, ShadowPair
 
@@ -337,7 +338,7 @@ _BEHIND: dict[str, _Access] = {
 _FIRST = " (lane 0, column 4)"
 
 
-@pytest.mark.parametrize(
+@together(
     ("access", "message"),
     [
         ("free", _UNCOMMITTED),
@@ -378,8 +379,8 @@ def test_all_lanes_are_freed(first: int):
     shadow.freed(4, 1, 40)
 
 
-@pytest.mark.parametrize("told", [False, True])
-@pytest.mark.parametrize(
+@together("told", [False, True])
+@together(
     ("before", "behind", "what"),
     [
         ("load", "store", "another thread's tcgen05.ld"),

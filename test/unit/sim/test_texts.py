@@ -6,7 +6,6 @@ from collections import defaultdict
 from io import StringIO
 
 import numpy as np
-import pytest
 from unit.cases import together
 
 from tirx.sim import Dump, Profile, Trace, run
@@ -53,7 +52,7 @@ def test_dumps_of_numbers() -> None:
     assert "  %r0 = 9" in lines and "  %r2 = [0: 0, 1: 1]" in lines and len(lines) == 9
 
 
-@pytest.mark.parametrize("limit", [0, 1, 2, 3])
+@together("limit", [0, 1, 2, 3])
 def test_how_often_a_dump_is_written(limit: int) -> None:
     """The first CTAs that come to the line."""
     output = StringIO()
@@ -92,7 +91,7 @@ def test_printf(text: str, arguments: bytes, expected: tuple[str, int]) -> None:
     assert format_arguments(text, word, lambda address: f"<{address}>") == expected
 
 
-@pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
+@together("width", [1, 2, 4, 8, 16])
 def test_wavefronts(width: int) -> None:
     """Threads that take part at the same time (of 128 bytes) need as many passes as the busiest bank has words."""
     for seed in range(12):

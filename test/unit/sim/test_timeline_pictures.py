@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
+from unit.cases import together
 from unit.sim.kernels import entry
 
 from tirx.sim import Timeline, run
@@ -239,7 +239,7 @@ def _record(case: str) -> list[str]:
     return _picture(timeline)
 
 
-@pytest.mark.parametrize("case", _CASES)
+@together("case", _CASES)
 def test_picture(case: str) -> None:
     """An instruction is a step; copies and products take what the model says, and waits end with them."""
     pictures = _PICTURES.read_text().split("\n\n")

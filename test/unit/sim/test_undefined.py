@@ -88,7 +88,7 @@ _CALL = """{header}.func (.param .b32 r) f(.param .b32 a) {{
 _PASSED = "st.param.b32 [q], %u; call (s), f, (q);"
 
 
-@pytest.mark.parametrize(
+@together(
     "body",
     [
         f"{_PASSED} ld.param.b32 %r, [s];",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
 from unit.sim.strict import run
@@ -200,7 +201,7 @@ def test_all_parts(name: str, text: str, parts_a: tuple[int, ...], parts_b: tupl
         assert got == expected
 
 
-@pytest.mark.parametrize(
+@together(
     ("instruction", "message"),
     [
         ("vadd.s32.s32.s32 %r8, %r0.b4, %r1;", "expected one of .b0 to .b3"),

@@ -7,6 +7,7 @@ from unittest.mock import Mock
 import numpy as np
 import numpy.typing as npt
 import pytest
+from unit.cases import together
 from unit.sim.kernels import run_threads
 
 from tirx.sim import SimError
@@ -115,8 +116,8 @@ def test_wrong_members(body: str, message: str):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("seed", [None, 1])
-@pytest.mark.parametrize("barrier", ["bar.warp.sync -1;", "barrier.sync 1, 64;"])
+@together("seed", [None, 1])
+@together("barrier", ["bar.warp.sync -1;", "barrier.sync 1, 64;"])
 def test_barriers_at_several_places(barrier: str, seed: int | None):
     """Lanes below 16 meet the others, which are still in their branch, at the barrier behind it."""
     body = f"""and.b32 %r0, %thread, 31; setp.lt.u32 %p0, %r0, 16; mov.u32 %o0, 1; @%p0 bra BEHIND;
@@ -161,7 +162,7 @@ def test_matrices(seed: int | None):
         assert np.array_equal(result[32 * warp : 32 * warp + 32, 6], result[32 * warp : 32 * warp + 32, 5])
 
 
-@pytest.mark.parametrize(
+@together(
     ("members", "alive", "arrivals", "complete"),
     [
         (0x0F, 0xFF, [0x0F], True),  # lanes that are no members are not waited for

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.assembled import assembled
 from unit.sim.kernels import entry
 from unit.sim.strict import run
@@ -65,7 +66,7 @@ def test_saturation():
     assert (c == 2**31 - 1).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("old", "new", "message"),
     [
         (".row.m8n8k32.global.s4", ".col.m8n8k32.global.s4", "expected .row for .s4"),

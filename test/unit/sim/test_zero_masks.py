@@ -56,7 +56,7 @@ def test_masks_that_are_off() -> None:
         assert (zero.tolist(), shift) == ([False] * 24, 8)
 
 
-@pytest.mark.parametrize("bit", [36, 37, 38, 62, 63])
+@together("bit", [36, 37, 38, 62, 63])
 def test_reserved_bits(bit: int) -> None:
     bits = 1 << bit | 1 << 39
     assert message_of(lambda: expand_zero_mask(bits, 128, 32, 32)) == (
@@ -64,9 +64,7 @@ def test_reserved_bits(bit: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("m", "given", "limit"), [(128, 32, 32), (64, 32, 32), (32, 32, 16), (32, 8, 8), (128, 16, 16), (64, 0, 0)]
-)
+@together(("m", "given", "limit"), [(128, 32, 32), (64, 32, 32), (32, 32, 16), (32, 8, 8), (128, 16, 16), (64, 0, 0)])
 def test_largest_shifts(m: int, given: int, limit: int) -> None:
     assert expand_zero_mask(limit << 56, m, 32, given)[1] == limit
     for shift in (limit + 1, 63):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.smem.aliasing import aliased_elements, aliased_operand
 from tirx.smem.smem_descriptor import SmemDescriptor
@@ -17,7 +17,7 @@ from tirx.smem.wgmma_descriptor import WgmmaDescriptor
 from tirx.symbolic.integers import Integers
 
 
-@pytest.mark.parametrize(
+@together(
     ("descriptor", "major", "message"),
     [
         (SmemDescriptor(0, 16, 1024, "128B"), "K", None),

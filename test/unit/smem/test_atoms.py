@@ -110,7 +110,7 @@ def test_a_tile_may_end_inside_a_group_of_rows():
     assert table[0, 64] == 16 * 64
 
 
-@pytest.mark.parametrize("mode", SWIZZLE_MODES)
+@together("mode", SWIZZLE_MODES)
 def test_container_of_a_byte(mode: SwizzleMode):
     if mode == "128B_base32B":
         with pytest.raises(
@@ -121,7 +121,7 @@ def test_container_of_a_byte(mode: SwizzleMode):
     assert atom_shape("e2m1", mode, container_bits=8) == atom_shape("e4m3", mode)
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         (("f16", "256B", "K", (8, 64)), "K-major f16: expected swizzle none, 32B, 64B, 128B, found '256B'"),

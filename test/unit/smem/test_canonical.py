@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from unit.cases import together
 
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
@@ -30,7 +31,7 @@ def from_cute(text: str, dtype: str) -> tuple[ComposeLayout, tuple[int, int]]:
     return ComposeLayout.from_cute(text, find_dtype(dtype).bits), (mn, k)
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f"{f[2]}-{f[3]}-{f[1]}")
+@together("figure", FIGURES)
 def test_seed_figures(figure: tuple[str, str, str, str, int, int, int, int | None, int, int, int]):
     text, dtype, major, swizzle, t, m, k, lbo, sbo, lbo_field, sbo_field = figure
     layout, shape = from_cute(text, dtype)
@@ -125,7 +126,7 @@ def test_stride_that_no_field_holds_is_refused():
         canonical_layout(tile, (16, 16))
 
 
-@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
+@together("swizzle", ["none", "32B", "64B", "128B"])
 def test_tf32_is_mn_major_only_with_32_byte_atoms(swizzle: SwizzleMode):
     row = {"none": 4, "32B": 8, "64B": 16, "128B": 32}[swizzle]
     tile = TileLayout.parse(f"S[({64 // row}, {row}, 8) : ({row * 8}, 1, {row})]")
@@ -159,7 +160,7 @@ def test_padded_e2m1_uses_byte_containers():
         canonical_layout(layout, (64, 128), "e2m1")
 
 
-@pytest.mark.parametrize(
+@together(
     ("shape", "dtype", "message"),
     [
         ((12, 64), "f16", "MN in steps of 8, found 12; nearest is 16"),
@@ -293,7 +294,7 @@ def suggested(error: LegalityError) -> ComposeLayout | TileLayout:
     return ComposeLayout.parse(text) if text.startswith("#tirx.compose") else TileLayout.parse(text)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "shape", "suggestion"),
     [
         ("S[(128, 64) : (64, 1)]", (128, 64), "K 128B"),

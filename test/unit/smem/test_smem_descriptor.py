@@ -171,7 +171,7 @@ def test_fields_that_no_descriptor_holds(fields: tuple[Any, ...], message: str):
         SmemDescriptor(*fields)
 
 
-@pytest.mark.parametrize(
+@together(
     ("fields", "target", "message"),
     [
         ((16, None, 0, "128B_base32B"), None, "multiple of the 32-byte atom of swizzle 128B_base32B, found 16"),
@@ -203,7 +203,7 @@ def test_fields_that_are_not_legal_together(fields: tuple[Any, ...], target: str
         SmemDescriptor(*fields).verify_place("K", k_bytes=32, target=target)
 
 
-@pytest.mark.parametrize(
+@together(
     ("word", "message"),
     [
         (0, "bits 46-48: expected 0b001, found 0b000"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from unit.cases import together
 
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
@@ -236,7 +237,7 @@ def test_widest_swizzle_is_picked():
         assert parts[0].canonical.swizzle == swizzle
 
 
-@pytest.mark.parametrize(
+@together(
     ("shape", "dtype", "major", "message"),
     [
         ((64, 12), "f16", "K", r"K in steps of 8 elements \(16 bytes\), found 12; nearest is 16"),

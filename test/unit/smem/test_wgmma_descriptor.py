@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from unit.cases import together
 from unit.wgmma.hardware import ROW_BYTES, hardware_bytes
 
 from tirx.hw.dtypes import find_dtype
@@ -110,7 +111,7 @@ def test_words_that_ran_on_hardware():
     assert words == [1 << 62 | 64 << 32 | 1 << 16 | 2 * step for step in range(4)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("word", "message"),
     [
         (1 << 14, "bits 14-15: expected 0"),
@@ -128,7 +129,7 @@ def test_words_without_a_meaning(word: int, message: str):
     assert message in str(meaningless_wgmma(word))
 
 
-@pytest.mark.parametrize(
+@together(
     ("make", "message"),
     [
         (lambda: WgmmaDescriptor(8, None, 1024, "128B"), "start address: expected a multiple of 16 bytes"),
@@ -146,7 +147,7 @@ def test_fields_that_do_not_exist(make: Callable[[], WgmmaDescriptor], message: 
         make()
 
 
-@pytest.mark.parametrize(
+@together(
     ("descriptor", "dtype", "major", "message"),
     [
         (

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from unit.cases import together
 
 from tirx.symbolic.index_expr import Add, Const, FloorDiv, IndexExpr, Mod, Mul, Var, Xor, add, const, var
 
@@ -147,7 +148,7 @@ def test_expressions_are_values() -> None:
     assert (LANE * 4 + U).variables == {"tid", "u"}
 
 
-@pytest.mark.parametrize(
+@together(
     ("build", "message"),
     [
         (lambda: var("tid", 0), "expected a positive extent for tid, found 0"),

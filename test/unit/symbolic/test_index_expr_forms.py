@@ -168,7 +168,7 @@ def test_forms(program: str):
     assert (expr.evaluate(GRID) == eval(program, {"const": int, **GRID})).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("program", "message"),
     [
         ("t & -1", "expected a mask of 0 or more, found -1"),

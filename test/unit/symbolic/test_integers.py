@@ -73,7 +73,7 @@ def test_a_multiple_ends_with_zeros():
     assert (Integers(8, zeros=0b11) * Integers.of(6, 8)).zeros == 0b111
 
 
-@pytest.mark.parametrize("amount", range(WIDTH + 1))
+@together("amount", range(WIDTH + 1))
 def test_shifts(amount: int):
     for a in EVERY:
         check(a << amount, {x << amount & MASK for x in values(a)})
@@ -82,7 +82,7 @@ def test_shifts(amount: int):
         check(a.shift_right(amount, signed=True), found)
 
 
-@pytest.mark.parametrize("width", [1, 3, 4, 7])
+@together("width", [1, 3, 4, 7])
 def test_widths(width: int):
     mask = (1 << width) - 1
     for a in EVERY:

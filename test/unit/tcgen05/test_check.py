@@ -59,7 +59,7 @@ def test_most_violations_are_found_alone(name: str):
     assert any(len(find_violations(case)) == 1 for case, _ in CASES[name][0])
 
 
-@pytest.mark.parametrize("kind", ["f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"])
+@together("kind", ["f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"])
 def test_what_is_not_known_breaks_no_rule(kind: str):
     scale_vector = "block16" if kind == "mxf4nvf4" else None
     assert find_violations(Mma(kind, scale_vector=scale_vector)) == ()

@@ -242,7 +242,7 @@ def test_who_knows_less_finds_no_more(case: Instruction):
         assert {finding.rule for finding in find_memory_violations(known)} <= found
 
 
-@pytest.mark.parametrize("shape", LD_SHAPES)
+@together("shape", LD_SHAPES)
 def test_columns_are_those_of_the_register_map(shape: str):
     """The columns that the checker counts are those that the map of threads and registers reaches."""
     row = LD_SHAPES[shape]  # pyright: ignore[reportArgumentType]

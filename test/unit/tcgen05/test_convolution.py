@@ -66,7 +66,7 @@ def test_without_padding_only_the_shift_is_left():
     assert not mask.generate and mask.shift == 2
 
 
-@pytest.mark.parametrize(
+@together(
     ("fields", "message"),
     [
         ({"row_length": 0}, "row_length: expected at least 1, found 0"),

@@ -25,7 +25,7 @@ def example(kind: str, **fields: Any) -> InstructionDescriptor:
     return replace(base, **fields)
 
 
-@pytest.mark.parametrize(
+@together(
     ("descriptor", "word"),
     [
         (InstructionDescriptor("f16", "f16", "f16", "f32", 128, 128), 0x08200010),

@@ -1,6 +1,7 @@
 """Sub-byte elements in shared memory, by kind."""
 
 import pytest
+from unit.cases import together
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
@@ -22,7 +23,7 @@ PACKINGS = [
 ]
 
 
-@pytest.mark.parametrize(("kinds", "dtype", "slot", "elements", "data"), PACKINGS)
+@together(("kinds", "dtype", "slot", "elements", "data"), PACKINGS)
 def test_packings(kinds: tuple[str, ...], dtype: str, slot: int, elements: int, data: int):
     for kind in kinds:
         found = smem_packing(kind, dtype)

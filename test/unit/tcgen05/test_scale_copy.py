@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
@@ -92,7 +93,7 @@ def test_the_descriptor_of_a_block():
 ROWS = "S[(4, 32, 4) : (4@TCol, 1@TLane, 1@TCol)]"
 
 
-@pytest.mark.parametrize(
+@together(
     ("shared", "tensor", "shape", "message"),
     [
         (

@@ -93,8 +93,8 @@ def test_scale_factors_of_a(m: int, cta_group: int, rows: int):
     assert layout.is_injective()
 
 
-@pytest.mark.parametrize("n", [64, 128, 256])
-@pytest.mark.parametrize(("m", "cta_group"), [(128, 1), (256, 2), (128, 2)])
+@together("n", [64, 128, 256])
+@together(("m", "cta_group"), [(128, 1), (256, 2), (128, 2)])
 def test_scale_factors_of_b(m: int, cta_group: int, n: int):
     """All of N in each CTA; with M = 128 of a pair, a half of N in each half of the lanes, twice."""
     layout = scale_factor_b_layout(m, n, 4, 4, cta_group)
@@ -111,7 +111,7 @@ def test_scale_factors_of_b(m: int, cta_group: int, n: int):
     assert layout.is_injective()
 
 
-@pytest.mark.parametrize(("rows", "sf_k"), [(128, 4), (256, 4), (128, 16), (384, 8)])
+@together(("rows", "sf_k"), [(128, 4), (256, 4), (128, 16), (384, 8)])
 def test_shared_memory_is_blocks_of_128_by_4(rows: int, sf_k: int):
     """The formula of cuBLAS: offset in the block, then blocks along K, then blocks of rows."""
     table = scale_factor_smem_layout(rows, sf_k).axis_table("m", (rows, sf_k))

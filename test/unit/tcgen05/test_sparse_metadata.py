@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from unit.cases import together
 
 from tirx.hw.errors import LegalityError
 from tirx.tcgen05.kinds import KINDS, find_kind
@@ -79,7 +80,7 @@ def test_notation():
     )
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "base_lane", "message"),
     [
         (("f17", 128, 64), 0, "f17"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.hw.dtypes import find_dtype
 from tirx.hw.errors import LegalityError
@@ -44,7 +45,7 @@ def test_elements_in_the_padding(layout: TileLayout | ComposeLayout):
         slots_of_nibbles(layout)
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "S[(3, 12, 2) : (384, 8, 4)]",
@@ -106,7 +107,7 @@ def test_words_of_6_bit_elements(shape: tuple[int, int]):
     assert (packed.table((rows, k // 16 * 3))["m"] == expected).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("layout", "shape", "message"),
     [
         (TileLayout.parse("S[(8, 24) : (24, 1)]"), (8, 24), "K in steps of 16, found 24"),

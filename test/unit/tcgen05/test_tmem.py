@@ -31,7 +31,7 @@ FIGURES: dict[str, tuple[tuple[int, int, bool, bool], Callable[[int, int, int], 
 }
 
 
-@pytest.mark.parametrize("letter", FIGURES)
+@together("letter", FIGURES)
 def test_data_paths(letter: str):
     (m, cta_group, ws, sparse), figure = FIGURES[letter]
     n = 64
@@ -109,7 +109,7 @@ def test_notation_of_operand_a():
     assert str(operand_a_layout(128, 64, "f16", 2)) == ("S[(2, 64, 64) : (1@cbx, 1@TLane, 1@TCol)] + R[2 : 64@TLane]")
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "options", "message"),
     [
         (
@@ -138,7 +138,7 @@ def test_notation_of_the_accumulators():
     assert str(accumulator_layout(64, 32, base_lane=16)).endswith("+ 16@TLane")
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ((96, 64), "no data path for M = 96, cta_group 1: expected M = 64, 128"),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from unit.cases import together
 
 from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
@@ -121,7 +122,7 @@ def test_fragments_in_the_notation():
     )
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "options", "message"),
     [
         (("32x32b", 256), {}, "expected NUM a power of two up to 128, found 256"),
@@ -298,7 +299,7 @@ def test_replicated_lanes_are_loaded_by_every_warp():
     assert image == TileLayout.parse("S[(32, 4) : (1@laneid, 1)] + R[4 : 1@warpid]")
 
 
-@pytest.mark.parametrize(
+@together(
     ("layout", "ld_shape", "message"),
     [
         ("S[(128, 6) : (1@TLane, 1@TCol)]", "16x128b", "expected columns in steps of 4, found 6"),
@@ -333,7 +334,7 @@ def test_room_for_one_repeat():
         plan_tmem_access(accumulator_layout(128, 64), (128, 64), "16x256b", max_registers=2)
 
 
-@pytest.mark.parametrize(
+@together(
     ("layout", "shape", "ld_shape", "lanes", "columns"),
     [
         ("S[(128, 16) : (1@TLane, 1@TCol)] + 4@TCol", (128, 16), "32x32b", range(32), range(4, 20)),

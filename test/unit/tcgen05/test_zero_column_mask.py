@@ -225,7 +225,7 @@ def test_extremes():
     assert one.expand(128, 256).nonzero()[0].tolist() == [255]
 
 
-@pytest.mark.parametrize(
+@together(
     ("fields", "message"),
     [
         ({"start_count": (256, 0, 0, 0)}, r"start_count\[0\]: expected 0 to 255, found 256"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import UNKNOWN_LOC
 
 from tirx.diagnostics import Diagnostic, Severity
@@ -18,7 +18,7 @@ def _check(text: str, *produced: Diagnostic) -> list[str]:
     return [str(complaint) for complaint in check_diagnostics(Source("f.mlir", text), produced)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "target"),
     [
         ("x // expected-error {{no}}", 1),
@@ -48,7 +48,7 @@ def test_what_is_expected_is_fine():
     assert _check("") == []
 
 
-@pytest.mark.parametrize(
+@together(
     "produced",
     [
         _at(2),
@@ -71,7 +71,7 @@ def test_one_comment_stands_for_one_diagnostic():
     assert _check("x // expected-error {{no}} expected-error {{no}}", *twice) == []
 
 
-@pytest.mark.parametrize(
+@together(
     "comment",
     [
         "// expected-error {no}",

@@ -47,7 +47,7 @@ def test_a_location_is_no_optional_attribute():
     assert op.attributes["place"] == file_location("h", 1, 2)
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "// only a comment", "#a = 1 : i32"])
+@together("text", ["", "\n\n", "// only a comment", "#a = 1 : i32"])
 def test_empty_input_is_an_empty_module(text: str):
     assert not _parse(text).body.block.ops
 

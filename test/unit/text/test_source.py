@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import UNKNOWN_LOC
 
 from tirx.diagnostics import Diagnostic, LocatedError
@@ -47,7 +48,7 @@ def test_chunks_keep_their_lines():
     ]
 
 
-@pytest.mark.parametrize("text", ["a\n// ------\nb", "a // -----\nb", "// ----- b", "//-----\n"])
+@together("text", ["a\n// ------\nb", "a // -----\nb", "// ----- b", "//-----\n"])
 def test_rulers_do_not_split(text: str):
     assert Source("f", text).chunks() == [Source("f", text)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.cases import together
 from xdsl.context import Context
 from xdsl.dialects import test
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, i32
@@ -72,7 +73,7 @@ def test_dominance_is_what_every_path_goes_through(data: st.DataObject):
     assert len(module.body.block.ops) == 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "expected"),
     [
         ('"test.op"(%x) : (i32) -> ()\n%x = "test.op"() : () -> i32', "f:1:1: error: use of %x before its definition"),

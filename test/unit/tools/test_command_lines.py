@@ -89,7 +89,7 @@ def _sim_flags(**changes: Any) -> SimFlags:
     return SimFlags(*(defaults | changes).values())
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "changes"),
     [
         ("", {}),
@@ -116,7 +116,7 @@ def test_a_descriptor_says_extents() -> None:
     assert found == _sim_flags(launch="l.json", block=(), grid=(2,))
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "message"),
     [
         ("", "expected --block, or --launch with the launch descriptors of 'tirx-opt --launch'"),
@@ -154,7 +154,7 @@ def _opt_flags(line: str) -> dict[str, Any]:
     return changed
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "changes"),
     [
         ("", {}),
@@ -175,7 +175,7 @@ def test_flags_of_the_compiler(line: str, changes: dict[str, Any]) -> None:
     assert _opt_flags(line) == changes
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "message"),
     [
         ("--print-whole", "expected --print-whole with --print-between-passes or --print-after"),
@@ -242,7 +242,7 @@ def test_warnings_that_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
 _NEW = "--out: expected file.npy or file.npy:type:shape, found '{}'"
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "found"),
     [
         ("a.npy:f32:3x5", ("a.npy", (3, 5), "float32")),

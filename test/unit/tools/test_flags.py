@@ -24,7 +24,7 @@ _PASSES = ("cse", "dce", "some-pass")
 _PIPELINE = ",".join(lower_to_ptx_pipeline())
 
 
-@pytest.mark.parametrize(
+@together(
     ("argv", "expanded"),
     [
         (["--cse"], ["-p", "cse"]),
@@ -47,7 +47,7 @@ def test_expansion(argv: list[str], expanded: list[str]):
 _TWICE = "expected the option '{}' of --{} once, found it again"
 
 
-@pytest.mark.parametrize(
+@together(
     ("argv", "message"),
     [
         (["--some-pass=a=1 b=2 a=3"], _TWICE.format("a", "some-pass")),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, ModuleOp, StringAttr
 
 from tirx.diagnostics import Diagnostic, remark, warn
@@ -108,7 +109,7 @@ def _wrong_word(wrong: str, right: str) -> str:
     return next(word for word in re.findall(r"%?[\w.]+", wrong) if word not in re.findall(r"%?[\w.]+", right))
 
 
-@pytest.mark.parametrize(
+@together(
     ("right", "wrong", "better"),
     [
         ('target("sm_80")', 'target("sm_80x")', "sm_80"),
@@ -239,7 +240,7 @@ def test_lines_that_go_on_keep_their_distance() -> None:
     assert Text(Source("k.mlir", _TIDY)).formatted() == _TIDY
 
 
-@pytest.mark.parametrize(
+@together(
     ("layout", "shape", "head", "rows"),
     [
         ("S[(2, 3) : (1@laneid, 2)]", None, "laneid m of the first elements of 2x3:", ["0 0|0 2|0 4", "1 0|1 2|1 4"]),

@@ -91,7 +91,7 @@ def test_shapes_of_pictures(text: str | None, shape: tuple[int, ...] | None) -> 
     assert str(found.value) == f"--shape: expected positive integers as 8,16, found '{text}'"
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "position", "message"),
     [
         ("abc", None, "wrong"),
@@ -281,7 +281,7 @@ def test_facts_of_copies() -> None:
 _OPERAND = "(64, 4, 8) : (8, 512, 1)"
 
 
-@pytest.mark.parametrize(
+@together(
     ("type_", "layout", "copied", "expected"),
     [
         ("64x32xf16, shared", _OPERAND, True, "other swizzles: 32B 112 cycles, 64B 112 cycles"),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from unit.cases import together
 
 from tirx.tools.files import FileError
 from tirx.tools.process import UsageError
@@ -55,7 +56,7 @@ def test_tensor_map_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert "tensor: 4096 elements of u8" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "changes"),
     [
         ("smem", {}),
@@ -75,7 +76,7 @@ def test_flags(line: str, changes: dict[str, object]) -> None:
     assert vars(_parser().parse_args(line.split())) == usual | changes
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "message"),
     [
         ("smem --tar sm_90a", "unrecognized arguments: --tar sm_90a"),

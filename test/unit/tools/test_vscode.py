@@ -13,6 +13,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from unit.cases import together
 
 _ROOT = Path(__file__).parents[3]
 _EXTENSION = _ROOT / "editors" / "vscode"
@@ -43,7 +44,7 @@ def test_manifest() -> None:
     assert _json(language["configuration"])["comments"] == {"lineComment": "//"}
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "scopes"),
     [
         (

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.viz.viz_page import FIRST, Page
 
 from tirx.copy import analyse_access
@@ -230,8 +231,8 @@ def test_fragments_that_no_product_uses(shown: Page) -> None:
         assert len(_held(shown)) == 3
 
 
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("count", [1, 2, 4])
+@together("transposed", [False, True])
+@together("count", [1, 2, 4])
 def test_matrix_fragments(count: int, transposed: bool) -> None:
     """`ldmatrix` is planned for the fragment, with the row of each lane."""
     shape = (8 * count, 8)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
+from unit.cases import together
 
 from tirx.layout import TileLayout
 from tirx.viz import Tile, page, presets, read_tiles
@@ -112,7 +112,7 @@ _FIGURES: dict[int, Callable[[int, int], tuple[int, int]]] = {
 }
 
 
-@pytest.mark.parametrize("figure", _FIGURES)
+@together("figure", _FIGURES)
 def test_figures_of_m8n8k4(figure: int) -> None:
     tile = next(tile for tile in presets() if tile.name.startswith(f"Figure {figure}"))
     assert isinstance(tile.layout, TileLayout)

@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 import pytest
+from unit.cases import together
 
 from tirx.layout import LayoutError, TileLayout, parse_layout
 from tirx.layout.picture import CATEGORIES
@@ -38,7 +39,7 @@ def test_a_tile_that_fits() -> None:
     ]
 
 
-@pytest.mark.parametrize(("width", "columns"), [(6, 1), (38, 10), (41, 11), (42, 12), (80, 12)])
+@together(("width", "columns"), [(6, 1), (38, 10), (41, 11), (42, 12), (80, 12)])
 def test_a_tile_that_is_cut(width: int, columns: int) -> None:
     """Cells of two digits take three columns of the terminal; six are for the numbers of rows."""
     lines = _printed(_tile((3, 4, 12)), width, rows=5)
@@ -138,7 +139,7 @@ def test_digests() -> None:
     assert digest_of(TileLayout.row_major((256, 257))) is None
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "shape", "dtype", "found"),
     [
         ("S[(8, 2) : (2, 1)]", None, "f16", ((8, 2), "S[(8, 2) : (2, 1)]")),

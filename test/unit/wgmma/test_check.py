@@ -115,7 +115,7 @@ CASES: dict[str, tuple[Wgmma, str]] = {
 }
 
 
-@pytest.mark.parametrize(
+@together(
     "legal",
     [
         LEGAL,

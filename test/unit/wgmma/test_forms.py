@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 import pytest
+from unit.cases import together
 
 from tirx.hw.errors import LegalityError
 from tirx.hw.features import required_version
@@ -149,7 +150,7 @@ def test_the_simulator_has_the_same_kinds():
         assert (ours.negates, ours.transposes) == (theirs.negates, theirs.transposes)
 
 
-@pytest.mark.parametrize(
+@together(
     ("form", "rule", "message"),
     [
         (Form("f16", "bf16", "f32", 8), "types", "expected element types f16 x f16, .*, found f16 x bf16"),

@@ -138,7 +138,7 @@ def test_metadata(dtype: str, steps: int):
         assert (theirs == wanted).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("make", "message"),
     [
         (lambda: accumulator_layout(96, 16), "expected M in steps of 64 for 1 .* found 96; nearest is 128"),

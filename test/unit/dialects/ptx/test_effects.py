@@ -159,7 +159,7 @@ PRODUCTS = [
 """Products, M x N, and of each operand the matrix in shared memory or lanes (of 32) and columns, D last."""
 
 
-@pytest.mark.parametrize(("op", "shape", "regions"), PRODUCTS, ids=str)
+@together(("op", "shape", "regions"), PRODUCTS)
 def test_operands_of_products(op: PTXInstruction, shape: tuple[int, int], regions: dict[str, tuple[int, ...]]):
     access = op.effects().access
     assert access is not None and access.kind is AccessKind.TENSOR_CORE and access.shape == shape

@@ -61,7 +61,7 @@ def test_registers_and_clusters():
         assert _said(entry) == (None if message is None else f"expected maxnreg from 1 to 255, {message}")
 
 
-@pytest.mark.parametrize("align", [-4, 0, 1, 2, 3, 12, 1024])
+@together("align", [-4, 0, 1, 2, 3, 12, 1024])
 def test_alignments_are_powers_of_two(align: int):
     expected = None if align in (1, 2, 1024) else f"a power of two, found {align}"
     assert _power(_said(SharedAllocOp("s", 16, align))) == expected

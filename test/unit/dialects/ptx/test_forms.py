@@ -82,7 +82,7 @@ def test_every_instruction_has_a_form():
     assert {op.name for op in expected - {type(op) for family in FAMILIES for op in family()}} == NO_FORMS.keys()
 
 
-@pytest.mark.parametrize(
+@together(
     ("op", "features"),
     [
         (mbarrier.MbarrierArriveOp(WORD), ("mbarrier",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
@@ -17,7 +18,7 @@ def test_accumulators():
     assert _accumulator("C", [f32] * 8) == "f32"
 
 
-@pytest.mark.parametrize("types", [[], [f32], [i32] * 8, [f32] * 4, [f32] * 7 + [i32], [i32] + [f32] * 7], ids=str)
+@together("types", [[], [f32], [i32] * 8, [f32] * 4, [f32] * 7 + [i32], [i32] + [f32] * 7])
 def test_no_accumulators(types: Sequence[Attribute]):
     with pytest.raises(InstructionFormError, match="expected C to be 4 registers i32"):
         _accumulator("C", types)

@@ -124,7 +124,7 @@ def test_composed_layouts_mean_what_their_form_says(
             assert ComposeLayout.from_cute(on_bytes.to_cute(shape, width, form), width).equivalent(on_bytes)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "swizzle", "tile"),
     [
         ("Sw<3,3,3> o 0 o (8,64):(64,1)", SwizzleLayout(3, 3, 3), "S[(8, 64) : (64, 1)]"),

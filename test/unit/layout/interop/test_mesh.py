@@ -143,7 +143,7 @@ def test_a_spec_is_found_exactly_when_there_is_one(layout: TileLayout, offset: d
         assert [found] == [without_single_devices(MESH, spec) for spec in wanted]
 
 
-@pytest.mark.parametrize(
+@together(
     ("spec", "notation"),
     [
         ((), "S[(8, 16) : (16, 1)] + R[(2, 4) : (4@pid, 1@pid)]"),

@@ -6,6 +6,7 @@ import itertools
 import re
 
 import pytest
+from unit.cases import together
 
 from tirx.layout import LayoutError, TileLayout
 from tirx.mma.fragments import VARIANTS
@@ -22,7 +23,7 @@ def _element(text: str, thread: int, value: int) -> int:
     return total
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "shape", "threads"),
     [
         ("((4,8),(2,2)):((32,1),(16,8))", (16, 8), 32),  # SM80_16x8_Row
@@ -57,7 +58,7 @@ def test_copies_in_several_threads() -> None:
     assert len(layout.owners((0, 0), shape=(2, 4))) == 8
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "shape", "message"),
     [
         ("(32):(1)", (4, 8), "expected two modes, threads and values, found 1"),

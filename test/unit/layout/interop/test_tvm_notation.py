@@ -186,9 +186,7 @@ def test_any_text_is_a_layout_or_an_error_with_a_position(text: str) -> None:
         assert parse_layout(str(layout)) == layout
 
 
-@pytest.mark.parametrize(
-    "piece", ["(", "[", "S[", "S[(", "TileLayout(", "ComposeLayout(", "S[8:1]+(", "-", "Axis.get("]
-)
+@together("piece", ["(", "[", "S[", "S[(", "TileLayout(", "ComposeLayout(", "S[8:1]+(", "-", "Axis.get("])
 def test_no_depth_is_too_deep(piece: str) -> None:
     for text in (piece * 20000, f"S[8 : {piece * 20000}"):
         with pytest.raises(LayoutError) as caught:

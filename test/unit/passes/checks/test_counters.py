@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries
@@ -64,7 +65,7 @@ def _taken(text: str) -> list[int] | None:
     return taken.numbers.tolist()
 
 
-@pytest.mark.parametrize("body, used, after, expected", _CASES.values(), ids=_CASES.keys())
+@together("body, used, after, expected", _CASES.values())
 def test_taken(body: str, used: str, after: str, expected: list[int] | None):
     assert _taken(_HEAD + _LOOP.format(body=body, used=used, next=after)) == expected
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.diagnostics import LocatedError
@@ -87,9 +88,7 @@ def test_rows_of_matrices(matrices: int):
         assert said(body).partition(" (")[0] == (missing if lane < 8 * matrices else "")
 
 
-@pytest.mark.parametrize(
-    "size, distance, apart", [(4, 4, True), (4, 3, False), (8, 8, True), (8, 7, False), (16, 16, True)]
-)
+@together("size, distance, apart", [(4, 4, True), (4, 3, False), (8, 8, True), (8, 7, False), (16, 16, True)])
 def test_neighbours(size: int, distance: int, apart: bool):
     """Each thread writes its own bytes, and then, without a barrier, again, beside those of others."""
     registers, types = ", ".join(["%0"] * (size // 4)), ", ".join(["i32"] * (size // 4))

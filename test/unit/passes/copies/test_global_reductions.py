@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import (
     Float64Type,
     IntegerType,
@@ -47,7 +48,7 @@ def _emitted(operation: Red, element: Attribute, register: Attribute, vectors: b
     return found
 
 
-@pytest.mark.parametrize(
+@together(
     ("operation", "element", "register", "vectors", "expected"),
     [
         (

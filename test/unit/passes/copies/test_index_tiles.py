@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import ViewOp
@@ -21,7 +22,7 @@ tirx.kernel @k(%m: memref<64x64xf32>, %i: memref<4xi32>) threads(32) {
 """
 
 
-@pytest.mark.parametrize(
+@together(
     ("layout", "moved", "expected"),
     [
         ("S[4 : 1] + R[32 : 1@laneid]", "S[(4, 32, 2) : (2, 1@laneid, 1)]", [0, 0, 1, 1, 2, 2, 3, 3]),

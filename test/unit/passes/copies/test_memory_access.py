@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 from unit.cases import together
 from unit.passes.evaluation import Lanes, evaluated
 from xdsl.dialects.builtin import Float64Type, IntegerType, UnknownLoc, f16, i32, i64
@@ -35,7 +34,7 @@ def _wide(number: int) -> Lanes:
     return np.full(32, number, np.int64).view(np.uint64)
 
 
-@pytest.mark.parametrize(
+@together(
     ("element", "expression", "types"),
     [
         (IntegerType(8), X, ["i64"]),
@@ -128,7 +127,7 @@ PLACES: list[tuple[Attribute, IndexExpr, int, bool, Callable[[Lanes], Lanes], in
 ]
 
 
-@pytest.mark.parametrize(("element", "base", "const", "strided", "offset", "distance"), PLACES)
+@together(("element", "base", "const", "strided", "offset", "distance"), PLACES)
 def test_places_of_accesses(
     element: Attribute,
     base: IndexExpr,

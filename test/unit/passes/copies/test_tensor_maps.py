@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.copy.tma import TmaError
@@ -82,7 +83,7 @@ CASES: list[tuple[str, str, str, str, Expected]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("memref", "tile", "indices", "type_", "expected"), CASES)
+@together(("memref", "tile", "indices", "type_", "expected"), CASES)
 def test_tensor_maps(memref: str, tile: str, indices: str, type_: str, expected: Expected) -> None:
     found = _planned(memref, tile, indices)
     map_ = found.tensor_map

@@ -154,7 +154,7 @@ def test_loads_and_stores(element: str, dims: str, layout: str, memory: str, thr
         assert written.barriers == read.barriers == branches
 
 
-@pytest.mark.parametrize(
+@together(
     ("element", "dims", "layout", "memory", "threads", "sizes"),
     [
         ("f32", "32x8", "S[(32, 8) : (1@laneid, 1)]", "S[(32, 8) : (8, 1)]", 32, {16}),

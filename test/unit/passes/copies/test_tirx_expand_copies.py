@@ -50,7 +50,7 @@ def _shapes(pieces: Pieces) -> list[tuple[int, ...]]:
     return [shape for _, shape in pieces]
 
 
-@pytest.mark.parametrize(
+@together(
     ("shape", "limit", "first", "count"),
     [
         ((6, 10), 60, (6, 10), 1),
@@ -78,7 +78,7 @@ def test_pieces_have_layouts_of_their_own() -> None:
     assert _shapes(_pieces((8, 10), 39, [layout])) == [(2, 10)] * 4
 
 
-@pytest.mark.parametrize(
+@together(
     ("shape", "limit", "bits", "pieces"),
     [
         ((5, 12), 8, 16, [(1, 8), (1, 4)] * 5),
@@ -106,7 +106,7 @@ def _copy_of(source: str, threads: int) -> tuple[_Expander, CopyOp]:
     return _Expander(kernel), copy
 
 
-@pytest.mark.parametrize(
+@together(
     ("threads", "registers", "room"),
     [
         (32, 255, 256),
@@ -189,7 +189,7 @@ def _chosen(tile: str, demands: Demands) -> tuple[tuple[int, ...], list[tuple[in
 _ROWS: list[tuple[int, ...]] = [(n, 10) for n in (4, 3, 2, 1)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("tile", "demands", "chosen", "asked"),
     [
         # Of 4 bytes, 32 threads hold 80.

@@ -38,7 +38,7 @@ def test_a_picked_layout_is_of_as_many_elements() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@together(
     ("value", "width", "expected"),
     [
         (0, 32, 0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from unit.cases import together
 from unit.passes.evaluation import Lanes, evaluated
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, UnknownLoc
@@ -35,7 +35,7 @@ def _loop(bounds: Triple, constants: str) -> tuple[Block, scf.ForOp, dict[SSAVal
     return block, scf.ForOp(low, high, step, [], Region(body)), values
 
 
-@pytest.mark.parametrize("bounds", BOUNDS)
+@together("bounds", BOUNDS)
 def test_iterations(bounds: Triple) -> None:
     expected = len(range(*bounds))
     for constants in ("ccc", "cc-", "-cc", "c-c", "---"):

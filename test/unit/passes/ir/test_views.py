@@ -203,7 +203,7 @@ def test_words_have_the_bounds_of_their_elements() -> None:
     assert str(error.value) == "expected a clipped view of 6-bit elements whose rows are all in the memref"
 
 
-@pytest.mark.parametrize(
+@together(
     ("memref", "tile", "options", "expected"),
     [
         ("64x48xf32", "16x8xf32", {"row": 4, "column": 8}, 16),
@@ -221,7 +221,7 @@ def test_alignments_of_views(memref: str, tile: str, options: dict[str, int], ex
     assert view_alignment(view) == expected  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize(
+@together(
     ("memref", "tile", "options", "expected"),
     [
         ("64x48xf32", "16x8xf32", {"row": 4, "column": 8}, 16),

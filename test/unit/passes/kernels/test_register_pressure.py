@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 from xdsl.dialects import scf
 
 from tirx.passes.kernels.register_pressure import registers_alive, registers_of_thread
@@ -32,7 +32,7 @@ def _loop(clauses: str, body: str, before: str = "") -> scf.ForOp:
     return next(op for op in module.walk() if isinstance(op, scf.ForOp))
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "registers"),
     [
         # %x from outside, and the results while something uses them.
@@ -50,7 +50,7 @@ def test_registers_alive(body: str, registers: int):
     assert registers_alive(_loop("reqntid(128)", body)) == registers
 
 
-@pytest.mark.parametrize(
+@together(
     ("clauses", "before", "registers"),
     [
         ("", "", 255),

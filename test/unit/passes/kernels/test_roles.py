@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects import test
 from xdsl.ir import Operation
@@ -14,7 +14,7 @@ from tirx.passes.kernels.roles import _by_rank, role_branches  # pyright: ignore
 from tirx.passes.rings.role_bodies import copied_part
 
 
-@pytest.mark.parametrize(
+@together(
     ("registers", "changes"),
     [
         # 8 warps have 248 registers each at the entry, in eights.
@@ -44,7 +44,7 @@ def test_registers_of_roles(registers: tuple[int, int], changes: list[tuple[str,
     assert found == changes
 
 
-@pytest.mark.parametrize(
+@together(
     ("kept", "offsets", "skew"),
     [("abc", [0, 1, 4], 4), ("bc", [0, 3], 3), ("ac", [0, 4], 4), ("c", [], 0), ("b", [], 0)],
 )
@@ -72,7 +72,7 @@ _RANK = "%r = tirx.cta_rank"
 _SPECIAL = "%s = ptx.read_special cluster_ctarank\n%r = arith.index_cast %s : i32 to index"
 
 
-@pytest.mark.parametrize(
+@together(
     ("before", "around", "expected"),
     [
         (_RANK, "scf.for %i = %c0 to %r step %c1 {", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import f16
 
@@ -20,7 +21,7 @@ from tirx.smem.swizzle_modes import WGMMA_OPERANDS, Major
 from tirx.tcgen05.shapes import check_transposed_b
 
 
-@pytest.mark.parametrize(
+@together(
     ("dims", "expected"),
     [
         ((64, 40), "S[(64, 40) : (40, 1)]"),
@@ -72,7 +73,7 @@ def test_copies_to_and_from_placed_memory() -> None:
     assert ends == {"global": stand_in, "shared": column}
 
 
-@pytest.mark.parametrize(
+@together(
     ("strides", "major"),
     [("?, ?, 1", "K"), ("?, 1, ?", "MN"), ("1, ?, ?", None), ("1, ?, 1", "K"), ("1, 1, ?", "MN"), ("96, 16, 1", None)],
 )
@@ -129,7 +130,7 @@ def test_operand_a_may_be_transposed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _Use(mma, 0, 32).problem(mma.a, TileLayout.parse("S[(8, 16, 32) : (512, 1, 16)]")) is None
 
 
-@pytest.mark.parametrize(
+@together(
     ("layout", "parts", "is_legal"),
     [
         ("S[(128, 2, 16) : (16, 2048, 1)]", 1, True),

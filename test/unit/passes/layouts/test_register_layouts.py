@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.ir import SSAValue
 
@@ -39,7 +40,7 @@ TIED = """%v = tirx.map ins(%t, %u : !t, !t) {
 CHANGED = "%v = tirx.convert %t : !t -> !t\n  %r = tirx.reduce %v dim(1) add : !t -> !r"
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "has_rows", "combined"),
     [
         ("", False, []),
@@ -71,7 +72,7 @@ def _tile(dims: str, layout: str) -> str:
     return f"!tirx.tile<{dims}xf32, register{', ' if layout else ''}{layout}>"
 
 
-@pytest.mark.parametrize(
+@together(
     ("whole", "part", "problem"),
     [
         (LANES, ONE, False),
@@ -111,7 +112,7 @@ def test_parts_follow_from_wholes(whole: str, part: str, problem: bool) -> None:
 SPLIT = "#tirx.tile_layout<S[(2, 16, 4) : (16@laneid, 1@laneid, 1)]>"
 
 
-@pytest.mark.parametrize(
+@together(
     ("to", "names"),
     [
         (LANES, ["zero", "reduce"]),

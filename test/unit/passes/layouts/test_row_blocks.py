@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import AllocOp, KernelOp, TileType, base_allocation
@@ -12,7 +12,7 @@ from tirx.passes.layouts.row_blocks import _place  # pyright: ignore[reportPriva
 PLACED = "#tirx.tile_layout<S[(2, 128, 64) : (64@TCol, 1@TLane, 1@TCol)]>"
 
 
-@pytest.mark.parametrize(
+@together(
     ("tile", "part", "expected"),
     [
         ("256x64xf32, tensor", "", "S[(2, 128, 64) : (64@TCol, 1@TLane, 1@TCol)]"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import f16
 
 from tirx.copy.cost import CopyEnd, fragment_cost, least_fragment_cost
@@ -15,7 +16,7 @@ from tirx.mma.pick import ROW_ORDERS, pick_fragments
 from tirx.passes.layouts.staged_layouts import contiguous_dimension, staged_tiles
 
 
-@pytest.mark.parametrize(
+@together(
     ("dims", "dtype", "swizzles"),
     [
         ((128, 16), "f64", ["none", "128B", "64B", "32B"]),
@@ -35,7 +36,7 @@ def test_staged_tiles_are_filled_by_boxes(dims: tuple[int, int], dtype: str, swi
         assert len(plan_boxes(tile.layout, dims, dtype, 1).boxes) == max(1, tile.blocks)
 
 
-@pytest.mark.parametrize(
+@together(
     ("dims", "layout", "dimension"),
     [
         ((8, 16), "S[(8, 16) : (16, 1)]", 1),
@@ -79,7 +80,7 @@ def test_rows_of_f64_have_an_order_without_conflicts(variant: str) -> None:
     assert wavefronts(fragments.c, 64) == 64 * 64 * 8 // 128, "and stores of sums have no conflicts"
 
 
-@pytest.mark.parametrize(
+@together(
     ("threads", "tile", "warp_tile"),
     [
         (128, (128, 128), (64, 64)),

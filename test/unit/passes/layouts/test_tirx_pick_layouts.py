@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pytest
+from unit.cases import together
 from unit.passes.parsed import context, parsed
 from xdsl.dialects.builtin import Float4E2M1FNType, f16, i8
 from xdsl.ir import SSAValue
@@ -110,7 +110,7 @@ def test_wasteful_tiles() -> None:
     assert [_is_wasteful(1000, slots, 100) for slots in (399, 400, 401)] == [False, False, True]
 
 
-@pytest.mark.parametrize(
+@together(
     ("shape", "memory", "along", "fastest"),
     [
         ((64, 32), "S[(64, 32) : (32, 1)]", 0, 1),

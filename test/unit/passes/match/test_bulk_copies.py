@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 import tirx
@@ -84,7 +85,7 @@ tirx.kernel @k(%a: {memref}, %n: index) target("{target}") threads(32) {{
     return next(op for op in parsed(text).walk() if isinstance(op, CopyOp))
 
 
-@pytest.mark.parametrize(
+@together(
     ("memref", "at", "dims", "strides", "box"),
     [
         # Rows of 40 bytes, whose stride no tensor map has: all of them are one dimension.

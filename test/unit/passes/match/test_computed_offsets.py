@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
@@ -43,7 +44,7 @@ def _value(value: SSAValue) -> int:
             raise AssertionError(op)
 
 
-@pytest.mark.parametrize(
+@together(
     ("multiple", "iters", "expected"),
     [
         (1, ((4, 8),), {0: 0, 1: 8, 3: 24}),
@@ -74,7 +75,7 @@ def test_one_multiplication_is_enough() -> None:
         assert emitted[:2] == expected and (len(emitted) == 2) == (stride == 12)
 
 
-@pytest.mark.parametrize(("iters", "divisor"), [(((2, 12), (3, 8)), 4), (((2, 8),), 8), ((), 0), (((4, 7), (2, 2)), 1)])
+@together(("iters", "divisor"), [(((2, 12), (3, 8)), 4), (((2, 8),), 8), ((), 0), (((4, 7), (2, 2)), 1)])
 def test_divisors(iters: tuple[tuple[int, int], ...], divisor: int) -> None:
     index = arith.ConstantOp.from_int_and_width(0, IndexType()).result
     assert ComputedOffset(index, 1, tuple(Iter(*each) for each in iters)).divisor == divisor
@@ -105,7 +106,7 @@ COLUMNS = "128x96xf32, tensor, #tirx.tile_layout<S[(128, 96) : (1@TLane, 1@TCol)
 STAGES = "3x128x24xf16, tensor, #tirx.tile_layout<S[(3, 128, 24) : (30@TCol, 1@TLane, 1@TCol)]>"
 
 
-@pytest.mark.parametrize(
+@together(
     ("source", "part", "at", "by", "offsets"),
     [
         (ROWS, "4x8xf16, shared", "%at, 8", 4, [(4, [(3, 384)])]),
@@ -126,7 +127,7 @@ def test_offsets_of_parts(
     assert moving == offsets
 
 
-@pytest.mark.parametrize(
+@together(
     ("source", "part", "at", "by", "problem"),
     [
         (COLUMNS, "32x8xf32, tensor", "%at, 0", 32,

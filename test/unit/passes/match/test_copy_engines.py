@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, bf16, f32, i32, i64
 
@@ -51,7 +52,7 @@ PRODUCT = """%r = tirx.mma %a, %b, %c plan(mma_sync, variants = ["m16n8k16.row.c
 LOOP = "scf.for %i = %c0 to %c1 step %c1 {{\n {} \n}}"
 
 
-@pytest.mark.parametrize(
+@together(
     ("body", "is_staged"),
     [
         (LOADS.format("%s : !s", "%s : !s") + PRODUCT, True),

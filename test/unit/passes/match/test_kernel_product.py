@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import f16, f32
 
@@ -47,7 +47,7 @@ def _kernel(*lines: str, batch: str = "") -> KernelOp:
     return next(op for op in parsed(text).walk() if isinstance(op, KernelOp))
 
 
-@pytest.mark.parametrize(
+@together(
     "lines",
     [
         (_A, _B, _MMA, _D),
@@ -69,9 +69,7 @@ def test_found(lines: tuple[str, ...]) -> None:
     assert found.operands == Operands((64, 64, 128), f16, f16, f32, f32, 1)
 
 
-@pytest.mark.parametrize(
-    "lines", [(_A, _B, _D), (_A, _MMA, _D), (_B, _MMA, _D), (_A, _B, _MMA), (*_IN_TURN, _B, _MMA, _D)]
-)
+@together("lines", [(_A, _B, _D), (_A, _MMA, _D), (_B, _MMA, _D), (_A, _B, _MMA), (*_IN_TURN, _B, _MMA, _D)])
 def test_none(lines: tuple[str, ...]) -> None:
     assert product_of(_kernel(*lines)) is None
     assert product_of(_kernel(*lines, *_THERE_AND_BACK)) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import Float64Type, IntegerType, f16
 
@@ -31,7 +32,7 @@ def _starts(blocks: list[Block]) -> list[int]:
     return [block.start for block in blocks]
 
 
-@pytest.mark.parametrize(
+@together(
     ("sizes", "starts"),
     [
         ([], []),

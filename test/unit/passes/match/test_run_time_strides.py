@@ -106,7 +106,7 @@ def test_tiles_that_threads_do_not_find(memref: str, tile: str, problem: str | N
             plan_thread_copies(view, TileType.of(view), 32)
 
 
-@pytest.mark.parametrize(
+@together(
     ("memref", "tile", "part", "layout"),
     [
         ("6x24xf32, strided<[?, 1]>", "3x24xf32", None, "S[(3, 24) : (1048576, 1)]"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import MmaOp
@@ -14,7 +15,7 @@ from tirx.passes.match.tcgen05_product import product_shape
 from tirx.passes.match.tcgen05_scales import scale_tmem_layout
 
 
-@pytest.mark.parametrize(
+@together(
     ("dims", "halves"), [((128, 8), 1), ((3, 128, 8), 1), ((5, 3, 128, 8), 1), ((256, 8), 2), ((5, 3, 256, 8), 2)]
 )
 def test_stages_follow_each_other(dims: tuple[int, ...], halves: int) -> None:

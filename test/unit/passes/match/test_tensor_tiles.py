@@ -37,7 +37,7 @@ CELLS: list[tuple[tuple[int, int], str, int, Cell]] = [
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("dims", "layout", "bits", "cell"), CELLS)
+@together(("dims", "layout", "bits", "cell"), CELLS)
 def test_cells(dims: tuple[int, int], layout: str, bits: int, cell: Cell) -> None:
     tile = TensorTile(dims, TileLayout.parse(layout), bits)
     expected = np.zeros((4, 32, 512, 32 // bits), np.bool_)
@@ -56,7 +56,7 @@ def test_whole_columns_are_written() -> None:
     assert np.array_equal(np.argwhere(written.any((0, 1, 3))).ravel(), np.arange(3)) and written[:, :, :3].all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("dims", "layout"),
     [
         ((128, 24), "S[(128, 24) : (1@TLane, 1@TCol)]"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import MmaOp
@@ -14,7 +15,7 @@ A, B = (f"#tirx.compose_layout<#tirx.swizzle_layout<3, 2, 3>, #tirx.tile_layout<
 SUMS = "#tirx.tile_layout<S[(4, 2, 8, 16, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>"
 
 
-@pytest.mark.parametrize(
+@together(
     ("a", "b", "d", "missing"),
     [
         ("", "", "", "A"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import pytest
-from unit.cases import Sampled
+from unit.cases import Sampled, together
 from unit.passes.parsed import parsed
 
 import tirx
@@ -192,9 +192,7 @@ def test_modifiers_arrive(name: str, sampled: Sampled) -> None:
         assert result.ok, result.stderr
 
 
-@pytest.mark.parametrize(
-    ("threads", "registers"), [(32, 128), (256, 128), (288, 113), (512, 64), (640, 51), (1024, 32)]
-)
+@together(("threads", "registers"), [(32, 128), (256, 128), (288, 113), (512, 64), (640, 51), (1024, 32)])
 def test_registers_of_one_instruction(threads: int, registers: int) -> None:
     """Half of what a thread has of the 65536 of a multiprocessor, and at most 128."""
     (kernel,) = kernels(parsed(f"tirx.kernel @k() threads({threads}) {{\n  tirx.return\n}}"))

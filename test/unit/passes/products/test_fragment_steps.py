@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from unit.cases import together
 
 from tirx.dialects.tirx import MmaOp
 from tirx.passes.products.fragment_steps import StagedProduct, plan_steps
@@ -49,7 +49,7 @@ def test_as_many_as_instructions():
     assert _count(_ROW_MAJOR, _PLAIN) == 4
 
 
-@pytest.mark.parametrize(
+@together(
     ("shared", "registers", "engine"),
     [
         ("", _PLAIN, ""),  # no layout to load from

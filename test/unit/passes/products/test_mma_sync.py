@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
+from unit.cases import together
 from xdsl.dialects.builtin import Float64Type, UnknownLoc, f16, f32
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -18,7 +18,7 @@ from tirx.passes.ir.register_values import register_format
 from tirx.passes.products.mma_sync import emit_mma_sync
 
 
-@pytest.mark.parametrize(
+@together(
     ("variant", "elements", "slots", "expected", "start"),
     [
         # Elements of a, b, c in a thread: 8, 4, 4 (PTX ISA, "mma.m16n8k16"); two of 16 bits are a register.

@@ -139,7 +139,7 @@ def test_arguments_of_which_no_tile_is_a_view(layout: str, message: str, index: 
     assert message + source.partition(",")[0] in str(error.value)
 
 
-@pytest.mark.parametrize(
+@together(
     ("tile", "threads", "target", "message"),
     [
         ((32,), 64, "sm_80", "expected 2 tile sizes, 2 of the last parallel dimensions, found 1"),
@@ -166,7 +166,7 @@ def test_sizes_that_no_product_has(sizes: tuple[int, ...]) -> None:
         embed.run(embed.parse(text, "f.mlir"), [TirxTileLinalgPass(target="sm_80", sizes=sizes)])
 
 
-@pytest.mark.parametrize("threads", [0, 1, 1024, 1025])
+@together("threads", [0, 1, 1024, 1025])
 def test_numbers_of_threads(threads: int) -> None:
     text = """
 func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>) attributes {tirx.kernel} {

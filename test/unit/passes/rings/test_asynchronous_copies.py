@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import UnknownLoc, i32
 from xdsl.ir import Block
@@ -121,7 +122,7 @@ def _text(op: Any) -> str:
     return op.name + ("" if pending is None else f" {pending.value.data}") + read
 
 
-@pytest.mark.parametrize(
+@together(
     ("after", "steps"),
     [
         (None, []),
@@ -136,7 +137,7 @@ def test_groups(after: Queue | None, steps: list[str]) -> None:
     assert role.steps() == steps
 
 
-@pytest.mark.parametrize(
+@together(
     ("queue", "for_async_proxy", "steps"),
     [
         (Queue.STORE, False, ["elected", "ptx.cp.async.bulk.wait_group 3 read"]),

@@ -100,7 +100,7 @@ FILL = "tirx.copy %gb, %sb : !g, !s"
 NEEDED = "each product is awaited: '{}' needs the sum of 'tirx.mma' in the same iteration"
 
 
-@pytest.mark.parametrize(
+@together(
     ("replaced", "products", "held", "notes"),
     [
         ({"INSIDE": FILL}, 1, 0, []),

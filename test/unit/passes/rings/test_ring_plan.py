@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import KernelOp, Queue, RingOp, TileType
@@ -61,8 +62,8 @@ _PLAIN = "f16, shared, #tirx.tile_layout<S[128, 128]>"
 _SWIZZLED = "i8, shared, #tirx.compose_layout<#tirx.swizzle_layout<4, 3, 3>, #tirx.tile_layout<S[128, 128]>>"
 
 
-@pytest.mark.parametrize("views", [(_SUMS, _WEIGHTS), (_CODES, _SUMS), (_PLAIN, _SWIZZLED)])
-@pytest.mark.parametrize("turned", [False, True])
+@together("views", [(_SUMS, _WEIGHTS), (_CODES, _SUMS), (_PLAIN, _SWIZZLED)])
+@together("turned", [False, True])
 def test_the_last_slot_holds_every_view(views: tuple[str, str], turned: bool) -> None:
     """In whichever order they are written, and wherever the strictest alignment is that of a small one."""
     tiles = tuple(_tile(f"128x128x{view}") for view in (reversed(views) if turned else views))

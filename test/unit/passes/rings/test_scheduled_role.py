@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from unit.passes.threads import Step, Thread
 from xdsl.dialects import scf
@@ -73,7 +74,7 @@ FILLED = ["tirx.barrier", "tirx.slot", "tirx.cp_async", "ptx.cp.async.commit_gro
 STORED = ["tirx.tma_store", "ptx.cp.async.bulk.commit_group", "ptx.bar.warp.sync"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "names", "pending"),
     [
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.examples import EXAMPLES
 
 from tirx import embed
@@ -12,7 +13,7 @@ from tirx.passes.match.slots import MOST_SLOTS
 from tirx.passes.rings.start_values import entry_bound, has_registers, role_registers, start_values
 
 
-@pytest.mark.parametrize(
+@together(
     ("warpgroups", "registers"),
     [(1, None), (2, (40, 232)), (3, (32, 160)), (4, (24, 112)), (5, (24, 88)), (6, (24, 80)), (7, None), (8, None)],
 )
@@ -40,7 +41,7 @@ def test_registers_at_the_entry() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@together(
     ("threads", "each"),
     [(128, 240), (100, 240), (129, 232), (256, 232), (257, 160), (384, 160), (512, 112), (896, 64), (1024, 56)],
 )

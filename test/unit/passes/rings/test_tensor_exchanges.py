@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.dialects import scf
 
@@ -43,7 +44,7 @@ def _ring(slots: int, *tiles: tuple[int, ...]) -> str:
     return f"%ring = tirx.ring slots({slots}) stations(x, y) : !tirx.ring<{views}, u: !tirx.tile<4x512xf32, shared>>"
 
 
-@pytest.mark.parametrize(
+@together(
     ("ring", "is_early", "slots"),
     [
         # 512 columns, of which 64 + 32 + 64 are those of the first slots.

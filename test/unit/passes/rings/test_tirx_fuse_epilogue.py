@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from unit.cases import together
 from unit.passes.parsed import context, parsed
 
 from tirx.diagnostics import Diagnostic, diagnostic_handler
@@ -21,7 +22,7 @@ def _register(text: str) -> TileType:
     return next(TileType.of(op.results[0]) for op in module.walk() if op.name == "tirx.alloc")
 
 
-@pytest.mark.parametrize(
+@together(
     ("tile", "swizzle", "rows"),
     [
         # Boxes of rows of 128, 64 and 32 bytes with the swizzle of that name.
@@ -45,7 +46,7 @@ def test_layouts(tile: str, swizzle: tuple[int, int, int] | None, rows: str) -> 
     assert str(found.layout) == str(plain if swizzle is None else ComposeLayout(SwizzleLayout(*swizzle), plain))
 
 
-@pytest.mark.parametrize(
+@together(
     ("tile", "reason"),
     [
         ("2x24x64xf16", "a tile of 3 dimensions"),

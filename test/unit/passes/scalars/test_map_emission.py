@@ -76,7 +76,7 @@ tirx.kernel @k() target("sm_100a") threads(32) {{
     assert (found == factor * contents.astype(NUMPY[result])).all()
 
 
-@pytest.mark.parametrize(
+@together(
     ("source", "result", "names"),
     [
         ("f8E4M3FN", "f16", []),

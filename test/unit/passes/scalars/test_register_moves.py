@@ -267,7 +267,7 @@ def test_shuffles_of_whole_registers(element: str) -> None:
     assert [op.name for op in block.ops].count("arith.select") == 2
 
 
-@pytest.mark.parametrize("lanes", [TURNED, (0,) * 32, (21,) * 32, (1,) * 20 + (2,) * 12])
+@together("lanes", [TURNED, (0,) * 32, (21,) * 32, (1,) * 20 + (2,) * 12])
 def test_tables_of_lanes(lanes: tuple[int, ...]) -> None:
     """A table for each bit that a lane has, made once."""
     shuffling, block, _, values = _shuffling("f32", 1)
@@ -282,7 +282,7 @@ def test_tables_of_lanes(lanes: tuple[int, ...]) -> None:
     assert shuffling._source_lane(lanes) is found and len(block.ops) == count  # pyright: ignore[reportPrivateUsage]
 
 
-@pytest.mark.parametrize(
+@together(
     ("type_", "words", "others"),
     [
         (f32, ["f32"], []),

@@ -75,7 +75,7 @@ def test_reductions(target: str, element: str, how: str, names: str, dims: str, 
         assert names in names_of(ops)
 
 
-@pytest.mark.parametrize(
+@together(
     ("dims", "along", "layout"),
     [
         # Slots of two registers that are no pairs, and pairs that begin in the middle of a register.

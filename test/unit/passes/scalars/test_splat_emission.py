@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.passes.evaluation import Lanes, dtype_of, evaluated
 from unit.passes.parsed import parsed
 from xdsl.dialects import arith
@@ -37,7 +38,7 @@ tirx.kernel @k(%x: {argument}) target("sm_100a") threads(32) {{
     return kernel_op, op
 
 
-@pytest.mark.parametrize(
+@together(
     ("element", "number", "word"),
     [
         ("i8", 0xA5, 0xA5A5A5A5),
@@ -63,7 +64,7 @@ def test_registers(element: str, number: int, word: int) -> None:
     assert register.view(f"u{register.dtype.itemsize}").tolist() == [word] * 32
 
 
-@pytest.mark.parametrize(
+@together(
     ("element", "number", "word"),
     [
         ("f8E4M3FN", "1.5", 0x3C3C3C3C),

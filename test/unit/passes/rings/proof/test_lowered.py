@@ -180,7 +180,7 @@ def test_arrivals_that_differ():
     assert said("\n".join((arrivals[0], arrivals[2]))) == ""
 
 
-@pytest.mark.parametrize("wrong", [None, 0, 8, 16, 24])
+@together("wrong", [None, 0, 8, 16, 24])
 def test_the_station_of_an_mbarrier_begins_before_it(wrong: int | None):
     """One thread arrives from byte 8 on and 256 at byte 24; at byte 0 nobody, and at other mbarriers nobody looks."""
     right, lines = {0: None, 8: 1, 16: 1, 24: 256}, ["ptx.mbarrier.init %free, 3", arrive("%free")]

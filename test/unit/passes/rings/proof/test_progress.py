@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from itertools import product
 
 import pytest
+from unit.cases import together
 from unit.passes.rings.proof.cases import CASES, cluster, without_roles
 from unit.passes.rings.proof.programs import (
     CARRY,
@@ -118,7 +119,7 @@ _RING = Ring("r", 1, (("a",), ("b",)))
 _READS = [loop("k", "K", read("r"))]
 
 
-@pytest.mark.parametrize(
+@together(
     ("kernel", "message"),
     [
         (kernel(_RING, a=[acquire("r", 1)]), "a works at station 1 of r, where it is not a party"),
