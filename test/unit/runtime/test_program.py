@@ -21,15 +21,17 @@ import numpy as np
 import pytest
 from unit.cases import together
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.dialects.builtin import UNKNOWN_LOC, FloatAttr, f32
 from xdsl.ir import Dialect, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 import tirx
 from tirx import embed
+from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import TileType
 from tirx.runtime import ArgumentError, Program, program, stored
+from tirx.runtime.arrays import StrideError
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
@@ -292,6 +294,13 @@ def test_locations_are_part_of_the_key_of_ptx_with_lines() -> None:
         line = 1 + len(first_lines) + KERNEL[: KERNEL.index("tirx.kernel")].count("\n")
         assert f".loc 1 {line} " in program.ptx
         assert program.for_any_strides is not None and f".loc 1 {line} " in program.for_any_strides.ptx
+
+
+def test_a_source_that_takes_no_strides_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = Program.from_json(tirx.build(KERNEL).to_json())
+    monkeypatch.setattr(built, "remake", Mock(side_effect=LocatedError(UNKNOWN_LOC, "expected rows of whole words")))
+    with pytest.raises(StrideError, match="^expected strides of multiples of 16 bytes: expected rows of whole words$"):
+        _ = built.for_any_strides
 
 
 def test_the_oldest_program_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ _FLOATS: dict[str, Any] = {
 _LARGEST = {"e4m3": 448.0, "e5m2": 57344.0, "e2m3": 7.5, "e3m2": 28.0}
 
 
-def _run(body: str, inputs: Array, outputs: int = 1) -> Array:
+def _run(body: str, inputs: Array, outputs: int = 1, version: str = "9.3") -> Array:
     """Threads get a row of `inputs` (64, 8) of words as %r0 to %r7, and give %r8 and on."""
     stores = "".join(f"st.global.b32 [%d1+{4 * index}], %r{8 + index};" for index in range(outputs))
     text = entry(
@@ -44,7 +44,7 @@ def _run(body: str, inputs: Array, outputs: int = 1) -> Array:
   {body}
   {stores}""",
         ("p", "q"),
-    ).replace("8.6", "9.3")
+    ).replace("8.6", version)
     out = np.zeros((_COUNT, outputs), np.uint32)
     run(assembled(text), "k", 1, _COUNT, [np.ascontiguousarray(inputs), out])
     return out
@@ -235,3 +235,17 @@ def test_scaled_conversions(name: str):
 def test_what_is_refused(body: str, message: str):
     with pytest.raises(SimError, match=message):
         run(entry(body), "k", 1, 32, [np.zeros(1, np.uint32)])
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_products_of_four_elements_of_4_bits(swap: bool) -> None:
+    """The first element is in the lowest bits: 0.5, 1, 2 and 6 times 4, 3, 1 and 2."""
+    sources, operands = ("e4m3x4", "e2m1x4"), ("%r1", "%h0")
+    types, registers = (sources, operands) if swap else (sources[::-1], operands[::-1])
+    body = f"""
+  cvt.u16.u32 %h0, %r0;
+  mul.satfinite.e4m3x4.{types[0]}.{types[1]} %r8, {registers[0]}, {registers[1]};"""
+    inputs = np.zeros((_COUNT, 8), np.uint32)
+    inputs[:, :2] = 0x7421, 0x40384448
+    found = _run(body, inputs, version="9.4").view(ml_dtypes.float8_e4m3fn).astype(np.float32)
+    assert np.array_equal(found, np.tile(np.array([2, 3, 2, 12], np.float32), (_COUNT, 1)))

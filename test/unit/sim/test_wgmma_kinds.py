@@ -127,8 +127,9 @@ def test_registers_of_a(old: str, new: str, message: str):
 
 
 def test_selectors():
-    text = kernel("m64n8k64", "s32", "s8.s8", 8, "", a="%x", accumulate=False, variant=".sp", metadata=", %e, 1")
+    text = kernel("m64n8k64", "s32", "s8.s8", 8, "", a="%x", accumulate=False, variant=".sp", metadata=", %e, SELECTOR")
     arguments = [np.zeros(2 * A_BYTES, np.uint8), np.zeros((128, 4), np.uint32), 8 << 32, 8 << 32]
     arguments += [np.zeros((128, 4), np.uint32), np.zeros(128, np.uint32)]
-    with pytest.raises(SimError, match="expected a sparsity selector below 1, found 1"):
-        run(text, "k", 1, 128, arguments)
+    for selector in (1, -1):
+        with pytest.raises(SimError, match=f"expected a sparsity selector below 1, found {selector}"):
+            run(text.replace("SELECTOR", f"{selector}"), "k", 1, 128, arguments)

@@ -128,3 +128,13 @@ def test_a_fault_of_a_parser_of_tirx_is_no_error_of_the_input(monkeypatch: pytes
     monkeypatch.setattr("tirx.dialects.tirx.BarrierOp.parse", broken)
     with pytest.raises(IndexError, match="a fault"):
         _parse("builtin.module {\n  tirx.barrier\n}")
+
+
+def test_messages_have_an_end():
+    """What they quote may be a file of one line."""
+    for count, shown in ((2000, 2000), (2001, 2003)):
+        name = "x" * (count - len("operation 'tirx.' is not registered"))
+        with pytest.raises(LocatedError) as found:
+            parse_located(new_context(), f'"tirx.{name}"() : () -> ()')
+        message = found.value.diagnostic.message
+        assert (len(message), message.endswith("...")) == (shown, count > 2000)
