@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     FileLineColLoc,
     IntAttr,
     StringAttr,
-    UnitAttr,
     i32,
 )
 from xdsl.dialects.utils import EnumAttribute
@@ -270,11 +269,6 @@ def built(
     op = kind.__new__(kind)
     fill(op, operands, result_types, dict(properties))
     return op
-
-
-def unit(flag: bool) -> UnitAttr | None:
-    """A flag property, absent for False."""
-    return UNIT if flag else None
 
 
 def enum_attribute(name: str, enum: type[_EnumT]) -> type[EnumAttribute[_EnumT]]:
