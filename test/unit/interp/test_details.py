@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, f64
 from xdsl.ir import Operation
 from xdsl.utils.test_value import create_ssa_value
 
+from tirx.interp import products
 from tirx.interp.memory import Mark, Numbers, Tile, reinterpreted
 from tirx.interp.numbers import UndefinedValue, constant, evaluate
 
@@ -136,3 +137,22 @@ def test_tiles_in_another_shape() -> None:
         assert flat.outside.sum() == (6 if name == "clipped" else 0), name
         flat.write(Numbers(np.full((count // 2, 2), 7, np.float32)), mark)
         assert (tile.numbers.data == 7).all(), name
+
+
+def test_factors_that_are_not_known_make_their_rows_unknown() -> None:
+    data = np.arange(12, dtype=np.float64).reshape(3, 4)
+    factors = np.array([[2.0, -1.0], [1.0, 1.0], [0.5, 4.0], [9.0, 9.0]])
+    wide = np.repeat(factors[:3], 2, 1)
+    for known, own, expected in (
+        (None, None, None),
+        ([[True] * 2] * 3 + [[False] * 2], None, None),
+        ([[True, True], [True, False], [True, True], [True, True]], None, [True, False, True]),
+        ([[True, True], [True, False], [True, True], [True, True]], [False, True, True], [False, False, True]),
+        (None, [False, True, True], [False, True, True]),
+    ):
+        operand = products._Operand(data, None if own is None else np.array(own), np.ones((3, 4)))  # pyright: ignore[reportPrivateUsage]
+        scales = Numbers(factors, None if known is None else np.array(known))
+        found = products._scaled(operand, scales)  # pyright: ignore[reportPrivateUsage]
+        assert np.array_equal(found.data, data * wide)
+        assert found.error is not None and np.array_equal(found.error, np.abs(wide))
+        assert (None if found.known is None else found.known.tolist()) == expected

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from tirx.sim.hazards import global_flags
 from tirx.sim.hazards.global_access import Access, Kind, Scope
 from tirx.sim.hazards.global_flags import GlobalFlags, Side
 from tirx.sim.hazards.monitor import Monitor
@@ -23,3 +25,25 @@ def test_a_poll_is_one_acquisition() -> None:
     for threads, records, scope, count in polls:
         flags.receive(side, np.array(threads), np.array(records), Access(Kind.STRONG, scope, acquires=True))
         assert flags._imports[0].count == count  # pyright: ignore[reportPrivateUsage]
+
+
+def test_proxy_fences_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One says as much as the one before it, of the same threads; of too many the older half is forgotten."""
+    monkeypatch.setattr(global_flags, "_MOST_PROXIES", 4)
+    flags, side = GlobalFlags(), Side(0, 32, Monitor(), slice(None))
+
+    def fence(*threads: int) -> list[list[int]]:
+        flags.proxy_fence(side, np.array(threads))
+        return [known.tolist() for known, _, _ in flags._proxies[0]]  # pyright: ignore[reportPrivateUsage]
+
+    def acquire(record: int) -> None:
+        flags.receive(side, np.array([0]), np.array([record]), Access(Kind.STRONG, Scope.GPU, acquires=True))
+
+    assert fence(0) == [], "nothing is acquired"
+    acquire(5)
+    assert fence(0) == fence(0) == [[0]]
+    assert fence(0, 1) == [[0], [0, 1]]
+    acquire(6)
+    assert fence(0, 1) == [[0], [0, 1], [0, 1]]
+    assert fence(2) == [[0], [0, 1], [0, 1], [2]] and not flags.forgotten
+    assert fence(3) == [[0, 1], [2], [3]] and flags.forgotten
