@@ -37,22 +37,22 @@ tirx.kernel @matrices(%a: memref<64x64xbf16>, %b: memref<64x64xbf16>, %d: memref
 
 !s = !tirx.tile<32x32xf64, shared>
 !acc = !tirx.tile<32x32xf64, register>
-!t = !tirx.tile<64x64xtf32, shared>
-!r = !tirx.tile<64x64xtf32, register>
-!sums = !tirx.tile<64x64xf32, register>
-tirx.kernel @others(%a: memref<32x32xf64>, %d: memref<32x32xf64>, %x: memref<64x64xtf32>, %y: memref<64x64xf32>)
+!t = !tirx.tile<32x32xtf32, shared>
+!r = !tirx.tile<32x32xtf32, register>
+!sums = !tirx.tile<32x32xf32, register>
+tirx.kernel @others(%a: memref<32x32xf64>, %d: memref<32x32xf64>, %x: memref<32x32xtf32>, %y: memref<32x32xf32>)
     target("sm_80") grid(1) threads(128) {
   %sa = tirx.alloc copy(%a[0, 0]) : memref<32x32xf64>, !s
   %zero = tirx.zero : !acc
   %ta = tirx.transpose %sa [1, 0] : !s -> !s
   %0 = tirx.mma %sa, %ta, %zero : !s, !s, !acc -> !acc
   tirx.store %0, %d[0, 0] : !acc, memref<32x32xf64>
-  %sx = tirx.alloc copy(%x[0, 0]) : memref<64x64xtf32>, !t
+  %sx = tirx.alloc copy(%x[0, 0]) : memref<32x32xtf32>, !t
   %tx = tirx.transpose %sx [1, 0] : !t -> !t
   %v = tirx.load %tx engine ld_st : !t -> !r
   %none = tirx.zero : !sums
   %1 = tirx.mma %sx, %v, %none : !t, !r, !sums -> !sums
-  tirx.store %1, %y[0, 0] : !sums, memref<64x64xf32>
+  tirx.store %1, %y[0, 0] : !sums, memref<32x32xf32>
 }
 
 // -----

@@ -51,8 +51,8 @@ def test_one_program(target: str, instructions: tuple[str, str], size: tuple[int
 @pytest.mark.parametrize("rows", [(33, 20), (128, 128), (129, 132)])
 @pytest.mark.sample(1)
 def test_sizes(kernel: str, rows: tuple[int, int]):
-    """In registers: a part of a tile, an odd number of rows, and more tiles than one."""
-    _simulate(tirx.build(_TEXT, "sm_120a"), kernel, rows)
+    """In registers: a part of a tile, an odd number of rows, and more tiles than one. The program is that of above."""
+    _simulate(tirx.build(_TEXT, "sm_121a"), kernel, rows)
 
 
 def _product(a: str, scale: str, blocks: int, n: int = 32, rows_of_b: int = 32, b: str | None = None) -> str:
