@@ -170,7 +170,7 @@ class Unbound(Unusable):
 def _state(value: Any, seen: dict[int, Any]) -> Any:
     """The items of a list, dictionary, set or object of Python, as far as they go; itself for others."""
     kind = cast("type[object]", type(value))
-    own = getattr(kind, "__module__", "").partition(".")[0]
+    own = kind.__module__.partition(".")[0]
     is_object = hasattr(value, "__dict__") and own not in ("builtins", "tirx", "xdsl", "numpy") and not callable(value)
     if id(value) in seen or not (kind in (list, dict, set) or is_object):
         return value

@@ -63,9 +63,7 @@ class Text:
         lines = self.source.lines
         if not 0 <= line < len(lines):
             return None
-        return next(
-            ((m[0], m.start()) for m in WORD.finditer(lines[line]) if m.start() <= column <= m.end() and m[0]), None
-        )
+        return next(((m[0], m.start()) for m in WORD.finditer(lines[line]) if m.start() <= column <= m.end()), None)
 
     def name(self, line: int, column: int) -> tuple[str, Place] | None:
         """The value, kernel, alias or block at a place; `%x` for a result `%x#0`. None for other words."""

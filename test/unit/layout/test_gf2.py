@@ -116,6 +116,8 @@ def test_errors() -> None:
         BitMatrix.identity(2).apply(4)
     with pytest.raises(LayoutError, match=r"expected strings of 2 bits, found 0\.\.5"):
         BitMatrix.identity(2).apply(np.array([0, 5], dtype=np.int64))
+    widest = BitMatrix((1 << 61,), 62)
+    assert widest.apply(np.array([0, 1])).tolist() == [0, 1 << 61] and not widest.apply(np.zeros(0, np.int64)).size
     with pytest.raises(LayoutError, match="^a matrix applies to arrays when it has at most 62 rows, found 63$"):
         BitMatrix.identity(63).apply(np.array([0], dtype=np.int64))
     with pytest.raises(LayoutError, match="cannot apply a map of 3 bits to images of 2 bits"):

@@ -128,3 +128,17 @@ def test_the_innermost_extents_that_fit_are_one_dimension(extents: tuple[int, ..
     root = ElementTree.fromstring(picture.html_of("t", extents, lambda: {"m": np.arange(size)}))
     places = [(float(each.attrib["y"]), float(each.attrib["x"])) for each in root.findall(f"{_SVG}rect")]
     assert (len({y for y, _ in places}), len({x for _, x in places}), len(places)) == (rows, columns, rows * columns)
+
+
+@together(
+    ("text", "shown"),
+    [
+        ("S[2 : 1] + R[4 : 2]", [0, 2, 4, 6]),
+        ("S[2 : 1] + R[5 : 2]", [0, 2, None, 8]),
+        ("S[2 : 1] + R[4096 : 2]", [0, 2, None, 8190]),
+        ("S[2 : 1] + R[4097 : 2]", [0, None, 8192]),
+        ("S[2 : 1] + R[4097 : 1@laneid]", [0]),
+    ],
+)
+def test_copies_of_an_element_are_named_by_their_steps(text: str, shown: list[int | None]) -> None:
+    assert picture._steps(TileLayout.parse(text).replica, "m") == shown  # pyright: ignore[reportPrivateUsage]

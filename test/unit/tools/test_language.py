@@ -299,3 +299,14 @@ def test_messages_and_headers_have_limits(capsys: pytest.CaptureFixture[str]) ->
     for message in (header % (LONGEST_MESSAGE + 1), header % 10**30, header % (10**900) + b"\n"):
         assert serve(Input(cast(io.RawIOBase, io.BytesIO(message)))) == 1
         assert "expected messages of at most 67108864 bytes, found one of " in capsys.readouterr().err
+
+
+def test_names_are_more_than_a_sigil() -> None:
+    text = Text(Source("k.mlir", "%a % @ ^b x // %c\n"))
+    assert list(text.names(range(1))) == [("%a", Place(0, 0, 2)), ("^b", Place(0, 7, 2))]
+    assert [text.word(*place) for place in ((0, 4), (0, 10), (1, 0), (2, 0), (-1, 0))] == [
+        *(("%", 3), ("x", 10)),
+        *(None, None, None),
+    ]
+    assert text.name(0, 1) == ("%a", Place(0, 0, 2))
+    assert text.name(0, 4) is None and text.name(0, 10) is None
