@@ -7,7 +7,8 @@ from refusals import cases
 from unit.cases import together
 from xdsl.dialects import test
 from xdsl.dialects.builtin import IndexType, f32
-from xdsl.utils.exceptions import VerifyException
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.ptx.base import width
@@ -369,6 +370,28 @@ def test_questions_without_an_answer():
 def test_slots_that_hold_no_float():
     with pytest.raises(VerifyException, match="found f32"):
         RingType.get([("x", f32)])
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("%s = tirx.alloc fill(0.0) : !tirx.tile<8xf16, shared>", "expected a tile without contents: this parser"),
+        ("%s = tirx.alloc copy(%v) : !v, !tirx.tile<8xf16, shared>", "expected a tile without contents: this parser"),
+        ("%w = tirx.view %a[3 + %i] : memref<64xf16> -> !v", "expected a value as index: this parser takes no others"),
+        ("%w = tirx.view %a : memref<64xf16> -> !v", "expected places in brackets, '['"),
+        ("%w = tirx.view %a[%i] : memref<64xf16> -> !v\n%s = tirx.alloc : !tirx.tile<8xf16, shared>", None),
+    ],
+)
+def test_parsers_of_others_take_no_short_forms(statement: str, message: str | None):
+    """Such forms are several operations, and other parsers insert one."""
+    head = "!v = !tirx.tile<8xf16, global>\ntirx.kernel @k(%a: memref<64xf16>, %v: !v, %i: index) threads(32) {"
+    parser = Parser(new_context(), f"{head}\n{statement}\ntirx.return\n}}")
+    if message is None:
+        assert len([*parser.parse_module().walk()]) == 5
+        return
+    with pytest.raises(ParseError) as found:
+        parser.parse_module()
+    assert message in str(found.value)
 
 
 def _refusal(text: str) -> str:
