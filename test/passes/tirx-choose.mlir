@@ -31,7 +31,7 @@
 // WRITTEN-SAME:    threads(256) attributes {tirx.params = {BM = 128 : i64, BN = 256 : i64, STAGES = 3 : i64}}
 
 // WHY: remark: @few_rows multiplies tiles of 64x64x64 (BM = 64, BN = 64, STAGES = 6): {{.*}} us ({{.*}}) at {{.*}} GHz, 1 round of tiles, {{.*}}; 64x128x64: +{{[0-9]+}}%
-// WHY: remark: @shared multiplies tiles of 64x64x64 in clusters of 2x2 (BM = 64, BN = 64, C = 2x2): {{.*}}; 64x64x64 in pairs that share B: +{{[0-9]+}}%
+// WHY: remark: @shared multiplies tiles of 64x64x64 in clusters of 2x2 (BM = 64, BN = 64, C = 2x2): {{.*}}; 64x64x64 in {{.*}}: +{{[0-9]+}}%
 
 // PTX: .entry few_rows
 // PTX: wgmma.mma_async.sync.aligned.m64n64k16

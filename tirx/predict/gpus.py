@@ -61,7 +61,7 @@ class Gpu:
     epilogue: float = 100.0
     """Cycles of a tile before and after its main loop, beside its stores."""
     pair: float = 62.3
-    """Cycles of a step that blocks of a pair wait for one another; in clusters, for each that one shares with."""
+    """Cycles of a step that blocks of a pair, or of a larger cluster, wait for one another."""
     outside: float = 11.1
     """Cycles for a row of a box that is outside of its tensor, where all multiprocessors load such rows."""
     straddle: float = 2.37

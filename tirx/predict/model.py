@@ -72,7 +72,7 @@ def _round(x: Counts, gpu: Gpu, at: float, per: float, cold: float) -> _Round:
     requests = 1 + x.straddles * (gpu.straddle - 1)
     fill = x.fill * per * (requests / gpu.fill + x.by_threads * gpu.load_by_threads / 16)
     return _Round(
-        products=x.product * per + (gpu.step * (1 + (1 * x.serial + (x.loops > 0)) / 2) + gpu.pair * x.sharing),
+        products=x.product * per + (gpu.step * (1 + (1 * x.serial + (x.loops > 0)) / 2) + gpu.pair * x.paired),
         fill=fill + gpu.outside / gpu.multiprocessors * x.outside * at,
         l2=((1 - gpu.spread) * x.nearby + gpu.spread * x.through_l2) * requests * at / gpu.l2,
         memory=x.read / x.tiles / x.steps * cold * at / gpu.memory,

@@ -76,8 +76,7 @@ class Counts(NamedTuple):
     slots: float
     serial: bool
     persistent: bool
-    sharing: int
-    """Other blocks with which one shares the slots of its ring."""
+    paired: bool
     parted: bool
     straddles: bool
     by_threads: bool
@@ -187,7 +186,7 @@ class Work:
             loops=loops,
             serial=self.slots == 1,
             persistent=self.blocks is not None and self.blocks < tiles,
-            sharing=down + across - 2,
+            paired=down * across > 1,
             parted=added,
             straddles=(row_bytes % SECTOR != 0) & (row_bytes % ALIGNED == 0),
             by_threads=row_bytes % ALIGNED != 0,

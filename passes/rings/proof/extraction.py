@@ -205,7 +205,7 @@ class Extraction:
             bytes=sum(shares),
             shares=tuple(shares),
             multicast=is_multicast(ring),
-            differences=self._differences(ring),
+            differences=self._differences(ring) if is_multicast(ring) else frozenset(),
             station_names=ring.station_names,
             origin=ring,
         )

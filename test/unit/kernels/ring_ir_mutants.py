@@ -251,9 +251,8 @@ def _box_for_one_block(op: Operation) -> None:
 
 def _another_block(op: Operation) -> None:
     assert isinstance(op, MapaOp)
-    rank = constant_value(op.rank)
-    assert rank is not None
-    op.operands[1] = Emitter(InsertPoint.before(op), op.location).constant(1 - rank, i32)
+    rank, emit = constant_value(op.rank), Emitter(InsertPoint.before(op), op.location)
+    op.operands[1] = emit.xor(op.rank, 3) if rank is None else emit.constant(1 - rank, i32)
 
 
 def _tile_edits(op: Operation, kernel: RingKernel) -> Iterator[tuple[str, Edit]]:

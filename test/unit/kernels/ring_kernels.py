@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product as combinations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,8 @@ class RingKernel:
     wgmma that stay pending. `tiles`: the blocks go through all tiles of D, otherwise there is one. `use_first`: the
     slot that is read is acquired in front of the fill of the same round. `registers`: those of each thread in the role
     that fills and in the one that multiplies. `output`: slots of a ring through which D is stored by TMA; 0 for stores
-    from registers. `cluster`: two blocks share B, of which each loads a half for both. `launched`: cluster launch
+    from registers. `cluster`: two blocks share B, of which each loads a half for both; `square`: four of
+    them have 2 x 2 tiles, whose rows share A, too. `launched`: cluster launch
     control gives the tiles of D, for which a role of its own asks where there are roles. `apart`: A and B have rings of
     their own, and slots of A come back early, on sm_107a.
     """
@@ -75,6 +77,7 @@ class RingKernel:
     cluster: bool = False
     launched: bool = False
     apart: bool = False
+    square: bool = False
 
     @property
     def is_legal(self) -> bool:
@@ -113,10 +116,33 @@ class RingKernel:
         return 1 if self.family == "tcgen05" else 0
 
     @property
+    def blocks(self) -> tuple[int, int]:
+        """The rows and columns of tiles of a cluster."""
+        return (2, 2) if self.square else (2, 1) if self.cluster else (1, 1)
+
+    @property
     def coordinates(self) -> str:
         """The first row and column of a tile."""
         if not self.cluster:
             return "%m = arith.muli %i, %c64 : index %n = arith.muli %j, %c64 : index"
+        if self.square:
+            return """
+          %rank = tirx.cta_rank
+          %two = arith.constant 2 : index
+          %down = arith.divui %rank, %two : index
+          %right = arith.remui %rank, %two : index
+          %even = arith.addi %i, %i : index
+          %row = arith.addi %even, %down : index
+          %m = arith.muli %row, %c64 : index
+          %even_column = arith.addi %j, %j : index
+          %column = arith.addi %even_column, %right : index
+          %n = arith.muli %column, %c64 : index
+          %above = arith.muli %down, %c32 : index
+          %half = arith.addi %n, %above : index
+          %first = arith.cmpi eq, %down, %zero : index
+          %beside = arith.muli %right, %c32 : index
+          %half_a = arith.addi %m, %beside : index
+          %first_a = arith.cmpi eq, %right, %zero : index"""
         return """
           %rank = tirx.cta_rank
           %even = arith.addi %i, %i : index
@@ -137,22 +163,31 @@ class RingKernel:
             after = f"after({self.engine})"
         if self.engine == "cp_async" and self.family != "mma":
             wait = "tirx.await cp_async pending(0)"
-        second = copy.format("gb", "fb", "!g", "!s")
-        rows, type_ = "%n", "!g"
-        if self.cluster:
-            multicast = copy.replace("(tma)", "(tma_multicast)")
-            halves = [
-                f"%h{i} = tirx.subview %fb[{i}, 0] : !s -> !h{i} {multicast.format('gb', f'h{i}', '!hg', f'!h{i}')}"
+
+        def halves(name: str, first: str, among: str) -> str:
+            """The copy of the own half to all blocks that need it."""
+            multicast = copy.replace("(tma)", f"(tma_multicast) {among}")
+            own, other = (
+                f"%h{name}{i} = tirx.subview %f{name}[{i}, 0] : !s -> !h{i} "
+                + multicast.format(f"g{name}", f"h{name}{i}", "!hg", f"!h{i}")
                 for i in (0, 32)
-            ]
-            second = f"scf.if %first {{ {halves[0]} }} else {{ {halves[1]} }}"
+            )
+            return f"scf.if {first} {{ {own} }} else {{ {other} }}"
+
+        first, second = copy.format("ga", "fa", "!g", "!s"), copy.format("gb", "fb", "!g", "!s")
+        rows_a, type_a, rows, type_ = "%m", "!g", "%n", "!g"
+        if self.cluster:
+            second = halves("b", "%first", "among(2 : 2)" if self.square else "")
             rows, type_ = "%half", "!hg"
+        if self.square:
+            first = halves("a", "%first_a", "among(2 : 1)")
+            rows_a, type_a = "%half_a", "!hg"
         return f"""
           %kk = arith.muli %k, %step : index
-          %ga = tirx.view %a[%m, %kk] : memref<?x128xf16> -> !g
+          %ga = tirx.view %a[{rows_a}, %kk] : memref<?x128xf16> -> {type_a}
           %gb = tirx.view %b[{rows}, %kk] : memref<?x128xf16> -> {type_}
           %fa, %fb = tirx.acquire %ab at(fill)
-          {copy.format("ga", "fa", "!g", "!s")}
+          {first}
           {second}
           tirx.release %ab at(fill) {after}
           {wait}"""
@@ -261,7 +296,8 @@ class RingKernel:
     def text(self) -> str:
         """The kernel. The number of iterations along K and those of tiles are arguments."""
         layout = FRAGMENTS if self.family == "wgmma" else ""
-        clauses = f'target("{self.target}") {"cluster(2) per_cta" if self.cluster else ""} threads({self.threads})'
+        cluster = f"cluster({prod(self.blocks)}) per_cta" if self.cluster else ""
+        clauses = f'target("{self.target}") {cluster} threads({self.threads})'
         rings = ""
         if self.output:
             rings += f"%out = tirx.ring slots({self.output}) stations(write, store) : !tirx.ring<!o>\n"
@@ -355,8 +391,8 @@ def check(
     compiled to.
     """
     rng = np.random.default_rng(seed or 0)
-    size = 2 if kernel.cluster else 1
-    rows, columns = 64 * size * extents[0], 64 * extents[1]
+    size = prod(kernel.blocks)
+    rows, columns = (64 * of_block * of_cluster for of_block, of_cluster in zip(kernel.blocks, extents, strict=True))
     a = rng.integers(-3, 4, (rows, 128)).astype(np.float16)
     b = rng.integers(-3, 4, (columns, 128)).astype(np.float16)
     d: Array = np.full((rows, 128), 7, np.float32)

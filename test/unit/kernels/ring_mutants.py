@@ -61,6 +61,7 @@ KERNELS = (
     RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True, launched=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, tiles=True, launched=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True, apart=True),
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, tiles=True, square=True),
 )
 """Every engine, family and way to pass slots on. All go through several tiles, so that what the last iterations of one
 give back is used again."""

@@ -197,13 +197,14 @@ def test_clusters_along_k_pay_for_their_sums_and_fill_whole_clusters() -> None:
     assert predict(replace(few, parts=8, cluster_shares=8), H200).rounds == 2
 
 
-def test_clusters_load_less_through_l2_and_wait_for_more_blocks() -> None:
+def test_clusters_load_less_through_l2_and_fill_fewer_multiprocessors() -> None:
     """Blocks of 2x2 tiles read half of A and of B through L2; 33 clusters of them are two rounds, 30 fit."""
     whole = replace(SQUARE, blocks=None)
     square, tall = replace(whole, cluster=(2, 2)), replace(whole, cluster=(4, 1))
     counts, of_square, of_tall = (each.counts(H200) for each in (whole, square, tall))
-    assert of_square.through_l2 == counts.through_l2 / 2 and (counts.sharing, of_square.sharing) == (0, 2)
-    assert of_tall.through_l2 == (whole.rows + whole.columns / 4) * whole.step and of_tall.sharing == 3
+    assert of_square.through_l2 == counts.through_l2 / 2
+    assert of_tall.through_l2 == (whole.rows + whole.columns / 4) * whole.step
+    assert (counts.paired, of_square.paired) == (False, True)
     assert replace(whole, shares="b").counts(H200) == replace(whole, cluster=(2, 1)).counts(H200)
     assert (counts.at, of_square.at, H200.clusters(4), H200.clusters(8)) == (132, 120, 30, 15)
     odd = Work((128 * 11, 256 * 11, 4096), 128, 256, 2, 2, slots=4, cluster=(2, 2))

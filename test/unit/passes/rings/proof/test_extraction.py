@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from unit.kernels.ring_kernels import RingKernel
 from unit.passes.parsed import parsed
 from unit.passes.rings.proof.test_progress import witness
 from xdsl.dialects import test
@@ -65,6 +66,20 @@ def test_bytes_follow_from_copies():
     size = (128 + 256) * 64 * 2
     assert (wgmma.rings["%ab"].bytes, wgmma.rings["%ab"].shares) == (size, (size,))
     assert (cluster.rings["%ab"].bytes, cluster.rings["%ab"].shares) == (2 * size, (size, size))
+
+
+@pytest.mark.parametrize("across", [True, False])
+def test_blocks_of_a_row_and_a_column_share_slots(across: bool):
+    """Those of a cluster of 2 x 2 but the one across; none of a ring that is not one of the cluster."""
+    text = RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, square=True).text
+    (kernel,) = parsed(text if across else text.replace("across(cluster)", "")).ops
+    assert isinstance(kernel, KernelOp)
+    extracted = Extraction(kernel).model
+    assert extracted is not None
+    (ring,) = extracted.rings.values()
+    assert ring.differences == (frozenset((0, 1, 2)) if across else frozenset())
+    if across:
+        check(extracted)
 
 
 def test_what_operations_of_others_do_with_slots():
