@@ -30,7 +30,7 @@ class QuickWalk(Operation):
     """An operation with many inside, which are walked in the order of xDSL, but quickly."""
 
     def walk(self, *, reverse: bool = False, region_first: bool = False) -> Iterator[Operation]:
-        """As `Operation.walk`."""
+        """As `Operation.walk`, of what is inside of it when it is called."""
         if reverse:
             return super().walk(reverse=True, region_first=region_first)
-        return walk(self, region_first=region_first)
+        return iter(walk(self, region_first=region_first))

@@ -10,7 +10,7 @@ of a Python function, a fifth of all that a compilation makes. Importing this mo
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -108,44 +108,51 @@ def set_type(value: SSAValue, type_: Attribute) -> None:
     value._type = type_
 
 
-def operations(block: Block) -> Iterator[Operation]:
-    """As `block.ops`, whose iterator makes several calls for each operation."""
-    following = block.first_op
-    while following is not None:
-        one, following = following, following._next_op
-        yield one
+def operations(block: Block) -> list[Operation]:
+    """Returns the operations of a block as they are now: the iterator of `block.ops` makes several calls for each of them."""
+    found: list[Operation] = []
+    op = block._first_op
+    while op is not None:
+        found.append(op)
+        op = op._next_op
+    return found
 
 
-def _blocks(op: Operation) -> Iterator[Block]:
-    return (block for region in op.regions for block in region.blocks)
+def blocks(region: Region) -> list[Block]:
+    """Returns the blocks of a region in the same way."""
+    found: list[Block] = []
+    block = region._first_block
+    while block is not None:
+        found.append(block)
+        block = block._next_block
+    return found
 
 
-def walk(op: Operation, *, region_first: bool = False) -> Iterator[Operation]:
-    """As `op.walk()`, in one generator: that of xDSL has three for each level of nesting, which all operations pass."""
+def walk(op: Operation, *, region_first: bool = False) -> list[Operation]:
+    """Returns the operations that `op.walk()` of xDSL goes through, as they are now. That has three generators for each
+    level of nesting, which all operations pass.
+    """
+    found: list[Operation] = []
+    _collect(op, region_first, found)
+    return found
+
+
+def _collect(op: Operation, region_first: bool, found: list[Operation]) -> None:
     if not region_first:
-        yield op
-    nests: list[tuple[Operation, Iterator[Block], Operation | None]] = []
-    """What to go on with behind each nest: an operation, the rest of its blocks, and that of a block."""
-    around, blocks, following = op, _blocks(op), None
-    while True:
-        while following is not None:
-            one, following = following, following._next_op
-            if not one.regions:
-                yield one
-                continue
-            if not region_first:
-                yield one
-            nests.append((around, blocks, following))
-            around, blocks, following = one, _blocks(one), None
-        block = next(blocks, None)
-        if block is not None:
-            following = block.first_op
-            continue
-        if region_first:
-            yield around
-        if not nests:
-            return
-        around, blocks, following = nests.pop()
+        found.append(op)
+    for region in op.regions:
+        block = region._first_block
+        while block is not None:
+            inner = block._first_op
+            while inner is not None:
+                if inner.regions:
+                    _collect(inner, region_first, found)
+                else:
+                    found.append(inner)
+                inner = inner._next_op
+            block = block._next_block
+    if region_first:
+        found.append(op)
 
 
 def fill(
