@@ -109,7 +109,7 @@ def set_type(value: SSAValue, type_: Attribute) -> None:
 
 
 def operations(block: Block) -> list[Operation]:
-    """Returns the operations of a block as they are now: the iterator of `block.ops` makes several calls for each of them."""
+    """Returns the operations of a block as they are now. The iterator of `block.ops` makes several calls for each."""
     found: list[Operation] = []
     op = block._first_op
     while op is not None:
@@ -182,28 +182,53 @@ def fill(
     op.location = UNKNOWN_LOC
 
 
+def _drop_operands(op: Operation) -> None:
+    for operand, use in zip(op._operands, op._operand_uses, strict=True):
+        before, behind = use._prev_use, use._next_use
+        if before is None:
+            operand.first_use = behind
+        else:
+            before._next_use = behind
+        if behind is not None:
+            behind._prev_use = before
+    op._operand_uses = ()
+
+
 def erase(op: Operation) -> None:
     """Takes an operation, whose results nothing uses any more, out of its block, and the results from it.
 
     What nothing else knows is gone at once; with its results, which know it, it would wait for the collector.
     """
     op.detach()
-    if op.regions or op._successors:
-        op.drop_all_references()
-    else:
-        for operand, use in zip(op._operands, op._operand_uses, strict=True):
-            before, behind = use._prev_use, use._next_use
-            if before is None:
-                operand.first_use = behind
-            else:
-                before._next_use = behind
-            if behind is not None:
-                behind._prev_use = before
-        op._operand_uses = ()
+    _drop_operands(op)
+    if op._successors:
+        op.successors = ()
+    for region in op.regions:
+        discard(region)
     for result in op.results:
         if result.first_use is not None:
             op.erase(drop_references=False)  # which says whose results are used
     op.results = SSAValues()
+
+
+def discard(region: Region) -> None:
+    """Takes a region that nobody needs any more apart, all operations and blocks inside from one another.
+
+    They are gone at once, as erased operations are.
+    """
+    for block in blocks(region):
+        for op in operations(block):
+            for inner in op.regions:
+                discard(inner)
+            _drop_operands(op)
+            for use in op._successor_uses:
+                use._prev_use = use._next_use = None
+            op._operands, op.results = SSAValues(), SSAValues()
+            op._successors = op._successor_uses = op.regions = ()
+            op.parent = op._prev_op = op._next_op = None
+        block._args = ()
+        block.parent = block._first_op = block._last_op = block._prev_block = block._next_block = block.first_use = None
+    region.parent = region._first_block = region._last_block = None
 
 
 def replace_uses(value: SSAValue, by: SSAValue) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tirx.dialects.xdsl_private import discard
 from tirx.passes import lower_to_ptx_passes
 from tirx.ptx.printer import print_ptx
 from tirx.text.collector import paused_collector
@@ -24,8 +25,11 @@ def compile(module_or_text: ModuleOp | str, target: str | None = None, options: 
     TargetError for an unknown `target` and OptionError for unknown options; warnings go to the handler of
     `tirx.diagnostics`.
     """
-    with paused_collector():  # until the module is garbage as well
-        return print_ptx(lower(module_or_text, target, options))
+    with paused_collector():
+        module = lower(module_or_text, target, options)
+        ptx = print_ptx(module)
+        discard(module.body)
+        return ptx
 
 
 def lower(

@@ -50,6 +50,26 @@ Registers = Sequence[SSAValue]
 """The registers of a value: one of a scalar, those of a thread of a register tile, none of what needs none."""
 
 
+class _NewNames:
+    """Gives PTX names that nothing else in an entry has; `taken` are those that it has already."""
+
+    def __init__(self, taken: set[str]):
+        self._taken = taken
+
+    def __call__(self, hint: str | None, default: str) -> str:
+        """Returns a new name, like `hint` where there is one."""
+        # SSA names may have characters that PTX names do not.
+        stem = default if hint is None else re.sub(r"\W", "_", hint, flags=re.ASCII)
+        if not stem[0].isalpha():
+            stem = f"{default}{stem}"
+        name, i = stem, 0
+        while name in self._taken:
+            i += 1
+            name = f"{stem}_{i}"
+        self._taken.add(name)
+        return name
+
+
 class KernelLowering:
     """Lowers one kernel to an entry, by `rules`.
 
@@ -67,9 +87,10 @@ class KernelLowering:
         self.maps: TensorMapParameters
         self.shared: SSAValue | None = None
         self.maxnreg: IntAttr | None = None
-        self.names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
-        if kernel.memory is not None and kernel.memory.data.dynamic:
-            self.names.add(DYNAMIC_SHARED)
+        names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
+        self.name = _NewNames(
+            {*names, DYNAMIC_SHARED} if kernel.memory is not None and kernel.memory.data.dynamic else names
+        )
 
     def run(self) -> None:
         kernel = self.kernel
@@ -118,19 +139,6 @@ class KernelLowering:
         Emitter.before(kernel)(entry)
         check_features(entry, target)
         erase(kernel)
-
-    def name(self, hint: str | None, default: str) -> str:
-        """Returns a PTX name that nothing else in the entry has, like `hint` where there is one."""
-        # SSA names may have characters that PTX names do not.
-        stem = default if hint is None else re.sub(r"\W", "_", hint, flags=re.ASCII)
-        if not stem[0].isalpha():
-            stem = f"{default}{stem}"
-        name, i = stem, 0
-        while name in self.names:
-            i += 1
-            name = f"{stem}_{i}"
-        self.names.add(name)
-        return name
 
     def _erase_lowered(self) -> None:
         """Erases what has been lowered, users first. Raises LocatedError for a user that is not lowered."""

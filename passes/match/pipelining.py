@@ -278,27 +278,25 @@ def slice_of(value: SSAValue, loop: Operation) -> list[Operation]:
     on anything but these, the counter of the loop and values from outside of it.
     """
     found: dict[Operation, None] = {}
-
-    def visit(value: SSAValue, user: Operation) -> None:
-        if isinstance(value, BlockArgument):
-            if value.block.parent_op() is loop and value.index > 0:
-                raise NotApplicable(user, f"'{user.name}' needs a value that the loop carries")
-            return  # no other one of the loop: what has regions is refused below
-        if not isinstance(value, OpResult) or top_of(op := value.op, loop) is None or op in found:
-            return
-        if isinstance(op, tirx.LoadOp | memref.LoadOp):
-            _require_constant(op, loop, user)
-        elif not is_computed(op):
-            raise NotApplicable(
-                op, f"'{user.name}' needs the result of '{op.name}', which is no function of the iteration"
-            )
-        for operand in needed_values(op):
-            visit(operand, op)
-        found[op] = None
-
     if isinstance(value, OpResult):
-        visit(value, value.op)
+        _add_slice(value, value.op, loop, found)
     return list(found)
+
+
+def _add_slice(value: SSAValue, user: Operation, loop: Operation, found: dict[Operation, None]) -> None:
+    if isinstance(value, BlockArgument):
+        if value.block.parent_op() is loop and value.index > 0:
+            raise NotApplicable(user, f"'{user.name}' needs a value that the loop carries")
+        return  # no other one of the loop: what has regions is refused below
+    if not isinstance(value, OpResult) or top_of(op := value.op, loop) is None or op in found:
+        return
+    if isinstance(op, tirx.LoadOp | memref.LoadOp):
+        _require_constant(op, loop, user)
+    elif not is_computed(op):
+        raise NotApplicable(op, f"'{user.name}' needs the result of '{op.name}', which is no function of the iteration")
+    for operand in needed_values(op):
+        _add_slice(operand, op, loop, found)
+    found[op] = None
 
 
 def is_computed(op: Operation) -> bool:

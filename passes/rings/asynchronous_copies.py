@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import proxy
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i16, i32
 from xdsl.ir import SSAValue
@@ -25,7 +27,7 @@ class CopyCode:
     """The asynchronous copies of one role."""
 
     def __init__(self, code: RoleCode):
-        self.code = code
+        self.code: RoleCode = proxy(code)  # which knows it: only the collector would notice that both are not needed
         copies = [op for op in code.owner.walk() if isinstance(op, tirx.AsyncCopyOp)]
         self.stores = any(op.queue is tirx.Queue.STORE for op in copies)
         self.waits_itself = code.plan.awaits(code.owner, tirx.Queue.CP_ASYNC)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, report, wants_remarks
 from tirx.dialects.tirx import KernelOp, RingOp, TileType
+from tirx.dialects.xdsl_private import discard
 from tirx.passes.ir.scheduled import is_scheduling
 
 STRICT = "TIRX_STRICT_SCHEDULE"
@@ -37,6 +38,7 @@ def attempt(kernel: KernelOp, otherwise: str, change: Callable[[], None], asked:
         message = f"@{kernel.sym_name.data} {otherwise}: {error.message} [{error.diagnostic.rule}]"
         report(Diagnostic("remark", message, error.location))
         return False
+    discard(before.body)
     for diagnostic in said:
         report(diagnostic)
     return True

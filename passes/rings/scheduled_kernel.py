@@ -10,6 +10,7 @@ from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.schedule_attr import store_schedule
 from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp
+from tirx.dialects.xdsl_private import discard
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import runs_in_first_block_only
 from tirx.passes.rings.ring_code import RingStorage
@@ -51,7 +52,7 @@ def lower_kernel(kernel: KernelOp) -> None:
     body = kernel.detach_region(kernel.body)
     kernel.add_region(Region(new))
     store_schedule(kernel, names)
-    body.drop_all_references()
+    discard(body)
 
 
 def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAValue, SSAValue], emit: Emitter) -> None:

@@ -353,8 +353,9 @@ class TileLayout:
         if "_normal_form" not in fields:
             plain = self.strided
             normal = strided.normal_form(plain)
-            fields["_normal_form"] = self if normal is plain else TileLayout._of(normal)
-        return fields["_normal_form"]
+            fields["_normal_form"] = None if normal is plain else TileLayout._of(normal)  # itself would be a circle
+        found = fields["_normal_form"]
+        return self if found is None else found
 
     def equivalent(self, other: TileLayout | Composed) -> bool:
         """Returns True if both give the same owner set for every flat index. Exact."""

@@ -8,10 +8,11 @@ import re
 from abc import ABC
 from functools import cache
 from pathlib import Path
+from weakref import ref
 
 import pytest
 from unit.cases import together
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, cf, scf
 from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, ParametrizedAttribute, Region, SSAValue, Use
 from xdsl.irdl import irdl_attr_definition
@@ -23,6 +24,7 @@ import tirx
 from tirx.dialects import xdsl_private
 from tirx.dialects.definition import quicken
 from tirx.dialects.xdsl_private import FIELDS, IDENTIFIED, ExactClass
+from tirx.text.collector import paused_collector
 
 _CLASSES = (Block, Operation, OpResult, Region, SSAValue, Use, Parser, Printer, MLIRLexer)
 
@@ -118,3 +120,39 @@ def test_operations_of_xdsl_have_quick_accessors():
     quicken(scf.ForOp)
     assert all(type(vars(scf.ForOp)[name]) is property for name in ("lb", "iter_args", "res", "body"))
     assert (total.lhs, total.rhs, total.result, loop.lb, tuple(loop.iter_args), tuple(loop.res), loop.body) == before
+
+
+def _weak(region: Region) -> list[ref[Operation | Block | Region]]:
+    return [ref(each) for each in (region, *region.blocks, *region.walk())]
+
+
+def test_discarded_regions_are_gone_at_once():
+    outside = arith.ConstantOp.from_int_and_width(1, i32)
+    reader = arith.AddiOp(outside, outside)
+    body, end = Block(arg_types=[i32]), Block()
+    inner = arith.AddiOp(body.args[0], outside)
+    condition = arith.ConstantOp.from_int_and_width(1, 1)
+    body.add_ops([inner, condition, scf.IfOp(condition, [], [arith.AddiOp(inner, outside), scf.YieldOp()])])
+    body.add_op(cf.BranchOp(end))
+    end.add_op(cf.BranchOp(end))
+    region = Region([body, end])
+    del body, end, inner, condition
+    weak = _weak(region)
+    with paused_collector():
+        xdsl_private.discard(region)
+        assert {use.operation for use in outside.result.uses} == {reader}
+        del region
+        assert [each() for each in weak if each() is not None] == []
+
+
+def test_erased_operations_are_gone_with_what_is_inside():
+    condition = arith.ConstantOp.from_int_and_width(1, 1)
+    branch = scf.IfOp(condition, [], [arith.AddiOp(condition, condition), scf.YieldOp()])
+    block = Block([branch])
+    weak = [ref(branch), *_weak(branch.true_region)]
+    with paused_collector():
+        xdsl_private.erase(branch)
+        del branch
+        assert [each() for each in weak if each() is not None] == []
+    assert block.is_empty
+    assert condition.result.first_use is None
