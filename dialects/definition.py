@@ -97,8 +97,12 @@ class _Values:
                 return False
             first, behind = constraints[: self.variadic], constraints[self.variadic + 1 :]
             constraints = [*first, *(1 + surplus) * [constraints[self.variadic]], *behind]
+        known = type_before = None
         for constraint, value in zip(constraints, values, strict=True):
-            constraint.verify(type_of(value), context)
+            type_ = type_of(value)
+            if constraint is not known or type_ is not type_before:
+                constraint.verify(type_, context)
+                known, type_before = constraint, type_
         return True
 
     def check_segments(self, values: tuple[SSAValue, ...], sizes: Sequence[int], context: VerificationContext) -> bool:

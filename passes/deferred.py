@@ -30,7 +30,7 @@ class DeferredPass(ModulePass):
     def needed(self, module: ModuleOp) -> ModulePass | None:
         """Returns the pass, imported; None if it would do nothing."""
         names = ACTS_ON[str(self.step)]
-        if not any(inner.name.startswith(names) for inner in walk(module)):
+        if not any(name.startswith(names) for name in {inner.name for inner in walk(module)}):
             return None
         kind: type[ModulePass] = resolve_name(pass_path(self.name))
         return kind.from_spec(self.step)

@@ -66,10 +66,10 @@ def convert_entry(entry: EntryOp) -> None:
             raise NoFormError(
                 op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
             )
-    values = list(defined_values(ops))
+    values = defined_values(ops)
     if widen_narrow(ops, values):
         ops = list(entry.walk())
-        values = list(defined_values(ops))
+        values = defined_values(ops)
     for value in values:
         if type(type_of(value)) is IndexType:
             set_type(value, i64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -29,6 +29,7 @@ from xdsl.rewriter import Rewriter
 
 from tirx.dialects.ptx.conversion import UnpackOp
 from tirx.dialects.ptx.packed import CvtPairOp, PairFormat
+from tirx.dialects.xdsl_private import type_of
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import float_code
 from tirx.passes.scalars.bf16_numbers import has
@@ -92,31 +93,37 @@ class _Narrow:
 
 def _narrow(value: SSAValue) -> Attribute | None:
     """The type of a narrow number, None for that of other values."""
-    type_ = value.type
+    return _narrow_type(value.type)
+
+
+def _narrow_type(type_: Attribute) -> Attribute | None:
     if type(type_) is IntegerType:
         return type_ if type_.width.data <= 8 and type_ in _INTEGERS else None
     return type_ if type(type_) in _FORMATS else None
 
 
-def defined_values(ops: Iterable[Operation]) -> Iterator[SSAValue]:
-    """The results of operations and the arguments of their blocks."""
+def defined_values(ops: Iterable[Operation]) -> list[SSAValue]:
+    """Returns the results of operations and the arguments of their blocks."""
+    found: list[SSAValue] = []
     for op in ops:
-        yield from op.results
+        found += op.results
         for region in op.regions:
             for block in region.blocks:
-                yield from block.args
+                found += block.args
+    return found
 
 
-def widen_narrow(ops: Sequence[Operation], values: Iterable[SSAValue]) -> bool:
+def widen_narrow(ops: Sequence[Operation], values: Sequence[SSAValue]) -> bool:
     """Makes i16 of every narrow number of an entry, of which only the low bits count; returns False if there is none.
 
     `ops` are all operations of the entry and `values` what they define. Operations of `arith` on integers are done in
     i32, on operands that are extended as the operation reads them. Floats are converted, selected and have bits; other
     operations on them are a NoFormError.
     """
-    values = [value for value in values if _narrow(value)]
-    if not values:
+    types = {id(type_): type_ for type_ in map(type_of, values)}
+    if not any(map(_narrow_type, types.values())):
         return False
+    values = [value for value in values if _narrow(value)]
     found = [
         _Narrow.of(op) for op in ops if op.name.startswith("arith.") and any(map(_narrow, (*op.operands, *op.results)))
     ]

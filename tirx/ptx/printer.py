@@ -310,8 +310,8 @@ def _dynamic_declarations(entries: Sequence[EntryOp]) -> str:
     return "".join(f".extern .shared .align {align} .b8 {name}[];\n" for name, align in alignments.items())
 
 
-_PLACEHOLDER = re.compile("(%[a-z]+)\x00[0-9]+;")
-"""The name of a register before it has its number."""
+_PLACEHOLDER = re.compile("(%[a-z]+)\x00([0-9]+);")
+"""The name of a register before it has its number: its prefix, and which one it is."""
 
 
 @dataclass
@@ -355,15 +355,14 @@ class _Names:
 
     def numbered(self, text: str) -> str:
         """`text` with numbers in all registers."""
+        first, *rest = _PLACEHOLDER.split(text)
         final: dict[str, str] = {}
-
-        def number(match: re.Match[str]) -> str:
-            placeholder, prefix = match[0], match[1]
-            if placeholder not in final:
-                final[placeholder] = f"{prefix}{self._count(prefix)}"
-            return final[placeholder]
-
-        return _PLACEHOLDER.sub(number, text)
+        written = [first]
+        for prefix, placeholder, behind in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+            if (name := final.get(placeholder)) is None:
+                name = final[placeholder] = f"{prefix}{self._count(prefix)}"
+            written += name, behind
+        return "".join(written)
 
     def declarations(self) -> Iterator[str]:
         """`.reg .b32 %r<4>` for every register class in use, after `numbered`."""
@@ -423,7 +422,7 @@ class _BlockPrinter:
                 said = where
                 lines.append(where)
             if isinstance(op, PTXInstruction):
-                lines += [_line(text) for text in op.emit(self.names).split("\n") if text]
+                lines += _lines(op.emit(self.names))
             else:
                 lines += self._end(op, following)
         if not isinstance(block.last_op, BraOp | CondBraOp | RetOp):
@@ -505,9 +504,13 @@ class _BlockPrinter:
             yield _statement(f"mov.{memory_type(types[target])} {target}, {pending.pop(target)}")
 
 
-def _line(text: str) -> str:
-    """A line of an instruction: a label, the start or end of a block, or a statement."""
-    return text if text.endswith(":") else _INDENT + text if text.startswith(("{", "}")) else _statement(text)
+def _lines(text: str) -> list[str]:
+    """The lines of an instruction: labels, starts and ends of blocks, and statements."""
+    return [
+        line if line.endswith(":") else f"{_INDENT}{line}" if line.startswith(("{", "}")) else f"{_INDENT}{line};"
+        for line in text.split("\n")
+        if line
+    ]
 
 
 def _statement(text: str) -> str:

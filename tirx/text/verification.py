@@ -42,10 +42,15 @@ class Dominance:
         self._trees: dict[Region, Dominators] = {}
 
     def _is_before(self, a: Operation, b: Operation, block: Block) -> bool:
+        positions = self.positions(block)
+        return positions[id(a)] < positions[id(b)]
+
+    def positions(self, block: Block) -> dict[int, int]:
+        """Returns the identity of each operation of a block -> its position."""
         positions = self._positions.get(id(block))
         if positions is None:
             positions = self._positions[id(block)] = {id(op): i for i, op in enumerate(operations(block))}
-        return positions[id(a)] < positions[id(b)]
+        return positions
 
     def _dominates(self, a: Block, b: Block, region: Region) -> bool:
         """Returns True if every path from the entry to `b` goes through `a`, or none leads to `b`."""
@@ -70,7 +75,7 @@ class Dominance:
         block = owner if isinstance(owner, Block) else owner.parent
         region = None if block is None else block.parent
         around: Operation | None = user
-        while around is not None and around.parent_region() is not region:
+        while around is not None and (around.parent is None or around.parent.parent is not region):
             around = around.parent_op()
         if block is None or region is None or around is None or around.parent is None:
             return False
@@ -157,7 +162,13 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
 
 
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
+    here = op.parent
+    positions = {} if here is None else dominance.positions(here)
+    position = positions.get(id(op), 0)
     for index, operand in enumerate(operands_of(op)):
+        # Most operands are results of operations in front of it in the same block.
+        if type(operand) is OpResult and positions.get(id(operand.op), position) < position:
+            continue
         if type(operand) is ForwardDeclaredValue or type(operand) is ErasedSSAValue:
             raise DominanceError(op, f"use of operand #{index}, which no definition reaches")
         if dominance.is_defined_at(operand, op):

@@ -6,7 +6,7 @@ about it points at.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -275,12 +275,14 @@ class Kernel:
     roles: Mapping[str, Body]
 
 
-def walk(body: Iterable[Statement]) -> Iterator[Statement]:
-    """Every statement of a body, those around others first."""
+def walk(body: Iterable[Statement]) -> list[Statement]:
+    """Returns every statement of a body, those around others first."""
+    found: list[Statement] = []
     for statement in body:
-        yield statement
+        found.append(statement)
         if isinstance(statement, Loop | If):
-            yield from walk(statement.body)
+            found += walk(statement.body)
+    return found
 
 
 def accesses(statement: Statement) -> tuple[Access, ...]:
