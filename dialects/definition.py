@@ -52,8 +52,8 @@ from tirx.dialects.constructor import UNIT as UNIT
 from tirx.dialects.constructor import Constructor, Value, constraint_of_each, value_of
 from tirx.dialects.constructor import i32_attr as i32_attr
 from tirx.dialects.constructor import i64_attr as i64_attr
+from tirx.dialects.xdsl_private import ITEMS, input_of, operands_of, successors_of, type_of
 from tirx.dialects.xdsl_private import fill as fill
-from tirx.dialects.xdsl_private import input_of, operands_of, successors_of, type_of
 from tirx.rules import UnboundParameterError
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
@@ -270,6 +270,7 @@ def built(
 
     Properties that have a default must be given.
     """
+    quicken(kind)
     op = kind.__new__(kind)
     fill(op, operands, result_types, dict(properties))
     return op
@@ -366,6 +367,8 @@ _ARGUMENTS: Mapping[VarIRConstruct, str] = {
 }
 """What a name of a definition stands for -> the tuple of all of that kind that an operation has."""
 
+_VALUES = ("_operands", "results")
+
 item: Callable[[tuple[Any, ...], Any], Any] = cast(Any, tuple).__getitem__
 """An item of a tuple. The classes of xDSL for operands and results have one of their own, in Python."""
 
@@ -391,8 +394,10 @@ def _direct(accessor: Any) -> object:
     """The same accessor, but quicker if it is one of operands, results, regions or successors."""
     if type(accessor) not in _DIRECT:
         return accessor
-    read = attrgetter(_ARGUMENTS[accessor.construct])
-    return property(_DIRECT[type(accessor)](accessor, read))
+    name = _ARGUMENTS[accessor.construct]
+    if type(accessor) is BeforeVariadicSingleAccessor and name in _VALUES and accessor.idx < len(ITEMS):
+        return property(attrgetter(f"{name}.{ITEMS[accessor.idx]}"))
+    return property(_DIRECT[type(accessor)](accessor, attrgetter(name)))
 
 
 _Read = Callable[[Operation], tuple[Any, ...]]

@@ -10,6 +10,7 @@ of a Python function, a fifth of all that a compilation makes. Importing this mo
 from __future__ import annotations
 
 from abc import ABCMeta
+from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
@@ -17,9 +18,10 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
-from xdsl.ir.core import IRWithUses, SSAValues, _IRNode
+from xdsl.ir.core import BlockOps, IRWithUses, OpOperands, OpSuccessors, RegionBlocks, SSAValues, _IRNode
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import AttrParser, Parser, ParserState
+from xdsl.parser.generic_parser import GenericParser
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
@@ -56,8 +58,21 @@ FIELDS: Mapping[type, Mapping[str, str]] = {
         "parent_node": "parent",
     },
     Region: {"first_block": "_first_block", "last_block": "_last_block", "parent_node": "parent"},
+    GenericParser: {"_current_token": "_parser_state.current_token"},
 }
 """Classes of IR -> their properties that return a field and do nothing else, with the field."""
+
+VIEWS: Mapping[type, Mapping[str, type]] = {
+    Operation: {"operands": OpOperands, "successors": OpSuccessors},
+    Block: {"ops": BlockOps},
+    Region: {"blocks": RegionBlocks},
+}
+"""Classes of IR -> their properties that return a view of the object and do nothing else, with the class of it."""
+
+_Items = namedtuple("_Items", "at0 at1 at2 at3 at4 at5 at6 at7")  # pyright: ignore[reportUntypedNamedTuple]
+
+ITEMS: Sequence[str] = _Items._fields
+"""Names of the first ones of operands or results: `op.results.at0` makes no call, as `op.results[0]` does."""
 
 IDENTIFIED = (_IRNode, IRDLOperation, SSAValue)
 """Classes that are hashed by identity."""
@@ -93,6 +108,12 @@ def _quicken() -> None:
     for cls, fields in FIELDS.items():
         for name, field in fields.items():
             setattr(cls, name, property(attrgetter(field), doc=vars(cls)[name].__doc__))
+    for cls, views in VIEWS.items():
+        for name, view in views.items():
+            known = vars(cls)[name]
+            setattr(cls, name, property(view, known.fset, doc=known.__doc__))
+    for name in ITEMS:
+        setattr(SSAValues, name, vars(_Items)[name])
     for cls in IDENTIFIED:
         cls.__hash__ = object.__hash__
     for cls in (_IRNode, IRWithUses, Attribute):
@@ -199,7 +220,18 @@ def erase(op: Operation) -> None:
 
     What nothing else knows is gone at once; with its results, which know it, it would wait for the collector.
     """
-    op.detach()
+    block, before, behind = op.parent, op._prev_op, op._next_op
+    if block is None:
+        raise ValueError(f"expected '{op.name}' in a block, found it in none")
+    if before is None:
+        block._first_op = behind
+    else:
+        before._next_op = behind
+    if behind is None:
+        block._last_op = before
+    else:
+        behind._prev_op = before
+    op.parent = op._prev_op = op._next_op = None
     _drop_operands(op)
     if op._successors:
         op.successors = ()

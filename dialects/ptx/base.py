@@ -243,11 +243,11 @@ def address(reg: Names, base: SSAValue, offset: int = 0) -> str:
 _DECIMAL_LIMIT = 1 << 16
 """Integers below this read best in decimal (counts, offsets); above it in hexadecimal (masks, descriptors)."""
 
-_FLOAT_LITERALS: dict[Attribute, tuple[str, str, str, int]] = {
+_FLOAT_LITERALS: dict[type[Attribute], tuple[str, str, str, int]] = {
     # type -> (struct format of the value, of its bits, literal prefix, hexadecimal digits)
-    f16: ("<e", "<H", "0x", 4),
-    f32: ("<f", "<I", "0f", 8),
-    f64: ("<d", "<Q", "0d", 16),
+    Float16Type: ("<e", "<H", "0x", 4),
+    Float32Type: ("<f", "<I", "0f", 8),
+    Float64Type: ("<d", "<Q", "0d", 16),
 }
 
 
@@ -270,10 +270,10 @@ def literal(value: IntegerAttr | FloatAttr) -> str:
             unsigned = number & (1 << bits) - 1
             signed = unsigned - (1 << bits) if unsigned >> (bits - 1) else unsigned
             return str(signed) if abs(signed) < _DECIMAL_LIMIT else f"0x{unsigned:0{bits // 4}X}"
-        case FloatAttr(type=type_, value=data) if type_ == bf16:
+        case FloatAttr(type=BFloat16Type(), value=data):
             return f"0x{_bf16_bits(data.data):04X}"
         case FloatAttr(type=type_, value=data):
-            float_format, bits_format, prefix, digits = _FLOAT_LITERALS[type_]
+            float_format, bits_format, prefix, digits = _FLOAT_LITERALS[type(type_)]
             bits = struct.unpack(bits_format, struct.pack(float_format, data.data))[0]
             return f"{prefix}{bits:0{digits}X}"
 

@@ -106,7 +106,9 @@ class TableInstruction(PureInstruction, abc.ABC):
 
     def _legal(self) -> tuple[str, tuple[str, ...]] | None:
         """The text of this form and what it needs; None if the instruction does not have it."""
-        return self.LEGAL.get((_kind(self._type), *self._words) if self.FLAGS or self.CHOICES else _kind(self._type))
+        type_ = type_of(item(operands_of(self), 0))
+        kind = type_.width.data if type(type_) is IntegerType else type(type_)  # as `_kind`
+        return self.LEGAL.get((kind, *self._words) if self.FLAGS or self.CHOICES else kind)
 
     @property
     def _type(self) -> Attribute:

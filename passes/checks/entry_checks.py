@@ -120,7 +120,7 @@ def _check_issue(entry: EntryOp, flow: ControlFlow) -> None:
     """Checks the threads that execute each instruction, as each starts it once more (PTX ISA, "Issue Granularity")."""
     threads = _threads(entry)
     elected = _elected_blocks(flow)
-    for op in (op for block in flow.blocks for op in flow.ops[block] if isinstance(op, PTXInstruction)):
+    for op in [op for block in flow.blocks for op in flow.ops[block] if isinstance(op, PTXInstruction)]:
         issue = op.issue
         if issue is Issue.THREAD:
             continue

@@ -140,22 +140,22 @@ class _Registers:
             self._spans.append((start, position + 1))
             position += 3
         self._roots: dict[int, SSAValue] = {}
+        """A value -> the root of its class; the others are roots themselves."""
         self._members: dict[int, list[SSAValue]] = {}
         """A root -> all values of its class."""
         self._ranges: dict[int, _Ranges] = {}
         """A root -> the live ranges of its class."""
         self._kept: dict[tuple[int, ...], _Ranges] = {}
         """Live ranges of values that the same operation defines and the same ones use, as the registers of a tile."""
+        roots = self._roots
         for one in in_place:
-            self._join(self._root(one.operand), self._root(one.result))
+            operand, result = one.operand, one.result
+            self._join(roots.get(id(operand), operand), roots.get(id(result), result))
         self._pass_on(entry)
 
     def roots(self) -> dict[SSAValue, SSAValue]:
         """Every value of a class but one, with that one."""
         return {value: members[0] for members in self._members.values() for value in members[1:]}
-
-    def _root(self, value: SSAValue) -> SSAValue:
-        return self._roots.get(id(value), value)
 
     def _join(self, root: SSAValue, other: SSAValue) -> None:
         first, second = self._ranges.pop(id(root), None), self._ranges.pop(id(other), None)
@@ -177,7 +177,7 @@ class _Registers:
         while changed:
             changed = False
             for argument, value in passed:
-                root, other = self._root(argument), self._root(value)
+                root, other = self._roots.get(id(argument), argument), self._roots.get(id(value), value)
                 # Only what some product overwrites.
                 if root is other or (id(root) not in self._members and id(other) not in self._members):
                     continue

@@ -6,7 +6,7 @@ from itertools import accumulate
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.base import register_class
@@ -21,9 +21,11 @@ _REGISTERS = {1: 0, 16: 1, 32: 1, 64: 2}
 
 def width(value: SSAValue) -> int:
     """Registers of 32 bits that hold a value: none for numbers, which are in instructions, and predicates."""
-    if type(value) is OpResult and type(value.op) is ConstantOp:
-        return 0
-    registers = register_class(type_of(value))
+    return 0 if type(value) is OpResult and type(value.op) is ConstantOp else _width(type_of(value))
+
+
+def _width(type_: Attribute) -> int:
+    registers = register_class(type_)
     return 1 if registers is None else _REGISTERS[registers.bits]
 
 
@@ -36,8 +38,15 @@ def registers_alive(around: scf.ForOp | EntryOp) -> int:
     # By identity: to hash a value takes several times as long.
     last = {id(used): (used, at) for op, at in position.items() if op is not around for used in operands_of(op)}
     changes = [0] * len(position)
+    widths: dict[int, int] = {}
+    """The identity of a type -> the width of its values."""
     for value, end in last.values():
-        if not (registers := width(value)):
+        if type(value) is OpResult and type(value.op) is ConstantOp:
+            continue
+        type_ = type_of(value)
+        if (registers := widths.get(id(type_))) is None:
+            registers = widths[id(type_)] = _width(type_)
+        if not registers:
             continue
         definition = value.op if type(value) is OpResult else value.owner.parent_op()
         if definition is None or (start := position.get(definition)) is None:

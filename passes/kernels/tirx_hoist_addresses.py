@@ -280,7 +280,7 @@ def _number(value: SSAValue) -> int | None:
 def _is_integer_arithmetic(op: Operation) -> bool:
     if type(op) is not ConstantOp and type(op) not in _INSTRUCTIONS:
         return False
-    return not any(is_float(type_of(value)) for value in (*operands_of(op), *op.results))
+    return not any(map(is_float, map(type_of, (*operands_of(op), *op.results))))
 
 
 def _is_known(value: SSAValue) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    BFloat16Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -73,9 +74,11 @@ def convert_entry(entry: EntryOp) -> None:
     for value in values:
         if type(type_of(value)) is IndexType:
             set_type(value, i64)
+    types = {id(type_): type_ for type_ in map(type_of, values)}
+    held = {identity: type_ for identity, type_ in types.items() if register_class(type_) is not None}
     for op in ops:
         if op.name.startswith("arith."):
-            _lower(op)
+            _lower(op, held)
         elif type(op) is UnrealizedConversionCastOp:
             _drop_identity_cast(op)
 
@@ -99,13 +102,14 @@ RULES: Rules[SSAValue] = Rules()
 _rule = RULES.of
 
 
-def _lower(op: Operation) -> None:
+def _lower(op: Operation, held: Mapping[int, Attribute]) -> None:
+    """Lowers one operation; `held` are types that registers hold, by identity."""
     rule = RULES.get(type(op))
     if rule is None:
         supported = ", ".join(sorted(t.name for t in RULES))
         raise NoFormError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
     for value in (*operands_of(op), *op.results):
-        if register_class(type_of(value)) is None:
+        if id(type_of(value)) not in held and register_class(value.type) is None:
             raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results
     replacement = rule(op, Emitter.before(op))
@@ -232,11 +236,11 @@ def _binary(op: Operation, emit: Emitter) -> SSAValue:
         return shifted
     if type(lhs.type) is IntegerType:
         return emit.value(instruction(lhs, rhs))
-    if lhs.type == bf16 and type(op) in _AS_FMA and not has(op, "bf16.arith"):
+    if type(lhs.type) is BFloat16Type and type(op) in _AS_FMA and not has(op, "bf16.arith"):
         if not has(op, "bf16.fma"):
             return _in_f32(op, instruction, lhs, rhs, emit)
         return emit.value(ptx.FmaOp(*_AS_FMA[type(op)](lhs, rhs, partial(_bf16, emit))))
-    if lhs.type in _MINMAX and isinstance(op, arith.MinnumfOp | arith.MaxnumfOp) and not has(op, _MINMAX[lhs.type]):
+    if isinstance(op, arith.MinnumfOp | arith.MaxnumfOp) and lhs.type in _MINMAX and not has(op, _MINMAX[lhs.type]):
         return _in_f32(op, instruction, lhs, rhs, emit)
     return emit.value(instruction(lhs, rhs))
 

@@ -204,8 +204,10 @@ class MapEmission:
 
     def _packed_operation(self, op: Operation, operands: Sequence[_Two]) -> _Two | None:
         """One instruction for both elements, if there is one and its operands differ between the two."""
-        operation, format_ = _PACKED.get(type(op)), _FORMAT_OF.get(op.results[0].type)
-        if operation is None or format_ is None or all(two.is_one for two in operands):
+        if (operation := _PACKED.get(type(op))) is None:
+            return None
+        format_ = _FORMAT_OF.get(op.results[0].type)
+        if format_ is None or all(two.is_one for two in operands):
             return None
         if not supports(self.target, *pair_features(operation, format_)) and not (
             format_ is PairFormat.BF16X2

@@ -111,7 +111,7 @@ class _Compute:
 
     def run(self) -> SSAValue:
         op, type_ = self.op, self.op.results[0].type
-        if type_ == bf16 and type(op) in ON_BF16 and not has(op, "bf16.fma"):
+        if type(op) in ON_BF16 and type_ == bf16 and not has(op, "bf16.fma"):
             return ON_BF16[type(op)](op, self.emit)
         if (direct := DIRECT.get(type(op))) is not None and type_ in direct.types:
             return self.emit.value(direct.make(op.operands))

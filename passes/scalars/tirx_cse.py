@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cache
+from operator import attrgetter
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Attribute, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryReadEffect, NoMemoryEffect
 
@@ -76,7 +77,7 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numb
         if op.regions or (reads := _reads(type(op))) is None:
             written = object()
             continue
-        properties = number.of_all(op.properties), number.of_all(op.attributes)
+        properties = number.of_all(op.properties), number.of_all(op.attributes) if op.attributes else None
         # By identity: values are hashed in Python.
         operands = tuple(map(id, operands_of(op)))
         types = tuple([number(result.type) for result in op.results])
@@ -88,6 +89,9 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numb
             erase(op)
 
 
+_first_use: Callable[[SSAValue], Use | None] = attrgetter("first_use")
+
+
 def _remove_unused(region: Region) -> None:
     """Removes operations without effects whose results are not used, users before what they use."""
     for block in reversed(region.blocks):
@@ -95,5 +99,5 @@ def _remove_unused(region: Region) -> None:
             if op.regions:
                 for inner in op.regions:
                     _remove_unused(inner)
-            elif _reads(type(op)) is not None and not any(result.first_use for result in op.results):
+            elif _reads(type(op)) is not None and not any(map(_first_use, op.results)):
                 erase(op)

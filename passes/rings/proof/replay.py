@@ -118,7 +118,7 @@ class State:
             base[ring] = min(use, base.get(ring, use))
 
         def relative(counters: dict[PartyAt, int]) -> tuple[int, ...]:
-            return tuple(use - base[place[0]] for place, use in counters.items())
+            return tuple([use - base[place[0]] for place, use in counters.items()])
 
         def work(group: Group) -> Hashable:
             accesses = frozenset((a.ring, a.station, a.use - base[a.ring], a.mode, a.as_a) for a in group.accesses)

@@ -7,6 +7,7 @@ import inspect
 import re
 from abc import ABC
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from weakref import ref
 
@@ -23,7 +24,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer
 import tirx
 from tirx.dialects import xdsl_private
 from tirx.dialects.definition import quicken
-from tirx.dialects.xdsl_private import FIELDS, IDENTIFIED, ExactClass
+from tirx.dialects.xdsl_private import FIELDS, IDENTIFIED, VIEWS, ExactClass
 from tirx.text.collector import paused_collector
 
 _CLASSES = (Block, Operation, OpResult, Region, SSAValue, Use, Parser, Printer, MLIRLexer)
@@ -75,14 +76,14 @@ def test_no_other_file_touches_private_names():
 @cache
 def _of_xdsl() -> dict[str, ast.ClassDef]:
     """The classes that the sources of xDSL define."""
-    trees = [ast.parse(inspect.getsource(inspect.getmodule(cls) or cls)) for cls in (SSAValue, *IDENTIFIED)]
+    trees = [ast.parse(inspect.getsource(inspect.getmodule(cls) or cls)) for cls in (*FIELDS, *IDENTIFIED)]
     return {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _method(cls: type, name: str) -> str:
     """What a method does in the source of xDSL, in front of changes, without its docstring."""
     functions = [each for each in _of_xdsl()[cls.__name__].body if isinstance(each, ast.FunctionDef)]
-    (found,) = (each for each in functions if each.name == name)
+    found = next(each for each in functions if each.name == name)
     statements = [each for each in found.body if not isinstance(getattr(each, "value", None), ast.Constant)]
     return "\n".join(map(ast.unparse, statements))
 
@@ -91,6 +92,20 @@ def _method(cls: type, name: str) -> str:
 def test_properties_that_are_replaced_return_a_field(cls: type, name: str, field: str):
     assert _method(cls, name) == f"return self.{field}"
     assert vars(cls)[name].fget.__class__.__name__ == "attrgetter"
+
+
+@pytest.mark.parametrize("cls, name, view", [(c, n, v) for c, names in VIEWS.items() for n, v in names.items()])
+def test_properties_that_are_replaced_return_a_view(cls: type, name: str, view: type):
+    assert _method(cls, name).split("\n")[0] == f"return {view.__name__}(self)"
+    assert vars(cls)[name].fget is view
+
+
+def test_items_without_calls():
+    one = arith.ConstantOp.from_int_and_width(1, i32)
+    both = arith.AddiOp(one, one).operands
+    assert xdsl_private.operands_of(scf.YieldOp(*both)).at1 is one.result and one.results.at0 is one.result  # pyright: ignore
+    with pytest.raises(IndexError, match="index out of range"):
+        attrgetter("at1")(one.results)
 
 
 @pytest.mark.parametrize("cls", IDENTIFIED)
@@ -155,4 +170,6 @@ def test_erased_operations_are_gone_with_what_is_inside():
         del branch
         assert [each() for each in weak if each() is not None] == []
     assert block.is_empty
+    with pytest.raises(ValueError, match=re.escape("expected 'scf.yield' in a block, found it in none")):
+        xdsl_private.erase(scf.YieldOp())
     assert condition.result.first_use is None
