@@ -105,8 +105,8 @@ class _Picker:
         self._packed_and_narrow_registers()
         loaded: defaultdict[object, list[RegisterClass]] = defaultdict(list)
         operands = [self.registers.of(tile) for mma in warp_level for tile in (mma.a, mma.b)]
-        if any(is_register_tile(mma.a) for mma in by_wgmma):
-            operands += self._loaded_for_wgmma()
+        if in_registers := [self.registers.of(mma.a) for mma in by_wgmma if is_register_tile(mma.a)]:
+            operands += self._loaded_for_wgmma(in_registers)
         for registers in dict.fromkeys(operands):
             for alloc in dict.fromkeys(tirx.base_allocation(tile).owner for tile in registers.memory):
                 loaded[alloc].append(registers)
@@ -175,11 +175,11 @@ class _Picker:
                 self._registers(registers)
                 self._spread()
 
-    def _loaded_for_wgmma(self) -> list[RegisterClass]:
-        """Spreads the layouts that products have; returns the classes that get one and are only loaded."""
+    def _loaded_for_wgmma(self, operands: Sequence[RegisterClass]) -> list[RegisterClass]:
+        """Spreads the layouts that products have; returns the operands and the classes that get one, if only loaded."""
         before = [registers for registers in self.registers if registers.type.layout is None]
         self._spread()
-        found = [registers for registers in before if registers.type.layout is not None]
+        found = [*operands, *(registers for registers in before if registers.type.layout is not None)]
         stored = [tirx.StoreOp, tirx.CopyOp]
         return [one for one in found if not any(type(use.operation) in stored for v in one.values for use in v.uses)]
 

@@ -73,3 +73,42 @@ tirx.kernel @f16(%a: memref<64x32xf16>, %b: memref<64x32xf16, strided<[1, 64]>>,
   %d = tirx.mma %ra, %rb, %acc : !tirx.tile<64x32xf16, register>, !tirx.tile<64x32xf16, register>, !tirx.tile<64x64xf32, register> -> !tirx.tile<64x64xf32, register>
   tirx.return
 }
+
+// -----
+
+// A of wgmma in registers is loaded from shared memory by ldmatrix: rows of 128 bytes need the swizzle.
+
+// CHECK-LABEL: tirx.kernel @registers_of_wgmma
+// CHECK:         %sa = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+tirx.kernel @registers_of_wgmma() target("sm_90a") threads(128) {
+  // expected-remark@+1 {{rows with swizzle 128B: fragments and copies take}}
+  %sa = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  // expected-remark@+1 {{K-major operand, swizzle 128B}}
+  %sb = tirx.alloc : !tirx.tile<16x64xf16, shared>
+  // expected-remark@+1 {{accumulator of wgmma over 128 threads}}
+  %d = tirx.alloc fill(0.0) : !tirx.tile<64x16xf32, register>
+  // expected-remark@+1 {{A of wgmma over 128 threads}}
+  %a = tirx.load %sa : !tirx.tile<64x64xf16, shared> -> !tirx.tile<64x64xf16, register>
+  tirx.mma %a, %sb, %d : !tirx.tile<64x64xf16, register>, !tirx.tile<16x64xf16, shared>, !tirx.tile<64x16xf32, register>
+  tirx.return
+}
+
+// -----
+
+// A tile that is stored to and loaded from is as it was: rows one after the other.
+
+// CHECK-LABEL: tirx.kernel @stored_fragments
+// CHECK:         %sa = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+tirx.kernel @stored_fragments() target("sm_90a") threads(128) {
+  // expected-remark@+1 {{row-major}}
+  %sa = tirx.alloc : !tirx.tile<64x64xf16, shared>
+  // expected-remark@+1 {{K-major operand, swizzle 128B}}
+  %sb = tirx.alloc : !tirx.tile<16x64xf16, shared>
+  // expected-remark@+1 {{accumulator of wgmma over 128 threads}}
+  %d = tirx.alloc fill(0.0) : !tirx.tile<64x16xf32, register>
+  // expected-remark@+1 {{A of wgmma over 128 threads}}
+  %a = tirx.load %sa : !tirx.tile<64x64xf16, shared> -> !tirx.tile<64x64xf16, register>
+  tirx.store %a, %sa : !tirx.tile<64x64xf16, register>, !tirx.tile<64x64xf16, shared>
+  tirx.mma %a, %sb, %d : !tirx.tile<64x64xf16, register>, !tirx.tile<16x64xf16, shared>, !tirx.tile<64x16xf32, register>
+  tirx.return
+}
