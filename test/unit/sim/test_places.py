@@ -212,6 +212,8 @@ _NUMBERS: list[tuple[str, Any, bytes | str]] = [
     (".b8", 0.5, "expected an integer for a (.b8), found 0.5"),
     (".u32", 0.5, "expected an integer for a (.u32), found 0.5"),
     (".s64", 0.5, "expected an integer for a (.s64), found 0.5"),
+    (".f32", None, "expected an array or a number for a, found None"),
+    (".u64", "x", "expected an array or a number for a, found 'x'"),
     (".f32", np.float32(0.1), _raw(0.1, "f4")),
     (".b32", np.array(0.1, np.float32), _raw(0.1, "f4")),
     (".f32", np.float64(0.1), "expected a value of .f32 for a, found float64"),

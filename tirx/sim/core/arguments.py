@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -258,6 +259,8 @@ def _number(variable: Variable, value: Array | np.generic | int | float) -> byte
                     f"expected a value of {own_type} for {variable.name}, found {scalar.dtype}", variable.line
                 )
             return scalar.tobytes()
+    elif not isinstance(value, Real):
+        raise SimError(f"expected an array or a number for {variable.name}, found {value!r}", variable.line)
     if isinstance(value, float) or own_type.is_float:
         dtype = own_type.dtype if own_type.is_float else _FLOATS.get(variable.size)
         if dtype is None or own_type.kind in ("signed", "unsigned"):
