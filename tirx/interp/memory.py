@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -186,7 +186,7 @@ class Tile:
             None if error is None else np.zeros(self.shape),
         )
         for target, source in zip(whole, self.numbers, strict=True):
-            if target is not None and source is not None:
+            if target is not None:
                 target[self.inside] = source
         return whole
 
@@ -296,8 +296,8 @@ class Scattered(Tile):
         if outside.known is not None:
             outside.known[...] = True
         for target, source in zip(outside, self.numbers, strict=True):
-            if target is not None and source is not None:
-                target[self.exists] = source[self._inside]
+            if target is not None:
+                target[self.exists] = cast(Array, source)[self._inside]
         if self.anywhere is not None:
             error = np.zeros(self.shape) if outside.error is None else outside.error
             outside = outside._replace(error=np.where(self.anywhere, np.inf, error))

@@ -16,7 +16,7 @@ from tirx.values import dataclass, field
 class _Party:
     """A thread of the interpreter; it goes on when `ready` holds, and stands at `at` until then."""
 
-    ready: Callable[[], bool]
+    ready: Callable[[], bool] = lambda: True
     at: Operation | None = None
     turn: Semaphore = field(default_factory=lambda: Semaphore(0))
 
@@ -35,13 +35,13 @@ class Parties:
     def __init__(self, rng: random.Random | None = None):
         self._rng = rng
         self._parties: list[_Party] = []
-        self._running = _Party(lambda: True)
+        self._running = _Party()
         self._failure: BaseException | None = None
 
     def run(self, functions: Sequence[Callable[[], None]]) -> None:
         """Runs all functions to their ends. Raises the first exception of one of them."""
         parent, outermost = self._running, not self._parties
-        left = [_Party(lambda: True) for _ in functions]
+        left = [_Party() for _ in functions]
         own = tuple(left)
 
         def work(party: _Party, function: Callable[[], None]) -> None:
@@ -53,7 +53,7 @@ class Parties:
             except _Stopped:
                 pass
             except BaseException as error:
-                self._failure = self._failure or error
+                self._failure = error
             left.remove(party)
             self._parties.remove(party)
             self._next()

@@ -115,7 +115,7 @@ def multiply(
         data = reduced(total if accumulator is None else total + residues(accumulator.data)).astype(target)
         return Sum(Numbers(data, _known(left, right, accumulator, data.shape)), True)
     kept = _digits(op, target)
-    exact = exact and _is_exact(left, right, accumulator, kept, largest_of(target))
+    exact = exact and _is_exact(left, right, accumulator, kept)
     with np.errstate(all="ignore"):
         if not (exact and left.data.dtype == right.data.dtype == np.float32 and is_float(target)):
             left, right = (each.changed(lambda x: x.astype(np.float64)) for each in (left, right))
@@ -161,7 +161,7 @@ def _scaled(operand: _Operand, factors: Numbers) -> _Operand:
     return _Operand(operand.data * wide, known, error)
 
 
-def _is_exact(a: _Operand, b: _Operand, accumulator: Numbers | None, digits: int, limit: float) -> bool:
+def _is_exact(a: _Operand, b: _Operand, accumulator: Numbers | None, digits: int) -> bool:
     """Returns True if all partial sums, in any order, are multiples of one number with few enough digits."""
     units = [quantum(a.data), quantum(b.data)]
     if units[0] is None or units[1] is None:
@@ -176,7 +176,7 @@ def _is_exact(a: _Operand, b: _Operand, accumulator: Numbers | None, digits: int
         if own is None:
             return False
         unit, largest = min(unit, own), largest + float(np.abs(data).max(initial=0))
-    return largest < 2.0**digits * unit and largest <= limit
+    return largest < 2.0**digits * unit  # which every format of accumulators has
 
 
 def _clauses(op: ProductOp, total: Array, a: Array) -> tuple[Array, Array | None]:

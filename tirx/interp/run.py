@@ -205,7 +205,8 @@ def _computed_from(kernel: KernelOp | func.FuncOp, use: Operation) -> Iterator[O
         ends = [block.last_op for region in op.regions for block in region.blocks if block.last_op is not None]
         for value in op.operands:
             owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-            ends += [owner] if owner is not None and owner is not kernel else []
+            assert owner is not None
+            ends += [owner] if owner is not kernel else []
             ends += writers[base_allocation(value)] if isinstance(value.type, TileType | MemRefType) else []
         queue.extend(each for each in dict.fromkeys(ends) if each not in seen)
         seen.update(ends)

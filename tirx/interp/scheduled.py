@@ -56,11 +56,12 @@ class ScheduledFunctions(Functions):
     @rule(RingOp)
     def ring(self, interpreter: Interpreter, op: RingOp, args: PythonValues) -> PythonValues:
         block = block_of(interpreter)
-        kernel = block.launch.kernel
-        ranks = range(kernel.cluster_size) if op.across is not None and isinstance(kernel, KernelOp) else (block.rank,)
-        rings = block.cluster.rings if op.across is not None else block.rings
+        kernel, ranks, rings = block.launch.kernel, (block.rank,), block.rings
+        if op.across is not None:
+            assert isinstance(kernel, KernelOp)
+            ranks, rings = tuple(range(kernel.cluster_size)), block.cluster.rings
         if op not in rings:
-            rings[op] = Ring(op, _slots(op, tuple(ranks), block), _parties(op))
+            rings[op] = Ring(op, _slots(op, ranks, block), _parties(op))
         return (rings[op],)
 
     @rule(AcquireOp)
@@ -112,7 +113,7 @@ class ScheduledFunctions(Functions):
     def for_(self, interpreter: Interpreter, op: ForOp, args: PythonValues) -> PythonValues:
         trips = int(definite(op, args[0])) if op.constant_trips is None else op.constant_trips.value.data
         carried = args[len(args) - len(op.inits) :]
-        if op.rounds_ahead == 0 and not op.parts:
+        if op.rounds_ahead == 0:
             for j in range(trips):
                 carried = interpreter.run_ssacfg_region(op.body, (j, *carried))
             return carried

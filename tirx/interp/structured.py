@@ -13,7 +13,6 @@ from xdsl.dialects.linalg.ops import BroadcastOp, ReduceOp, YieldOp
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from tirx.diagnostics import LocatedError
 from tirx.dialects.structured import Structured, contracted, memref_type, reduced, structured
 from tirx.dialects.tirx import MemorySpace, MmaOp, TileType
 from tirx.interp.errors import RunError
@@ -39,11 +38,8 @@ def outputs(op: Operation) -> Iterator[SSAValue]:
 
 
 def _run(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
-    try:
-        step = structured(op)
-    except LocatedError as error:
-        raise RunError(op, "unsupported", str(error.diagnostic.message)) from error
-    block, sizes = block_of(interpreter), _sizes(step, args)
+    step, block = structured(op), block_of(interpreter)
+    sizes = _sizes(step, args)
     order = (*step.parallel, *step.reduction)
     read = [each if not isinstance(each, Tile) else block.read(op, each) for each in args]
     placed = [
@@ -83,7 +79,7 @@ def _placed(numbers: Numbers, dims: Sequence[int], order: Sequence[int]) -> Numb
 
 
 def _elementwise(interpreter: Interpreter, step: Structured, operands: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    if step.body is None or step.is_fill:
+    if step.body is None:
         values: Sequence[Value] = [_value(operands[0])]
     else:
         values = _body(interpreter, step, operands, step.yielded)

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from unit.interp.test_run import error_of, kernel_of, run_on
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, f64, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, f32, f64, i32
 from xdsl.ir import Operation
 from xdsl.utils.test_value import create_ssa_value
 
 from tirx.interp import products
-from tirx.interp.memory import Mark, Numbers, Tile, reinterpreted
-from tirx.interp.numbers import UndefinedValue, constant, evaluate
+from tirx.interp.formats import DTYPES
+from tirx.interp.memory import SEVERAL, Groups, Mark, Numbers, Scattered, Tile, reinterpreted
+from tirx.interp.numbers import Near, UndefinedValue, constant, evaluate, extended_product, undefined_by
+from tirx.interp.parties import Parties
 
 _PART = """
 %p = memref.subview %a[%start] [%size] [%step] : memref<8xf32> to memref<?xf32, strided<[?], offset: ?>>
@@ -33,6 +35,8 @@ memref.store %x, %d[%c0] : memref<8xf32>
         (2, 2, 0, "element 2"),
         (4, 3, -1, "element 4"),
         (2, -1, 1, "element 2"),
+        (9, 0, 1, "element 0"),  # an empty part, which has no element to load
+        (2, 0, 1, "element 0"),
     ],
 )
 def test_parts_lie_in_their_memory(start: int, size: int, step: int, found: str | None) -> None:
@@ -156,3 +160,82 @@ def test_factors_that_are_not_known_make_their_rows_unknown() -> None:
         assert np.array_equal(found.data, data * wide)
         assert found.error is not None and np.array_equal(found.error, np.abs(wide))
         assert (None if found.known is None else found.known.tolist()) == expected
+
+
+def test_tiles_whose_elements_may_be_anywhere() -> None:
+    """What is written there may be anywhere in the argument: nothing of it is known then."""
+    mark, at = Mark(0), (np.array([1, 2]),)
+    for anywhere, error in ((None, None), ([False, False], None), ([True, False], None), ([False, False], 0.0),
+                            ([True, False], 0.0)):  # fmt: skip
+        numbers = Numbers(np.zeros(4, np.float32), None, None if error is None else np.zeros(4))
+        exists = np.array([True, True])
+        tile = Scattered((2,), numbers, at=at, exists=exists, anywhere=None if anywhere is None else np.array(anywhere))
+        tile.write(Numbers(np.array([5.0, 6.0], np.float32)), mark)
+        assert numbers.data.tolist() == [0.0, 5.0, 6.0, 0.0]
+        is_lost = anywhere == [True, False] and error is not None
+        assert numbers.error is None or numbers.error.tolist() == [np.inf if is_lost else 0.0] * 4
+        read = tile.read(mark)
+        assert read.data.tolist() == [5.0, 6.0] and read.known is None
+        if anywhere is None:
+            assert read.error is None
+        else:
+            assert read.error is not None
+            assert read.error.tolist() == [np.inf if anywhere[0] or is_lost else 0.0, np.inf if is_lost else 0.0]
+
+
+def test_groups_of_marks() -> None:
+    groups = Groups()
+    one, two = groups.number(frozenset((1, 2))), groups.number(frozenset((3,)))
+    assert (one, two) == (SEVERAL - 1, SEVERAL - 2) and groups.number(frozenset((2, 1))) == one
+    assert [groups.members(each) for each in (one, two, SEVERAL, 7)] == [{1, 2}, {3}, {SEVERAL}, {7}]
+
+
+class _Half:
+    """A generator whose random numbers are the first ones that pass the turn on."""
+
+    def random(self) -> float:
+        return 0.5
+
+    def choice(self, able: list[object]) -> object:
+        return able[-1]
+
+
+@pytest.mark.parametrize(("rng", "order"), [(None, "aabb"), (_Half(), "bbaa")])
+def test_turns(rng: object, order: str) -> None:
+    """Without a generator a party goes on as far as it can; with one it may pass its turn on where it waits."""
+    found, parties = list[str](), Parties(rng)  # pyright: ignore[reportArgumentType]
+    at = arith.ConstantOp.from_int_and_width(1, 1)
+
+    def party(name: str) -> None:
+        for _ in range(2):
+            found.append(name)
+            parties.wait(lambda: True, at)
+
+    parties.wait(lambda: True, at)
+    parties.run([lambda: party("a"), lambda: party("b")])
+    assert "".join(found) == order
+
+
+def test_integers_of_four_bits() -> None:
+    op = arith.FPToSIOp(create_ssa_value(f32), IntegerType(4))
+    for number, said in ((7.9, None), (-8.9, None), (8.0, "expected floats from -8 to 7, found others")):
+        assert undefined_by(op, [np.array([number], np.float32)]) == said
+    shift = arith.ShLIOp(create_ssa_value(IntegerType(4)), create_ssa_value(IntegerType(4)))
+    assert undefined_by(shift, [np.array([1], DTYPES["i4"]), np.array([4], DTYPES["i4"])]) == (
+        "expected shifts by 0 to 3 bits, found others"
+    )
+
+
+def test_what_is_undefined_of_residues() -> None:
+    """A residue is a number that fits; shifts are those of the integers that they are."""
+    wide = np.array([509.0 * 2**40], np.float32)
+    op = arith.FPToSIOp(create_ssa_value(f32), i32)
+    assert undefined_by(op, [wide]) is not None and undefined_by(op, [wide], modular=True) is None
+    shift = arith.ShLIOp(create_ssa_value(i32), create_ssa_value(i32))
+    assert undefined_by(shift, [np.array([1], np.int32), np.array([509], np.int32)], modular=True) is not None
+
+
+def test_halves_of_products_that_are_known_for_sure() -> None:
+    a = Near(np.array([1 << 20], np.int32), np.zeros(1))
+    low, high = extended_product(a, np.array([1 << 20], np.int32), signed=True)
+    assert (np.asarray(low).tolist(), np.asarray(high).tolist()) == ([0], [256])

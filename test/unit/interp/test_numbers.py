@@ -422,7 +422,7 @@ def test_halves_of_products(signed: bool, bits: int) -> None:
     ("kind", "type_", "exponent"),
     [
         (math.Exp2Op, f32, -22.0), (math.Exp2Op, f16, -9.9), (math.ExpOp, f32, -14.0), (math.SqrtOp, f32, -23.0),
-        (math.TanhOp, f32, -11.0), (math.RsqrtOp, f32, -22.9), (arith.DivfOp, f32, -22.0),
+        (math.TanhOp, f32, -11.0), (math.ErfOp, f32, -14.0), (math.RsqrtOp, f32, -22.9), (arith.DivfOp, f32, -22.0),
     ],
 )  # fmt: skip
 def test_instructions_of_approximate_functions(kind: Any, type_: Any, exponent: float) -> None:

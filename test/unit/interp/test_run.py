@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from unit.cases import together
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.interpreter import Interpreter
 from xdsl.tools.xdsl_run import xDSLRunMain
 from xdsl.utils.exceptions import InterpretationError
@@ -90,8 +90,13 @@ def test_blocks_that_disagree() -> None:
     assert kind == "conflict"
     assert message.startswith("k.mlir:10:3: expected blocks that write one element to write the same number, found")
     a, d = np.ones(8, np.float32), np.zeros(8, np.float32)
-    run_on(kernel_of(_FIRST + _LOAD + _STORE), a, d)
+    kernel = kernel_of(_FIRST + _LOAD + _STORE)
+    run_on(kernel, a, d)
     assert d.tolist() == [1.0] * 4 + [0.0] * 4
+    for op in (kernel.parent_op(), *kernel.walk()):
+        assert op is not None
+        op.location = UnknownLoc()
+    assert error_of(kernel)[1].startswith("expected blocks that write one element to write the same number, found")
 
 
 def test_blocks_that_read_what_others_write() -> None:
@@ -259,6 +264,7 @@ def test_arguments() -> None:
     for given, said in (
         ([np.zeros(7, np.float32)], "an array of float32 for memref<8xf32>, found float32 of shape (7,)"),
         ([np.zeros(8, np.float64)], "an array of float32 for memref<8xf32>, found float64 of shape (8,)"),
+        ([np.zeros((2, 4), np.float32)], "an array of float32 for memref<8xf32>, found float32 of shape (2, 4)"),
         ([], "2 arguments, found 1"),
         ([1.0], "an array for memref<8xf32>, found float"),
     ):
@@ -279,7 +285,10 @@ def test_integers_stand_for_formats_that_numpy_lacks() -> None:
         tirx.fill %w, %one : bf16, !tirx.tile<4xbf16, global>
     """
     memory, words = np.array([0x21, 0x43, 0, 0], np.uint8), np.zeros(4, np.uint16)
-    run_on(kernel_of(body, "%a: memref<8xf4E2M1FN>, %b: memref<4xbf16>", "grid(1)"), memory, words)
+    kernel = kernel_of(body, "%a: memref<8xf4E2M1FN>, %b: memref<4xbf16>", "grid(1)")
+    run_on(kernel, memory, words)
+    kind, message = error_of(kernel, memory.astype(np.uint16), words)
+    assert kind == "arguments" and message.endswith("for memref<8xf4E2M1FN>, found uint16 of shape (4,)")
     assert memory.tolist() == [0x21, 0x43, 0x21, 0x43]
     assert (words.view(ml_dtypes.bfloat16) == 1).all()
 
@@ -577,9 +586,10 @@ def test_sizes_that_a_kernel_requires() -> None:
 
 
 def test_a_function_of_another_module() -> None:
-    (kernel,) = kernels(embed.parse(_CALL, "k.mlir"))
-    kind, message = error_of(kernel)
-    assert kind == "unsupported" and message.endswith("expected a function of this module, found @f")
+    for text, name in ((_CALL, "f"), (_CALL.replace("@f() : ", "@g() : "), "g"), (_CALL.replace("@f", "@k", 1), "k")):
+        (kernel,) = kernels(embed.parse(text, "k.mlir"))
+        kind, message = error_of(kernel)
+        assert kind == "unsupported" and message.endswith(f"expected a function of this module, found @{name}")
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,45 @@ func.func @f(%a: memref<3x4xf32>, %v: memref<4xf32>, %d: memref<3xf32>) {
 
 
 @together(
+    ("maps", "kinds", "shapes"),
+    [
+        ("mk,kn->mn", "ppr", [(3, 4), (4, 5), (3, 5)]),
+        ("km,nk->mn", "ppr", [(4, 3), (5, 4), (3, 5)]),
+        ("mk,k->m", "pr", [(3, 4), (4,), (3,)]),
+        ("mkl,kln->mn", "pprr", [(3, 4, 2), (4, 2, 5), (3, 5)]),
+        ("mk,n->mn", "ppr", [(3, 4), (5,), (3, 5)]),
+        ("m,kn->mn", "ppr", [(3,), (4, 5), (3, 5)]),
+        ("bmk,bnk->bmn", "pppr", [(2, 3, 4), (2, 5, 4), (2, 3, 5)]),
+        ("mk,nk->nm", "ppr", [(3, 4), (5, 4), (5, 3)]),
+    ],
+)
+def test_sums_of_products(maps: str, kinds: str, shapes: list[tuple[int, ...]]) -> None:
+    """Products of matrices, and others in which an operand lacks a dimension or there are several sums."""
+    inputs, _, out = maps.partition("->")
+    names = sorted({*maps} & {*"bmn"}, key="bmn".index) + sorted({*maps} & {*"kl"})
+    forms = [f"affine_map<({', '.join(names)}) -> ({', '.join(own)})>" for own in (*inputs.split(","), out)]
+    types = [f"memref<{'x'.join(map(str, shape))}xf32>" for shape in shapes]
+    iterators = ", ".join({"p": '"parallel"', "r": '"reduction"'}[kind] for kind in kinds)
+    text = f"""
+func.func @f(%a: {types[0]}, %b: {types[1]}, %d: {types[2]}) {{
+  %none = memref.alloc() : memref<0xf32>
+  linalg.generic {{indexing_maps = [{", ".join(forms)}], iterator_types = [{iterators}]}}
+      ins(%a, %b : {types[0]}, {types[1]}) outs(%d : {types[2]}) {{
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %acc, %p : f32
+    linalg.yield %s : f32
+  }}
+  func.return
+}}"""
+    rng = np.random.default_rng(3)
+    a, b, d = (rng.integers(-3, 4, shape).astype(np.float32) for shape in shapes)
+    expected = d + np.einsum(maps, a, b)
+    assert run_function(_function(text), [a, b, d]).exact
+    assert np.array_equal(d, expected)
+
+
+@together(
     ("text", "kind", "message"),
     [
         (_PRODUCT, "bounds", "f.mlir:.*expected operands with one extent along dimension 1, found 6 and 5"),
