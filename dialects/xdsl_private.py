@@ -340,7 +340,7 @@ class OpenParser(Parser):
 
     def parse_operations(self, block: Block) -> None:
         """Parses the operations of a block."""
-        super()._parse_block_body(block)
+        raise NotImplementedError
 
     def behind_results(self) -> None:
         """Runs behind the results of an operation, at its name."""

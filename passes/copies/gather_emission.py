@@ -39,9 +39,10 @@ def gather(
     places = [_Place.of(emit, plan, value, thread) for value in registers[index]]
     found: list[SSAValue | None] = []
     for base, slot in zip(plan.bases, slots, strict=True):
-        if base is None or slot is None:
+        if base is None:
             found.append(None)
             continue
+        assert slot is not None, "what has a place has an index"
         value = places[slot].element(emit, [elements[base + offset] for offset in plan.offsets])
         if op.clipped is not None:
             at = registers[index][slot]

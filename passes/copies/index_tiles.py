@@ -39,7 +39,7 @@ def slots_of_indices(view: ViewOp, dimension: int, moved: TileLayout, threads: i
     for register in range(elements.shape[1]):
         own = elements[:, register] >= 0
         matches = (held[own] == wanted[own, register][:, None]).all(axis=0)
-        if own.any() and not matches.any():
+        if not matches.any():
             raise LayoutError(f"expected every thread to hold the indices of what it moves, found them as {layout}")
         slots.append(int(matches.argmax()) if own.any() else None)
     return slots

@@ -71,8 +71,7 @@ def _check_registers(op: Operation, types: Sequence[Attribute]) -> None:
 def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tuple[Block, Block]:
     """Cuts the block of `op` in two: what comes before `op`, and a block `name` of `op` and what follows it."""
     before = op.parent_block()
-    if before is None or (region := before.parent) is None:
-        raise AssertionError(f"expected '{op.name}' to be in a block of a region, found a detached op")
+    assert before is not None and before.parent is not None, f"'{op.name}' is detached"
     # As `split_before`, which counts the blocks of the region.
     after = Block(arg_types=arg_types)
     moved = [op]
@@ -81,7 +80,7 @@ def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tup
     for following in moved:
         following.detach()
     after.add_ops(moved)
-    region.insert_block_after(after, before)
+    before.parent.insert_block_after(after, before)
     after.name_hint = name
     return before, after
 

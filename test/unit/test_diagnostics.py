@@ -228,9 +228,13 @@ tirx.kernel @k(%a: memref<64x32xf32>) target("sm_100a") threads(128) {
     }
     monkeypatch.setattr("sys.excepthook", _not_ours)
     _show_located_errors()
+    unplaced = VerifyException("somewhere")
+    unplaced.__dict__["location"] = UNKNOWN_LOC
     for error, shown in (
         (LocatedError(WHERE, "odd"), "f:3:5: error: odd\n"),
         (ValueError("bug"), "not ours\n"),
+        (VerifyException("nowhere"), "not ours\n"),
+        (unplaced, "not ours\n"),
     ):
         sys.excepthook(type(error), error, None)
         assert capsys.readouterr().err == shown

@@ -79,7 +79,7 @@ def plan_register_gather(
         first, width = step.bit_length() - 1, it.extent.bit_length() - 1
         if it.extent == 1:
             continue
-        if it.axis == "m" and it.stride > 0:
+        if it.axis == "m":
             slots += [(first + bit, it.stride << bit) for bit in range(width)]
         elif it.axis == "laneid" and it.stride > 0 and it.stride & it.stride - 1 == 0:
             lanes.append(Digit(first, width, it.stride))
@@ -120,8 +120,9 @@ def _bases(
             continue
         first = column[threads]
         fits = np.flatnonzero((held[own[threads]] == first[:, None]).all(0))
-        if not len(fits) or (base := int(fits[0])) + max(plan.offsets) >= held.shape[1]:
+        if not len(fits):
             return None
+        base = int(fits[0])
         if (held[own[threads, None] + lanes, base + slots] != first[:, None] + index * inner).any():
             return None
         found.append(base)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from string import Formatter
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from tirx.hw.errors import LegalityError
 from tirx.hw.features import UnsupportedFeature, required_version
@@ -19,14 +19,12 @@ ResultT = TypeVar("ResultT")
 
 
 class _Text(Formatter):
-    """Writes values as the IR does: `none`, `true`, `a, b`."""
+    """Writes values as the IR does: `none`, `true`."""
 
     def format_field(self, value: object, format_spec: str) -> str:
         match value:
             case None | bool():
                 return str(value).lower()
-            case tuple():
-                return ", ".join(self.format_field(item, "") for item in cast("tuple[object, ...]", value))
             case _:
                 return format(value, format_spec)
 

@@ -73,11 +73,6 @@ class _Modes:
     inner: int
     low: int
 
-    @property
-    def fragments(self) -> int:
-        """Fragments per thread."""
-        return self.outer * self.inner
-
 
 def _divisors(n: int) -> list[int]:
     return [d for d in range(1, n + 1) if n % d == 0]

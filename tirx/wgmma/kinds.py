@@ -253,7 +253,7 @@ def split_n(n: int, a: str, b: str, step: int = 8) -> list[tuple[int, ...]]:
             found.append((n // count,) * count)
     greedy: list[int] = []
     while left := n - sum(greedy):
-        sizes = [size for size in legal if size == left or (size < left and size % step == 0)]
+        sizes = [size for size in legal if size <= left and (size == left or size % step == 0)]
         if not sizes:
             break
         greedy.append(sizes[-1])

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from unit.cases import results
 
-from tirx.copy import access, banks, cost, cp_async, distribute, exchange, slots, tensor_map_bits, tma
+from tirx.copy import access, banks, cost, cp_async, distribute, exchange, register_gather, slots, tensor_map_bits, tma
 from tirx.layout import ComposeLayout, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.symbolic import index_expr
 
@@ -42,7 +42,7 @@ def _shared(layout: Layout) -> cost.CopyEnd:
     return cost.CopyEnd(layout, "shared")
 
 
-MODULES = (access, banks, cost, cp_async, distribute, exchange, slots, tensor_map_bits, tma)
+MODULES = (access, banks, cost, cp_async, distribute, exchange, register_gather, slots, tensor_map_bits, tma)
 NAMES = {name: value for module in MODULES for name, value in vars(module).items()} | {
     "ComposeLayout": ComposeLayout,
     "Const": index_expr.Const,

@@ -165,6 +165,12 @@ def test_wrong_mask() -> None:
     assert found.nearest is not None and explain_zero_column_mask(found.nearest[0], m=32, n=32).legal
 
 
+def test_shift_that_no_mask_has() -> None:
+    found = explain_zero_column_mask(0x3F07038100000003, n=32)
+    assert found.problems == ("bits 56-61, column shift: expected 0 to 32, found 63",)
+    assert found.nearest is not None and explain_zero_column_mask(found.nearest[0], n=32).legal
+
+
 def test_start_behind_the_first_run() -> None:
     """Legal, and said: nine columns of four zeroed and eight used ones are skipped."""
     found = explain_zero_column_mask(0x0007038100000009, m=128, n=32)

@@ -305,6 +305,7 @@ def test_evidence():
     assert all(evidence(f, rubin).assembled is None for f in CAPABILITIES if supports(rubin, f))
     assert evidence("tcgen05.wide_K", rubin) == Evidence(evidence("tcgen05.K96", rubin).text, None, "model")
     assert {name for name, _ in NUMBERS} <= {*FEATURES, *CAPABILITIES}
+    assert evidence("tensor_map.atom_32B", Target.parse("sm_100a")).text.startswith("PTX ISA 8.")
     with pytest.raises(
         UnsupportedFeature,
         match=(

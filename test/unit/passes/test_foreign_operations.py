@@ -16,7 +16,7 @@ from tirx import embed
 from tirx.diagnostics import Diagnostic, LocatedError, position
 from tirx.dialects.ptx import ElectSyncOp, PureInstruction
 from tirx.dialects.tirx import BarrierOp, RingOp, kernels
-from tirx.dialects.tirx.interface import TileEffects, tile_effects
+from tirx.dialects.tirx.interface import TileEffects, errors_of_guest, tile_effects
 from tirx.layout import LayoutError, TileLayout
 from tirx.passes import lower_to_ptx_passes
 from tirx.passes.checks.tirx_check_layouts import TirxCheckLayoutsPass
@@ -430,3 +430,17 @@ func.func @f(%p: i1, %a: memref<4xf32>, %b: memref<4xf32>) {
     )
     assert tile_effects(select) == TileEffects(tuple(select.operands[1:]), ())
     assert tile_effects(other) == TileEffects(tuple(other.operands[:1]), tuple(other.operands[:1]))
+
+
+def test_errors_that_are_not_of_the_guest() -> None:
+    """What own operations raise is an internal error, and so is what no line of the guest raises."""
+    own, guest = BarrierOp(), RowsOp.create()
+    for op, error in ((own, ValueError("odd")), (own, KeyError("odd")), (guest, KeyError("odd"))):
+        with pytest.raises(type(error)) as caught, errors_of_guest(op, "lower"):
+            raise error
+        assert caught.value is error
+    with (
+        pytest.raises(LocatedError, match="'lower' of 'toy.rows' raised ValueError: odd "),
+        errors_of_guest(guest, "lower"),
+    ):
+        raise ValueError("odd")

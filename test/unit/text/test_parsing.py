@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from unit.cases import together
 from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Input, Span
 
 from tirx.diagnostics import LocatedError
-from tirx.text.parsing import parse_located
+from tirx.text.parsing import _located, parse_located  # pyright: ignore[reportPrivateUsage]
 from tirx.text.source import file_location
 from tirx.universe import new_context
 
@@ -138,3 +140,19 @@ def test_messages_have_an_end():
             parse_located(new_context(), f'"tirx.{name}"() : () -> ()')
         message = found.value.diagnostic.message
         assert (len(message), message.endswith("...")) == (shown, count > 2000)
+
+
+def test_metadata_of_a_file():
+    (op,) = _parse('{-# dialect_resources: {} #-}\n"test.op"() : () -> ()').body.block.ops
+    assert op.location == file_location("f", 2, 1)
+
+
+def test_limits():
+    """Integers of as many bits as xDSL has, and messages that are not longer than a page."""
+    _parse('"test.op"() {a = i16777215} : () -> ()')
+    assert "expected an integer type of at most 16777215 bits, found 16777216" in _error(
+        '"test.op"() {a = i16777216} : () -> ()'
+    )
+    for length, more in ((2000, ""), (2001, "...")):
+        where = Span(0, 1, Input("a", "f"))
+        assert _located(ParseError(where, "x" * length), "f").message == "x" * 2000 + more

@@ -219,6 +219,8 @@ def test_bad_arguments() -> None:
         MeshError, match=r"^expected 2 distinct names for a mesh of shape \(2, 2\), found \('x', 'x'\)$"
     ):
         Mesh((2, 2), ("x", "x"))
+    with pytest.raises(MeshError, match=r"^expected 2 distinct names for a mesh of shape \(2, 2\), found \('x',\)$"):
+        Mesh((2, 2), ("x",))
 
 
 @pytest.mark.parametrize("module", ["jax", "torch"])
@@ -289,6 +291,16 @@ class _Named:
     spec: Any
 
 
+@dataclass
+class _Shard:
+    dim: int
+
+
+@dataclass
+class _Replicate:
+    pass
+
+
 def test_what_frameworks_have_and_meshes_have_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand-ins for JAX and PyTorch, as far as they are asked."""
     devices = ["cpu:0"]
@@ -316,7 +328,7 @@ def test_what_frameworks_have_and_meshes_have_not(monkeypatch: pytest.MonkeyPatc
         found = to_jax(TileLayout("S[(2, 4) : (1@pid, 1)]"), (8,), Mesh((2,), ("a",)))
         found.mesh.devices = found.mesh.devices.tolist()
         assert found == _Named(_Grid(["cpu:0", "cpu:1"], ("a",)), _Spec("a"))
-    tensor = SimpleNamespace(Shard=int, Replicate=float)
+    tensor = SimpleNamespace(Shard=_Shard, Replicate=_Replicate)
     for name in ("torch", "torch.distributed"):
         package = ModuleType(name)
         package.__path__, package.__spec__ = [], ModuleSpec(name, None, is_package=True)
@@ -324,6 +336,11 @@ def test_what_frameworks_have_and_meshes_have_not(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "torch.distributed.tensor", tensor)  # pyright: ignore[reportArgumentType]
     with pytest.raises(MeshError, match=r"expected Shard\(...\) or Replicate\(\) placements, found 'Partial'"):
         from_dtensor(["Partial"], (2,), (8,))
+    placements = _Shard(1), _Replicate()
+    for of_torch in (SimpleNamespace(shape=(4, 3), mesh_dim_names=names) for names in (("a", "b"), None)):
+        found = from_dtensor(placements, of_torch, (2, 4))
+        assert found == from_dtensor(placements, (4, 3), (2, 4)) == from_placements((1, None), Mesh((4, 3)), (2, 4))
+        assert to_dtensor(found, (2, 4), of_torch) == placements
     monkeypatch.delitem(sys.modules, "torch.distributed.tensor")
     with pytest.raises(ModuleNotFoundError, match="torch.distributed.tensor"):  # there is a torch, without it
         from_dtensor([], (2,), (8,))

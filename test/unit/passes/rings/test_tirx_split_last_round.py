@@ -15,6 +15,7 @@ from tirx.rules import ScheduleOptionError
 
 KERNEL = """
 !s = !tirx.tile<64x64x{operand}, shared>
+!v = !tirx.tile<64x64x{operand}, register>
 !g = !tirx.tile<64x64x{operand}, global>
 !acc = !tirx.tile<64x64x{sums}, accumulator>
 !gd = !tirx.tile<64x64x{sums}, global>
@@ -55,6 +56,8 @@ OPTIONS = {
     "how": "reduce(add)", "behind": "",
 }  # fmt: skip
 
+_LOADED = "%v = tirx.load %sa : !s -> !v"
+
 
 def _split(**options: str) -> KernelOp:
     module = parsed(KERNEL.format(**(OPTIONS | options)))
@@ -72,6 +75,7 @@ def _split(**options: str) -> KernelOp:
         {"inside": "tirx.fill %sa, %h : f16, !s", "before": "%h = arith.constant 1.0 : f16"},
         {"inside": "tirx.copy %sa, %sb : !s, !s"},
         {"behind": "%more = arith.addi %n, %n : index"},
+        {"inside": f"{_LOADED} %w = tirx.map ins(%v : !v) (%e) {{ %e }} -> !v"},
     ],
 )
 def test_kernels_that_are_split(options: dict[str, str]) -> None:
@@ -93,6 +97,8 @@ def test_kernels_that_are_split(options: dict[str, str]) -> None:
         ({"inside": "tirx.mma %sa, %sb, %acc accumulate(%no) : !s, !s, !acc"}, "scf.for"),
         ({"inside": "tirx.copy %sa, %ga : !s, !g"}, "scf.for"),
         ({"inside": "tirx.copy %acc, %other_acc : !acc, !acc", "before": "%other_acc = tirx.alloc : !acc"}, "scf.for"),
+        ({"inside": "%w = tirx.map ins(%acc : !acc) (%e) { %e } -> !tirx.tile<64x64xf32, register>"}, "scf.for"),
+        ({"inside": f"{_LOADED} tirx.map ins(%v : !v) outs(%sa : !s) (%e) {{ %e }}"}, "scf.for"),
         ({"inside": '"test.op"() : () -> ()'}, "scf.for"),
         ({"inside": '"test.op"(%acc) : (!acc) -> ()'}, "scf.for"),
         ({"behind": "scf.for %l = %c0 to %n step %c64 {\n}"}, "scf.for"),
@@ -122,13 +128,43 @@ def test_sums_without_a_beginning_or_an_end() -> None:
         assert error.value.message == "expected a loop of products whose sums are added to memory, found none"
 
 
-@pytest.mark.parametrize(("step", "type_"), [(8, "i32"), (7, "i64"), (1, "i64")])
-def test_types_of_shares(step: int, type_: str) -> None:
+@together(
+    ("low", "step", "type_"),
+    [
+        ("%c0", "%c8", "i32"),
+        ("%c8", "%c8", "i32"),
+        ("%c0", "%c7", "i64"),
+        ("%c0", "%c1", "i64"),
+        ("%c0", "%n", "i64"),
+        ("%n", "%c8", "i64"),
+        ("%below", "%c8", "i64"),
+    ],
+)
+def test_types_of_shares(low: str, step: str, type_: str) -> None:
     """Iterations are counted in i32 where so many times eight parts fit into it, with the largest sizes of launches."""
-    before = f"%size = memref.dim %d, %c0 : memref<?x?xf32>\n%step = arith.constant {step} : index"
-    text = KERNEL.format(**(OPTIONS | {"before": before})).replace("to %n step %c64", "to %size step %step")
+    before = "%size = memref.dim %d, %c0 : memref<?x?xf32>\n%below = arith.constant -1 : index\n"
+    before += "\n".join(f"%c{n} = arith.constant {n} : index" for n in (1, 7, 8))
+    text = KERNEL.format(**(OPTIONS | {"before": before})).replace("%c0 to %n step %c64", f"{low} to %size step {step}")
     (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
     (loop,) = (op for op in kernel.walk() if isinstance(op, scf.ForOp))
     part = Emitter.before(loop).constant(1, i32)
     share_iterations(kernel, loop, part, part)
     assert [str(op.results[0].type) for op in kernel.walk() if op.name == "arith.maxsi"] == [type_]
+
+
+def test_most_tiles() -> None:
+    """Blocks count tiles, with those of eight more rows, in 32 bits."""
+    text = KERNEL.format(**OPTIONS)
+    TirxSplitLastRoundPass("last").apply(context(), parsed(text.replace("grid(4, 3)", "grid(32764, 65535)")))
+    with pytest.raises(ScheduleOptionError) as error:
+        TirxSplitLastRoundPass("last").apply(context(), parsed(text.replace("grid(4, 3)", "grid(32768, 65535)")))
+    assert error.value.message == "expected at most 2147483647 tiles for split=last, found 2147713024"
+
+
+def test_loops_that_carry_values() -> None:
+    text = KERNEL.format(**(OPTIONS | {"inside": "scf.yield %q : index"}))
+    carrying = text.replace("step %c64 {", "step %c64 iter_args(%q = %n) -> (index) {").replace(
+        "scf.for", "%l = scf.for"
+    )
+    with pytest.raises(ScheduleOptionError, match="found 'scf.for'"):
+        TirxSplitLastRoundPass("last").apply(context(), parsed(carrying))

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.passes.parsed import parsed
 from unit.passes.rings.test_tirx_split_k import _operands, _product  # pyright: ignore[reportPrivateUsage]
 
 import tirx
+from tirx.dialects.tirx import kernels
+from tirx.passes.match import tile_choice
 from tirx.passes.match.workspaces import LARGEST_FLAG
-from tirx.passes.rings.tirx_stream_k import TirxStreamKPass
+from tirx.passes.rings.tirx_stream_k import (
+    TirxStreamKPass,
+    _is_worth_it,  # pyright: ignore[reportPrivateUsage]
+)
 from tirx.rules import ScheduleOptionError
 from tirx.universe import new_context
 
@@ -94,3 +102,50 @@ def test_kernels_that_ask_for_their_grid_and_too_many_blocks() -> None:
         with pytest.raises(ScheduleOptionError) as error:
             TirxStreamKPass("stream", blocks).apply(new_context(), parsed(each))
         assert error.value.message == message
+
+
+_LONG = _product((1536, 1536, 8192), 128, 128).replace("%sb, %acc :", "%sb, %acc fastmath<reassoc> :")
+
+
+@together(
+    ("changed", "to", "expected"),
+    [
+        ("", "", True),
+        ('target("sm_90a") ', "", False),
+        ("threads(256)", "threads(256) attributes {tirx.parts = 2 : i64}", False),
+        ("threads(256)", 'threads(256) attributes {tirx.cluster = "1x2"}', False),
+        (", %sb :", ", %sb2 :", False),
+        ("tirx.return", "%blocks = tirx.grid_dim x\ntirx.return", False),
+    ],
+)
+def test_what_may_take_less_time(changed: str, to: str, expected: bool) -> None:
+    text = _LONG.replace(changed, to) if changed else _LONG
+    text = text.replace("%acc = tirx.alloc : !acc", "%acc = tirx.alloc : !acc\n%sb2 = tirx.alloc : !b")
+    (kernel,) = kernels(parsed(text))
+    assert _is_worth_it(kernel) is expected
+
+
+def test_times_that_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal times are no reason to split."""
+    (kernel,) = kernels(parsed(_LONG))
+    for whole, streamed in ((2, 1), (1, 1), (1, 2), (None, 1), (2, None)):
+        scores = {False: whole, True: streamed}
+
+        def rated(*_: object, streamed: bool, **__: object) -> object:
+            return None if (score := scores[streamed]) is None else SimpleNamespace(score=score)  # noqa: B023
+
+        monkeypatch.setattr(tile_choice, "rated_tile", rated)
+        assert _is_worth_it(kernel) is ((whole, streamed) == (2, 1))
+
+
+def test_kernels_that_have_no_grid_or_clusters_and_bounds_of_launches() -> None:
+    text = _product((128, 128, 128), 64, 64)
+    for changed, to in (("grid(2, 2) ", ""), ("threads(128)", "cluster(2) threads(128)")):
+        with pytest.raises(ScheduleOptionError) as error:
+            TirxStreamKPass("stream", 4).apply(
+                new_context(), parsed(text.replace(changed, to).replace("sm_90a", "sm_100a"))
+            )
+        expected = "expected a kernel with a grid, without clusters and blocks that wait for split=stream, found @k"
+        assert error.value.message == expected
+    bound = text.replace("@k(", "@k(%last: index, ").replace("to %end", "to %last")
+    TirxStreamKPass("stream", 4).apply(new_context(), parsed(bound))

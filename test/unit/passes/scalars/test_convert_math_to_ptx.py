@@ -13,6 +13,7 @@ from unit.sim.assembled import assembled
 
 import tirx
 from tirx.hw.approximations import EXACT, FUNCTIONS, INSTRUCTIONS, WIDE_FUNCTIONS, Bound
+from tirx.passes.scalars.math_functions import _f32_below  # pyright: ignore[reportPrivateUsage]
 from tirx.sim import run
 
 Array = NDArray[Any]
@@ -260,3 +261,8 @@ def test_approximations_of_f32_are_single_instructions() -> None:
         assert f"{instruction}.approx" in _ptx([name], 128, "f32", "sm_80", "fastmath<afn>")
         assert "fma" not in _ptx([name], 128, "f32", "sm_80", "fastmath<afn>")
     assert all("fma" in _ptx([name], 128, "f32", "sm_80") for name in ("tanh", "sin", "cos"))
+
+
+def test_parts_of_numbers() -> None:
+    """Three f32 that together have 62 bits of a number, none of them above what is left."""
+    assert [_f32_below(x) for x in (0.5, 1 / 3, 0.1)] == [0.5, 0.3333333134651184, 0.09999999403953552]

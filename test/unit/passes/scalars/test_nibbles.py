@@ -5,8 +5,11 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import bf16, f16, f32
 
 import tirx
+from tirx.hw.targets import Target
+from tirx.passes.scalars.nibbles import has_pairs
 
 _N = 8 * 64
 _TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "i32": np.int32, "i8": np.int8}
@@ -63,3 +66,8 @@ def test_results_are_packed():
     found = np.zeros((8, 32), np.uint8)
     n = _run("i4", "%n = arith.constant 3 : i4 %r = arith.addi %e, %n : i4", "sm_80", found) + 3 & 15
     np.testing.assert_array_equal(found, n[:, ::2] | n[:, 1::2] << 4)
+
+
+def test_types_in_pairs() -> None:
+    found = {name: [has_pairs(Target.parse(name), type_) for type_ in (f16, bf16, f32)] for name in ("sm_75", "sm_80")}
+    assert found == {"sm_75": [True, False, False], "sm_80": [True, True, False]}
