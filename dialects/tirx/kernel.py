@@ -171,7 +171,8 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
     accumulator of such a product, is distributed: each block holds half of its rows in its own memory, the lower half
     in rank 0. So are the scale factors and the metadata of A. Of every other tile each block has a copy, which a layout
     may say by the replica `R[2 : 1@cbx]`. `tirx-split-pairs` turns this into what one block does, which
-    `cluster(2) per_cta` marks; see `tirx.cta_rank`. Clusters of up to 8 blocks are always `per_cta`.
+    `cluster(2) per_cta` marks; see `tirx.cta_rank`. Clusters of up to 8 blocks are always `per_cta`; in these, products
+    on tensor memory are those of pairs with the clause `pair`, all of a kernel, and of one block without.
 
     Kernels stand in a symbol table: a `builtin.module`, or one inside of it such as a `gpu.module`, beside host code.
 
@@ -218,14 +219,14 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         super().__init__(sym_name, FunctionType.from_lists(arguments, ()), i32_attr(threads), body, **clauses)
 
     @property
-    def of_pairs(self) -> bool:
-        """Returns True if the blocks of the kernel form pairs."""
+    def in_clusters(self) -> bool:
+        """Returns True if the blocks of the kernel form clusters."""
         return self.cluster is not None
 
     @property
     def is_whole_pair(self) -> bool:
         """Returns True if the body still says what a pair does, and not what each block of it does."""
-        return self.of_pairs and self.per_cta is None
+        return self.in_clusters and self.per_cta is None
 
     @property
     def cluster_size(self) -> int:
@@ -257,7 +258,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         if self.grid is None:
             return None
         dims = _extents(self.grid)
-        if self.of_pairs:
+        if self.in_clusters:
             first = dims[0]
             dims[0] = self.cluster_size * first if isinstance(first, int) else Call("mul", (first, self.cluster_size))
         return tuple(dims)
@@ -314,12 +315,12 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         blocks = self.cluster_size
         if self.cluster is not None and not PAIR <= blocks <= (MOST_BLOCKS if self.per_cta is not None else PAIR):
             raise KernelError(_cluster_problem(blocks))
-        if self.of_pairs and (dims := self.grid_dims) is not None and blocks * dims[0] > GRID_LIMITS[0]:
+        if self.in_clusters and (dims := self.grid_dims) is not None and blocks * dims[0] > GRID_LIMITS[0]:
             what = "pairs" if blocks == PAIR else f"clusters of {blocks}"
             raise KernelError(f"expected at most {GRID_LIMITS[0] // blocks} {what} of blocks along x, found {dims[0]}")
-        if self.per_cta is not None and not self.of_pairs:
+        if self.per_cta is not None and not self.in_clusters:
             raise KernelError("expected cluster(2) with per_cta, found no cluster")
-        if self.progress is not None and (self.of_pairs or self.grid is None):
+        if self.progress is not None and (self.in_clusters or self.grid is None):
             raise KernelError(f"expected a grid, and no cluster, with {self.progress.data}")
         if not isinstance(self.body.block.last_op, ReturnOp):
             raise KernelError("expected the kernel to end in 'tirx.return'")

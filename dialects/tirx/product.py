@@ -189,7 +189,7 @@ class ProductOp(DirectOperation):
     - `zero_columns(...)`: these columns of B count as zero (implies `weight_stationary`), see `#tirx.zero_columns`,
     - `pair`: both blocks of a pair multiply together; the tiles are those of one, which holds half of the rows of A
       (with their scale factors and metadata) and of the accumulator, and half of the rows of B, N/2, but the scale
-      factors of all of B (only with `cluster(2) per_cta`),
+      factors of all of B (only with `cluster(2) per_cta`, on all products of tensor memory or on none),
     - `negate_a`, `negate_b`: the operand is negated,
     - `saturate`: integer sums stay at the ends of their range instead of wrapping,
     - `accumulate(%p)`: with `%p` false the accumulator is overwritten instead of added to,

@@ -109,7 +109,7 @@ class RingOp(DirectOperation):
                 f"expected 1 slot with carries, whose uses read what the use before left, found {self.num_slots}"
             )
         kernel = self.parent_op()
-        if self.across is not None and isinstance(kernel, KernelOp) and not kernel.of_pairs:
+        if self.across is not None and isinstance(kernel, KernelOp) and not kernel.in_clusters:
             raise RingOpError(f"expected a kernel with a cluster for across({self.across.data}), found one without")
 
     @classmethod

@@ -34,7 +34,7 @@ from tirx.passes.match.copy_engines import check_scale_source, holds_scales, is_
 from tirx.passes.match.families import match
 from tirx.passes.match.memory_by_lifetime import allocate
 from tirx.passes.match.product import Product, legal
-from tirx.passes.match.tcgen05_product import ProductShape, check_operands, check_threads, product_shape
+from tirx.passes.match.tcgen05_product import ProductShape, check_operands, check_threads, group_of, product_shape
 from tirx.rules import (
     ForeignOperationError,
     InjectiveError,
@@ -73,7 +73,7 @@ class _Checker:
         self.position = {op: i for i, op in enumerate(self.ops)}
 
     def run(self) -> None:
-        if self.kernel.of_pairs:
+        if self.kernel.in_clusters:
             self._require(self.kernel, "cluster")
         for op in self.ops:
             if isinstance(op, arith.ConstantOp):
@@ -91,6 +91,8 @@ class _Checker:
                     rule(self, op)
                 if isinstance(op, tirx.TileOpInterface):
                     self._tile_operation(op)
+        with errors.attempt():
+            group_of(self.kernel)
         errors.raise_all()
         if self.kernel.is_whole_pair:
             return  # the rest is checked once `tirx-split-pairs` has distributed the tiles

@@ -92,7 +92,7 @@ def _return(op: tirx.ReturnOp, at: Place) -> Sequence[Registers]:
 def _of_grid(op: tirx.BlockIdOp | tirx.GridDimOp, at: Place) -> Sequence[Registers]:
     register = "ctaid" if isinstance(op, tirx.BlockIdOp) else "nctaid"
     special = at.emit(ptx.ReadSpecialOp(f"{register}.{op.axis.data}")).result
-    if at.kernel.kernel.of_pairs and op.axis.data is tirx.GridAxis.X:
+    if at.kernel.kernel.in_clusters and op.axis.data is tirx.GridAxis.X:
         special = at.emit.div(special, at.kernel.kernel.cluster_size)
     return [[at.emit.cast(special, IndexType())]]
 

@@ -129,7 +129,7 @@ class KernelLowering:
                 )
             block.erase_arg(argument)
         body = kernel.detach_region(kernel.body)
-        cluster = (kernel.cluster_size, 1, 1) if kernel.of_pairs else None
+        cluster = (kernel.cluster_size, 1, 1) if kernel.in_clusters else None
         threads = (kernel.num_threads, 1, 1)
         dynamic = plan.shared if plan.dynamic else None
         name, grid = kernel.sym_name.data, kernel.launch_grid

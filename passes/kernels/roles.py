@@ -48,7 +48,7 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
         )
     if threads.barrier:
         emit(BarSyncOp(threads.barrier, threads.count))
-    elif kernel.of_pairs and not _by_rank(op):
+    elif kernel.in_clusters and not _by_rank(op):
         # All blocks, since one may read from global memory what another wrote.
         meet_cluster(emit)
     else:

@@ -68,7 +68,7 @@ def ranked_values(
     Not all of them need be programs: see `verify_bound`.
     """
     found = product_of(kernel)
-    if found is None or kernel.of_pairs or kernel.target_info is None:
+    if found is None or kernel.in_clusters or kernel.target_info is None:
         return ()
     operands, target = found.of_arguments(shapes or {}), kernel.require_target()
     return sorted(_ranked(kernel, found, operands, given, target), key=lambda each: each[0].score)

@@ -25,9 +25,8 @@ def has_two_blocks(product: Product) -> bool:
     """
     plain = product.scale_a is None and product.metadata is None and not product.is_weight_stationary
     dims = product.accumulator.dims
-    by_pair = product.pair or (product.of_pairs and not product.per_cta)
     has_rows = len(dims) == 2 and dims[0] == ROWS
-    return plain and not by_pair and has_rows and product.a.memory is MemorySpace.SHARED
+    return plain and not product.of_pairs and has_rows and product.a.memory is MemorySpace.SHARED
 
 
 def block_of(product: Product) -> Product:

@@ -48,7 +48,8 @@ class Product:
     """The types of a product's tiles, its clauses, and the facts about its kernel on which the instructions depend.
 
     `start`: the accumulator in f16, where the result is f32, of which `accumulator` then is the type. `threads`: those
-    that run it together. `of_pairs`, `per_cta`: the clauses of the kernel. `plan`: the written or chosen one.
+    that run it together. `of_pairs`: two blocks multiply together; with `pair` the tiles are those of one of them.
+    `blocks`: those of the cluster where the kernel says what each does, else 1. `plan`: the written or chosen one.
     """
 
     a: TileType
@@ -68,7 +69,7 @@ class Product:
     threads: int
     target: Target | None
     of_pairs: bool
-    per_cta: bool
+    blocks: int
     start: TileType | None = None
     is_asynchronous: bool = False
 
@@ -96,8 +97,8 @@ class Product:
             None if mma.plan is None else mma.plan.data,
             thread_set(mma).count,
             target_of(mma),
-            kernel is not None and kernel.of_pairs,
-            kernel is not None and kernel.per_cta is not None,
+            mma.pair is not None or (kernel is not None and kernel.is_whole_pair),
+            1 if kernel is None or kernel.per_cta is None else kernel.cluster_size,
             start,
             isinstance(mma, AsyncMmaOp),
         )

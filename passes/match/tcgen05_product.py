@@ -8,14 +8,15 @@ from functools import lru_cache
 
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import KernelOp, MemorySpace, MmaOp, Tcgen05Plan, TileType
+from tirx.dialects.tirx import KernelOp, MemorySpace, MmaOp, ProductOp, Tcgen05Plan, TileType
+from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.syntax import shape_text
 from tirx.hw.errors import LegalityError, MissingLayoutError, TensorProductError
 from tirx.hw.features import FEATURES, required_version, supports
 from tirx.hw.rules import reason
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.match.product import Product
+from tirx.passes.match.product import Product, legal
 from tirx.passes.match.tcgen05_scales import (
     SCALE_TYPES,
     BlockScaling,
@@ -265,13 +266,29 @@ def _check_features(product: Product, shape: ProductShape) -> None:
 
 
 def cta_group(product: Product) -> int:
-    """Returns how many blocks multiply together: 2 in a kernel of pairs. Raises LegalityError where `pair` is wrong."""
-    if product.per_cta != product.pair:
+    """Returns how many blocks multiply together: 2 for pairs. Raises LegalityError where `pair` is wrong."""
+    if product.pair and product.blocks % PAIR:
         raise TensorProductError(
-            "expected 'pair' on every product on tensor memory in a kernel with cluster(2) per_cta, and only there, "
-            f"found one {'without' if product.per_cta else 'with'} it: all of a kernel is of one cta_group"
+            "expected 'pair' only in a kernel whose clusters consist of pairs, such as cluster(2) per_cta, found it in "
+            "another one"
         )
-    return 2 if product.of_pairs else 1
+    return PAIR if product.of_pairs else 1
+
+
+def group_of(kernel: KernelOp) -> int:
+    """Returns how many blocks multiply together in a kernel: 2 for pairs, else 1.
+
+    Raises LocatedError at a product on tensor memory that is not of the same cta_group as those before it.
+    """
+    products = [op for op in kernel.walk() if isinstance(op, ProductOp) and op.on_tensor_memory]
+    for mma in products:
+        if (mma.pair is None) != (products[0].pair is None):
+            with legal(mma):
+                raise TensorProductError(
+                    "expected 'pair' on all products on tensor memory of a kernel, or on none, found one "
+                    f"{'without' if mma.pair is None else 'with'} it behind others: all of a kernel is of one cta_group"
+                )
+    return PAIR if kernel.is_whole_pair or (products and products[0].pair is not None) else 1
 
 
 def _check_metadata_type(shape: ProductShape, dims: tuple[int, int], metadata: TileType) -> None:

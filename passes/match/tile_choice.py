@@ -497,7 +497,7 @@ def family_name(
             threads=threads,
             target=target,
             of_pairs=False,
-            per_cta=False,
+            blocks=1,
         )
     except InvalidOperation:
         return None

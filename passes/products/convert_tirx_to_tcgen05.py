@@ -15,6 +15,7 @@ from xdsl.traits import is_side_effect_free
 from tirx.diagnostics import remark
 from tirx.dialects import ptx, tcgen05, tirx
 from tirx.dialects.tcgen05 import FencePosition, WaitFor, same_registers
+from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.layout import TileLayout
 from tirx.layout.arrays import np
@@ -23,7 +24,7 @@ from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.copy_engines import planned_scale_copies
 from tirx.passes.match.families import match
 from tirx.passes.match.product import Product, legal
-from tirx.passes.match.tcgen05_product import Instructions, ProductShape, check_threads, instructions
+from tirx.passes.match.tcgen05_product import Instructions, ProductShape, check_threads, group_of, instructions
 from tirx.passes.match.tensor_tiles import TensorTile
 from tirx.remarks import SourcesDiffer, SourcesDifferOnK96
 from tirx.rules import MemoryRoomError, RegisterLayoutError, RingLoweringError, StageError
@@ -65,7 +66,7 @@ class _KernelLowering:
         self.phase: SSAValue
         self.mbarrier: SSAValue
         self.issuer: SSAValue
-        self.group = 2 if kernel.of_pairs else 1
+        self.group = group_of(kernel)
 
     def run(self) -> None:
         with legal(self.kernel):
@@ -170,7 +171,7 @@ class _KernelLowering:
 
     def _issuer(self, emit: Emitter, leader: SSAValue) -> SSAValue:
         """The condition of the thread that issues: of a pair one issues for both."""
-        if not self.kernel.of_pairs:
+        if self.group == 1:
             return leader
         rank = emit(ptx.ReadSpecialOp("cluster_ctarank")).result
         in_first = emit.compare(rank, emit.constant(0, i32), "eq")
@@ -260,7 +261,7 @@ class _KernelLowering:
     def _issue(self, emit: Emitter, issued: Sequence[Operation]) -> None:
         """One thread issues asynchronous operations; all threads wait for their end, each at the mbarrier of its own
         block."""
-        both = emit.constant(ALL_CTAS, i16) if self.kernel.of_pairs else None
+        both = emit.constant(ALL_CTAS, i16) if self.group == PAIR else None
         commit = tcgen05.CommitOp(self.mbarrier, multicast=both, cta_group=self.group)
         emit.branch(self.issuer, [*issued, commit])
         phase = emit(memref.LoadOp.get(self.phase, [])).results[0]

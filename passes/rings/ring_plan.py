@@ -22,7 +22,16 @@ from tirx.passes.rings.proof.bound_releases import BoundReleases, Passes
 from tirx.passes.rings.proof.errors import located
 from tirx.passes.rings.proof.extraction import Extraction
 from tirx.passes.rings.proof.model import Ring
-from tirx.passes.rings.proof.parties import SELF, Members, Owner, is_of_one_thread, owners, response_place, stations_of
+from tirx.passes.rings.proof.parties import (
+    SELF,
+    Members,
+    Owner,
+    is_of_one_thread,
+    multiplies_in_pairs,
+    owners,
+    response_place,
+    stations_of,
+)
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.passes.rings.proof.structure import activity
 from tirx.rules import RingLoweringError
@@ -252,6 +261,11 @@ class RingsPlan:
     def spans_blocks(self) -> bool:
         """True if blocks write the shared memory or arrive at the barriers of others."""
         return any(ring.across is not None for ring in self.rings)
+
+    @cached_property
+    def cta_group(self) -> int:
+        """The blocks that multiply together: 2 for products of pairs."""
+        return tirx.PAIR if multiplies_in_pairs(self.kernel) else 1
 
     @cached_property
     def places(self) -> Mapping[Owner, Mapping[Place, Members]]:

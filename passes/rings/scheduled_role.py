@@ -66,6 +66,8 @@ class Schedule(RoleCode):
             self.leader = emit(tirx.LeaderOp()).result
         self.sharing: dict[tuple[int, ...], Sequence[SSAValue]] = {}
         """Differences of ranks -> the ranks of the blocks that share slots, at whose barriers releases arrive."""
+        self.masks: dict[tuple[int, ...], SSAValue] = {}
+        """The same blocks, a bit for each, where the tensor core arrives."""
         self._find_sharing(emit)
         self.acquired: dict[Place, Counter] = {}
         self.passed: dict[Place, Counter] = {}
@@ -101,6 +103,12 @@ class Schedule(RoleCode):
         self.copies.begin(rank, emit)
         for differences in grouped:
             self.sharing[differences] = [emit.xor(rank, each) for each in differences]
+        for station in stations:
+            commits = station.side(self.owner).passing is Passing.COMMIT
+            if commits and station.to is To.GROUP and station.differences not in self.masks:
+                one = emit.constant(1, i32)
+                bits = [emit.value(arith.ShLIOp(one, each)) for each in self.sharing[station.differences]]
+                self.masks[station.differences] = emit.value(arith.TruncIOp(reduce(emit.bit_or, bits), i16))
 
     def _released_where_acquired(self, place: Place) -> bool:
         """True if the only release at a station stands in the block of the only acquire, behind it."""
@@ -300,8 +308,7 @@ class Schedule(RoleCode):
                     emit(ptx.FenceProxyAsyncOp("shared::cta"))
             case Passing.COMMIT:
                 mbarrier = self._passing_mbarrier(op, place, station, emit)
-                group = 2 if self.plan.kernel.of_pairs else 1
-                mask = self._mask(station, emit)
+                mask, group = self._mask(station, emit), self.plan.cta_group
                 commit = CommitOp(mbarrier, multicast=mask, cta_group=group, reads_a=op.early is not None)
                 self.elected(emit, lambda inside: inside(commit), side.members)
 
@@ -357,11 +364,7 @@ class Schedule(RoleCode):
         """The same blocks, a bit for each; None for the own one."""
         if station.to is To.ALL:
             return emit.constant((1 << self.plan.kernel.cluster_size) - 1, i16)
-        if station.to is To.GROUP:
-            one = emit.constant(1, i32)
-            bits = [emit.value(arith.ShLIOp(one, rank)) for rank in self.sharing[station.differences]]
-            return emit.value(arith.TruncIOp(reduce(emit.bit_or, bits), i16))
-        return None
+        return self.masks[station.differences] if station.to is To.GROUP else None
 
     def _await(self, op: tirx.AwaitOp, emit: Emitter) -> None:
         queue = op.awaited_queue

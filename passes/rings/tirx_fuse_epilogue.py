@@ -60,7 +60,7 @@ class TirxFuseEpiloguePass(ModulePass):
 
 
 def _fuse(kernel: tirx.KernelOp) -> None:
-    if (target := kernel.target_info) is None or kernel.of_pairs:
+    if (target := kernel.target_info) is None or kernel.in_clusters:
         return
     loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp) and copies_to_shared(op)]
     schedule = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))

@@ -158,7 +158,7 @@ class _Clusters:
 
     def _check_kernel(self) -> None:
         kernel = self.kernel
-        if kernel.of_pairs:
+        if kernel.in_clusters:
             raise NotApplicable(kernel, "its blocks form clusters already")
         if (target := kernel.target_info) is None or not supports(target, "fast_multicast"):
             found = "no target" if target is None else target.name
@@ -168,9 +168,6 @@ class _Clusters:
         if (written := hardware_operation(kernel)) is not None:
             raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
         require_no_ordering(kernel)
-        for op in kernel.walk():
-            if isinstance(op, ProductOp) and op.on_tensor_memory:
-                raise NotApplicable(op, f"'{op.name}' on tensor memory works for a pair by its own means")
         for loop in self.loops:
             if not loop.extents:
                 raise NotApplicable(loop, f"the order of its tiles is {loop.order.data}")

@@ -61,7 +61,7 @@ class _SplitK:
     def __init__(self, kernel: tirx.KernelOp, parts: int):
         self.kernel, self.parts = kernel, parts
         target = kernel.target_info
-        alone = not kernel.of_pairs and kernel.progress is None and kernel.grid is not None
+        alone = not kernel.in_clusters and kernel.progress is None and kernel.grid is not None
         if not alone or target is None or not supports(target, "wgmma"):
             raise self._refused(kernel, "expected a kernel without clusters, with a grid, for a target that has wgmma")
         self.loop, self.sums = summing_loop(kernel, self._refused)

@@ -104,7 +104,7 @@ class _StreamK:
 
     def __init__(self, kernel: tirx.KernelOp, blocks: int):
         self.kernel, self.blocks = kernel, blocks
-        if kernel.of_pairs or kernel.progress is not None or kernel.grid_formulas is None:
+        if kernel.in_clusters or kernel.progress is not None or kernel.grid_formulas is None:
             raise self._refused(kernel, "expected a kernel with a grid, without clusters and blocks that wait")
         if blocks > LARGEST_FLAG:
             raise self._refused(kernel, f"expected at most {LARGEST_FLAG} multiprocessors")

@@ -42,7 +42,7 @@ tirx.kernel @k() target("sm_100a") cluster(2) per_cta threads(128) {
   tirx.mma %a, %b, %acc pair : !a, !tirx.tile<64x32xf16, shared>, !tirx.tile<64x128xf32, tensor>
   %a2 = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %acc2 = tirx.alloc : !tirx.tile<128x128xf32, tensor>
-  // pair missing: expected-error@+1 {{expected 'pair' on every product on tensor memory in a kernel with cluster(2) per_cta, and only there, found one without it: all of a kernel is of one cta_group}}
+  // pair missing: expected-error@+1 {{expected 'pair' on all products on tensor memory of a kernel, or on none, found one without it behind others: all of a kernel is of one cta_group}}
   tirx.mma %a2, %a2, %acc2 : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x128xf32, tensor>
   tirx.return
 }
@@ -50,7 +50,7 @@ tirx.kernel @k() target("sm_100a") cluster(2) per_cta threads(128) {
 tirx.kernel @pair_alone() target("sm_100a") threads(128) {
   %a = tirx.alloc : !tirx.tile<128x64xf16, shared>
   %acc = tirx.alloc : !tirx.tile<128x256xf32, tensor>
-  // expected-error@+1 {{found one with it: all of a kernel is of one cta_group}}
+  // expected-error@+1 {{expected 'pair' only in a kernel whose clusters consist of pairs, such as cluster(2) per_cta, found it in another one}}
   tirx.mma %a, %a, %acc pair : !tirx.tile<128x64xf16, shared>, !tirx.tile<128x64xf16, shared>, !tirx.tile<128x256xf32, tensor>
   tirx.return
 }

@@ -75,7 +75,7 @@ class Predictor:
         """Reads what a pass has left."""
         for kernel in kernels(module):
             name = kernel.sym_name.data
-            if done.name == _TILES and not kernel.of_pairs and (product := product_of(kernel)) is not None:
+            if done.name == _TILES and not kernel.in_clusters and (product := product_of(kernel)) is not None:
                 self._tiles[name] = _Tiles.of(kernel, product)
             elif done.name == SCHEDULED and name not in self._found:
                 try:

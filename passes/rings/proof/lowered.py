@@ -170,15 +170,15 @@ def _is_rank(value: SSAValue) -> bool:
 
 def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
     """The arrivals of all roles at one mbarrier for a use. A role arrives once for each use, wherever in its code;
-    remote arrivals that stand together are those of one release.
+    remote arrivals that stand together are those of one release, as are those of a commit to several blocks.
     """
     total = 0
     for owner in dict.fromkeys(tirx.thread_owner(arrival.op) for arrival in arrivals):
         counts: dict[int, Operation] = {}
-        releases: dict[Block | None, list[_Arrival]] = {}
+        releases: dict[Block | Operation | None, list[_Arrival]] = {}
         for arrival in arrivals:
             if tirx.thread_owner(arrival.op) is owner:
-                releases.setdefault(arrival.op.parent if arrival.at.rank is not None else None, []).append(arrival)
+                releases.setdefault(_release_of(arrival), []).append(arrival)
         for arrival in releases.pop(None, []):
             counts.setdefault(arrival.threads, arrival.op)
         for release in releases.values():
@@ -197,14 +197,31 @@ def _arrivals_of_a_use(arrivals: list[_Arrival]) -> int:
     return total
 
 
+def _release_of(arrival: _Arrival) -> Block | Operation | None:
+    """The place that remote arrivals of one release have in common; None for an arrival in the own block."""
+    if arrival.at.rank is not None:
+        return arrival.op.parent
+    return arrival.op if isinstance(arrival.op, CommitOp) and arrival.op.multicast is not None else None
+
+
 def _reached(release: Sequence[_Arrival]) -> set[int]:
     """The numbers of arrivals of all blocks at the mbarrier of a block that one release reaches."""
     counts: Counter[int] = Counter()
     for arrival in release:
-        assert arrival.at.rank is not None
         for own in range(arrival.blocks):
-            counts[_by_rank(arrival.at.rank, own)] += arrival.threads
+            for rank in _ranks_of(arrival, own):
+                counts[rank] += arrival.threads
     return set(counts.values())
+
+
+def _ranks_of(arrival: _Arrival, own: int) -> Sequence[int]:
+    """The blocks at whose mbarriers a remote arrival of the block of rank `own` is."""
+    if arrival.at.rank is not None:
+        return (_by_rank(arrival.at.rank, own),)
+    assert isinstance(arrival.op, CommitOp)
+    assert arrival.op.multicast is not None
+    mask = _by_rank(arrival.op.multicast, own)
+    return [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
 
 
 _OPERATORS: dict[type[Operation], Callable[[int, int], int]] = {

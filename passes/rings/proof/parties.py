@@ -98,9 +98,13 @@ def issuer(op: Operation) -> Members:
 
 
 def _is_in_pair(op: Operation) -> bool:
-    """True for an operation of a kernel whose products are those of pairs of blocks."""
     kernel = enclosing(op, tirx.KernelOp)
     assert kernel is not None
+    return multiplies_in_pairs(kernel)
+
+
+def multiplies_in_pairs(kernel: tirx.KernelOp) -> bool:
+    """True for a kernel whose products are those of pairs of blocks."""
     return any(isinstance(each, tirx.AsyncMmaOp) and each.pair is not None for each in kernel.walk())
 
 

@@ -244,8 +244,8 @@ def _other_barrier_of_answer(op: Operation) -> None:
     op.operands[1] = emit(arith.AddiOp(op.operands[1], emit.constant(8, i32))).result
 
 
-def _box_for_one_block(op: Operation) -> None:
-    assert isinstance(op, TmaLoadOp) and op.multicast is not None
+def _for_one_block(op: Operation) -> None:
+    assert isinstance(op, TmaLoadOp | CommitOp) and op.multicast is not None
     op.operands[op.operands.index(op.multicast)] = Emitter(InsertPoint.before(op), op.location).constant(1, i16)
 
 
@@ -333,6 +333,8 @@ def _barrier_edits(op: Operation, kernel: RingKernel) -> Iterator[tuple[str, Edi
             yield "two commits", _twice
             yield "commit to another barrier", _other_barrier
             yield "arrival of the thread itself", _arrival_of_thread
+            if op.multicast is not None:
+                yield "commit for the first block only", _for_one_block
             if kernel.apart and op.reads_a is None:
                 yield "commit of reads of A alone", _set("reads_a", UnitAttr())
         case MbarrierWaitParityOp():
@@ -347,7 +349,7 @@ def _barrier_edits(op: Operation, kernel: RingKernel) -> Iterator[tuple[str, Edi
             if op.multicast is not None:
                 yield "answer for one block", _set("multicast", None)
         case TmaLoadOp() if op.multicast is not None:
-            yield "box for the first block only", _box_for_one_block
+            yield "box for the first block only", _for_one_block
         case MapaOp():
             yield "another block", _another_block
         case FenceProxyAsyncOp():
@@ -389,7 +391,12 @@ RIGHT: Mapping[tuple[RingKernel, str, str, int], str] = {
         "no fence of tcgen05",
         ordinal,
     ): f"the fence behind the wait for {other} stands before the product"
-    for n, others in ((6, ("a slot", "the sum")), (8, ("a slot", "the sum")), (10, ("B", "A", "the sum")))
+    for n, others in (
+        (6, ("a slot", "the sum")),
+        (8, ("a slot", "the sum")),
+        (12, ("a slot", "the sum")),
+        (10, ("B", "A", "the sum")),
+    )
     for ordinal, other in enumerate(others, 2)
 }
 """Kernel, level, mutation and ordinal of mutants that are right -> why."""

@@ -90,7 +90,7 @@ class RingKernel:
             ahead = self.skew <= self.slots - 1 - self.pending and not self.registers
             ahead = ahead and not (self.use_first and (self.skew == 0 or self.family != "mma"))
         stays = self.pending == 0 or (self.family == "wgmma" and self.slots > self.pending)
-        shared = not self.cluster or (self.roles and self.engine == "tma" and self.family != "tcgen05")
+        shared = not self.cluster or (self.roles and self.engine == "tma" and (self.square or self.family != "tcgen05"))
         # Copies that wgmma and tcgen05 read are awaited by the threads that made them: in a role of their own here.
         awaited = self.engine != "cp_async" or self.family == "mma" or self.roles
         given = not self.launched or (self.tiles and self.family != "wgmma" and not self.registers)

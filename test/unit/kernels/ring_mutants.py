@@ -44,6 +44,10 @@ MUTATIONS: Mapping[str, tuple[str, _Change]] = {
     "no request for a tile": (r"clusterlaunchcontrol\.try_cancel[^;]*;", _nothing),
     "answer for one block": (r"\.multicast::cluster::all", _nothing),
     "box for one block": (r"(\.multicast::cluster \[[^;]*, )(%h\d+)(;)", lambda m: f"{m[1]}1{m[3]}"),
+    "commit for one block": (
+        r"(tcgen05\.commit[^;]*\.multicast::cluster[^;]*, )(%h\d+)(;)",
+        lambda m: f"{m[1]}1{m[3]}",
+    ),
     "another block": (r"(mapa\.shared::cluster[^;]*, )(0|1)(;)", lambda m: f"{m[1]}{1 - int(m[2])}{m[3]}"),
     "no fence of tcgen05": (r"tcgen05\.fence::\w+;", _nothing),
 }
@@ -62,6 +66,7 @@ KERNELS = (
     RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, tiles=True, launched=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True, apart=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, tiles=True, square=True),
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", cluster=True, tiles=True, square=True),
 )
 """Every engine, family and way to pass slots on. All go through several tiles, so that what the last iterations of one
 give back is used again."""
@@ -125,12 +130,12 @@ RIGHT: Mapping[tuple[RingKernel, str, int], str] = {
     (KERNELS[5], "no barrier", 1): _END,
     (KERNELS[5], "one product more pending", 1): "every round has waited for its product",
     **{(KERNELS[n], "no barrier", ordinal): _TWICE for n in (6, 8) for ordinal in (2, 3)},
-    **{(KERNELS[n], "no fence of tcgen05", ordinal): _FENCED for n in (6, 8) for ordinal in range(4)},
+    **{(KERNELS[n], "no fence of tcgen05", ordinal): _FENCED for n in (6, 8, 12) for ordinal in range(4)},
     **{
         (KERNELS[n], "no fence of tcgen05", ordinal): f"the fence behind the wait for {other} stands before the product"
-        for n in (6, 8)
+        for n in (6, 8, 12)
         for ordinal, other in ((6, "a slot"), (7, "the sum"))
     },
-    **{(KERNELS[n], "no fence of tcgen05", ordinal): _ENDED for n in (6, 8) for ordinal in (8, 9)},
+    **{(KERNELS[n], "no fence of tcgen05", ordinal): _ENDED for n in (6, 8, 12) for ordinal in (8, 9)},
 }
 """Kernel, mutation and ordinal of mutants that are right -> why."""

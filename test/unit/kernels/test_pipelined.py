@@ -32,6 +32,8 @@ def test_numbers_of_iterations(pipelined: Pipelined, steps: tuple[tuple[int, int
         # Three rows of tiles: the second tile of the last pair lies outside of D.
         Pipelined("wgmma", "cluster=rows stages=2 order=row", (3, 1)),
         Pipelined("wgmma", "cluster=columns stages=3 order=none", (1, 2)),
+        Pipelined("tcgen05", "cluster=rows stages=2 order=row", (3, 1)),
+        Pipelined("tcgen05", "cluster=columns stages=3 order=none roles=load", (1, 2)),
     ],
 )
 @pytest.mark.sample(1)
@@ -52,6 +54,11 @@ def test_pairs_of_blocks_load_for_each_other(pipelined: Pipelined):
         (Pipelined("wgmma", "cluster=2x4 stages=2 order=none", (2, 3)), 8),
         (Pipelined("wgmma", "cluster=8x1 stages=2 order=row", (3, 1)), 8),
         (Pipelined("wgmma", "cluster=1x8 stages=2 order=row", (1, 3)), 8),
+        (Pipelined("tcgen05", "cluster=2x2 stages=2 order=row", (3, 3), odd=True), 4),
+        (Pipelined("tcgen05, scaled", "cluster=2x2 stages=2 order=group", (2, 2)), 4),
+        (Pipelined("tcgen05, sparse", "cluster=4x1 stages=3 order=none", (4, 1)), 4),
+        (Pipelined("tcgen05 i8", "cluster=1x4 stages=2 order=none", (1, 3)), 4),
+        (Pipelined("tcgen05", "cluster=2x4 stages=2 order=row", (2, 3)), 8),
     ],
 )
 @pytest.mark.sample(1)

@@ -570,21 +570,6 @@ tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a"
 
 // -----
 
-// 13:9: remark: @k has no pairs of blocks: 'tirx.mma' on tensor memory works for a pair by its own means
- !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
-+!t = !tirx.tile<64x64xf32, tensor>
-@@
--tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
-+tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {
-@@
-   %c0 = arith.constant 0 : index
-+  %acc = tirx.alloc : !t
-@@
--        "test.op"(%used) : (!s) -> ()
-+        tirx.mma %used, %used, %acc : !s, !s, !t
-
-// -----
-
 // 9:7: remark: @k has no pairs of blocks: its numbers of tiles are not those of the launch
 -tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") threads(256) {
 +tirx.kernel @k(%b: memref<64x4096xf16>, %n: index, %rows: index) target("sm_90a") grid(1, 2) threads(256) {

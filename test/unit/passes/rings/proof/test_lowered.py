@@ -166,6 +166,41 @@ def test_arrivals_of_a_part_of_a_cluster(body: str, message: int | str):
     assert said(f"{_BESIDE}\nptx.mbarrier.init %bars, 777\n{body}", 256, _SQUARE) == expected
 
 
+_MASKS = """
+  %i6 = arith.constant 6 : i32
+  %i15 = arith.constant 15 : i32
+  %bit = arith.shli %i1, %rank : i32
+  %bit_right = arith.shli %i1, %right : i32
+  %bits = arith.ori %bit, %bit_right : i32
+  %row = arith.trunci %bits : i32 to i16
+  %own = arith.trunci %bit : i32 to i16
+  %every = arith.trunci %i15 : i32 to i16
+  %middle = arith.trunci %i6 : i32 to i16
+"""
+
+
+@together(
+    "body, message",
+    [
+        (when("%one", "tcgen05.commit %bars multicast %row"), 2),
+        (when("%one", "tcgen05.commit %bars multicast %own"), 1),
+        (when("%one", "tcgen05.commit %bars multicast %every"), 4),
+        (when("%one", when("%block", "tcgen05.commit %bars multicast %every")), 1),
+        # Others than the middle two hear nothing, as it is where threads arrive in some blocks only.
+        (when("%one", "tcgen05.commit %bars multicast %middle"), 4),
+        (when("%one", "tcgen05.commit %bars multicast %row") + when("%one", "tcgen05.commit %bars"), "1 and 2"),
+        (when("%one", "tcgen05.commit %bars multicast %word"), None),
+    ],
+)
+def test_commits_to_a_part_of_a_cluster(body: str, message: int | str | None):
+    expected = f"expected an mbarrier for {message} arrivals, found one for 777"
+    if isinstance(message, str):
+        expected = f"expected the same number of arrivals wherever a role passes a slot on, found {message}"
+    elif message is None:
+        expected = "cannot decide: which blocks of the cluster are meant, by a value that is not known"
+    assert said(f"{_BESIDE}{_MASKS}\nptx.mbarrier.init %bars, 777\n{body}", 256, _SQUARE) == expected
+
+
 def test_ranks_that_others_compute():
     body = "ptx.mbarrier.init %bars, 3\n%x = ptx.mapa %bars, %any_rank\n" + arrive("%x")
     message = "cannot decide: which blocks of the cluster are meant, by a value that is not known"
