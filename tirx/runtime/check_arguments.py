@@ -62,9 +62,10 @@ def arguments_of(kernel: KernelOp, sizes: Sizes, numbers: Numbers, seed: int, in
     counts, floats = iter(sizes.numbers), cycle((0.5, 2.0, 0.25, 4.0))
     found: list[Any] = []
     for type_, shape in zip(kernel.function_type.inputs, sizes.shapes, strict=True):
-        if shape is None or not isinstance(type_, MemRefType):
+        if not isinstance(type_, MemRefType):
             found.append(next(floats if str(type_).startswith("f") else counts))
             continue
+        assert shape is not None
         memref = cast("MemRefType[Attribute]", type_)
         dtype = dtype_of(memref.element_type)
         values = chosen.get(str(memref.element_type))

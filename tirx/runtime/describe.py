@@ -46,8 +46,7 @@ def describe(module: ModuleOp) -> tuple[Launch, ...]:
         near = {each.entry: each for own, each in found if own.parent is entry.parent}
         for variant in launch.variants:
             other = near.get(variant.entry)
-            is_alone = other is launch or (other is not None and not other.variants)
-            if other is None or not is_alone or _passed(other) != _passed(launch):
+            if other is None or (other is not launch and other.variants) or _passed(other) != _passed(launch):
                 raise LaunchParameterError(
                     entry, f"expected an entry of the same arguments, without variants, found '{variant.entry}'"
                 )

@@ -82,11 +82,11 @@ class LaunchTiles(Generic[_Kernel]):
         from xdsl.utils.arg_spec import parse_spec
 
         from tirx.passes.pipeline import lower_to_ptx_pipeline
-        from tirx.passes.products.tirx_tile_linalg import KERNEL, TirxTileLinalgPass
+        from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
 
         front = TirxTileLinalgPass.from_spec(parse_spec(lower_to_ptx_pipeline(self._target, self._options)[0]))
         for op in self._module().walk():
-            if isinstance(op, FuncOp) and op.sym_name.data == entry and KERNEL in op.attributes:
+            if isinstance(op, FuncOp) and op.sym_name.data == entry:
                 return front.open_product(op)
         return None
 

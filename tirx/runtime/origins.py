@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import func
@@ -46,8 +46,7 @@ class Origin:
     def run(self, arguments: Sequence[Any], *, bounds: bool = False, modular: bool = False) -> Ran:
         """Runs the function on arguments of its kernel, which are updated in place. Raises RunError."""
         own = [
-            each if form is None or not isinstance(each, np.ndarray) else _of_function(cast("Array", each), form)
-            for each, form in zip(arguments, self.forms, strict=True)
+            each if form is None else _of_function(each, form) for each, form in zip(arguments, self.forms, strict=True)
         ]
         ran = run_function(self.function, own, bounds=bounds, modular=modular)
         pairs = zip(ran.errors, self.forms, strict=True)

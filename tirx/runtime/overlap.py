@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import gcd
+from typing import cast
 
 from tirx.runtime.arrays import ArgumentError, ArrayView
 from tirx.runtime.launch import Launch, PointerArgument
@@ -22,9 +23,9 @@ def check_overlap(launch: Launch, values: Sequence[ArrayView | float | None]) ->
     `values` has one for each argument of the descriptor.
     """
     arrays = [
-        (argument, value)
+        (argument, cast(ArrayView, value))
         for argument, value in zip(launch.arguments, values, strict=True)
-        if isinstance(argument, PointerArgument) and isinstance(value, ArrayView)
+        if isinstance(argument, PointerArgument)
     ]
     for i, (argument, array) in enumerate(arrays):
         if argument.is_written and overlaps_itself(array):
@@ -95,7 +96,7 @@ def _reaches(steps: Sequence[_Step], target: int) -> bool:
         i, rest = pending.pop()
         if rest == 0:
             return True
-        if rest < 0 or rest > reach[i] or rest % left[i]:
+        if rest < 0 or rest % left[i]:
             continue
         stride, most = ordered[i]
         fewest = max(0, -(-(rest - reach[i + 1]) // stride))

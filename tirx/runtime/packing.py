@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from tirx.copy.tma import ROW_UNIT
 from tirx.runtime.arrays import ArrayView, check_address
@@ -65,8 +65,8 @@ class Plan:
         waiting = iter(values)
         passed = [None if value is None else next(waiting) for value in self.bound.values]
         for argument, value in zip(launch.arguments, passed, strict=True):
-            if isinstance(argument, PointerArgument) and isinstance(value, ArrayView):
-                check_address(argument, value)
+            if isinstance(argument, PointerArgument):
+                check_address(argument, cast(ArrayView, value))
         check_overlap(launch, passed)
         if not prod(self.bound.grid):
             return lambda stream: None

@@ -315,8 +315,9 @@ class Kernel:
             if left < checked.seconds + source.seconds:
                 break
             other = self.program.with_option(words)
-            if other is None or other.source is None or other.ptx == self.program.ptx or name not in other.kernels:
+            if other is None or other.ptx == self.program.ptx or name not in other.kernels:
                 continue
+            assert other.source is not None
             check_kernel(other.ptx, other.kernels[name].launch, other.source, seconds=left, **one)
             also.append(words)
         return replace(checked, also=tuple(also), seconds=process_time() - start)

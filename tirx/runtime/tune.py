@@ -260,10 +260,10 @@ class _Arrays:
         for i, argument in enumerate(arguments):
             if (framework := framework_of(argument)) != "number":
                 self.views[i] = VIEWS[framework](argument)
-        indices = {view.device for view in self.views.values()} or {0}
-        if None in indices or len(indices) > 1:
+        (index, *others) = {view.device for view in self.views.values()} or (0,)
+        if index is None or others:
             raise GpuError("expected arrays on one GPU")
-        self.device: Device = device(indices.pop() or 0)
+        self.device: Device = device(index)
         self.start = {i: self._read(view) for i, view in self.views.items()}
 
     def _read(self, view: ArrayView) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+import pytest
 from unit.examples import EXAMPLES
 
 from tirx.dialects.tirx import kernels
@@ -66,3 +67,21 @@ def test_a_launch_may_take_as_long_as_the_last_one_says() -> None:
     pace.done(small)
     assert pace.allows(small) and not pace.allows(large)
     assert not pace.allows(small, 1e-12)
+
+
+def test_a_launch_may_take_all_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slower one of the last two says how long it takes: a second for each unit of work, and one more."""
+    now = [0.0]
+    monkeypatch.setattr("tirx.runtime.check_sizes.time.process_time", lambda: now[0])
+    pace, one, none = Pace(10, 0.0), Sizes((), (), 1), Sizes((), (), 0)
+    for took, work in ((2.0, one), (0.5, one), (9.0, none)):
+        assert pace.allows(one)
+        now[0] += took
+        pace.done(work)
+        now[0] -= took
+    now[0] = 9.0
+    assert pace.allows(none) and not pace.allows(Sizes((), (), 0.001)) and not pace.allows(none, 0.999)
+    now[0] = 8.0
+    assert pace.allows(one)
+    pace.done(Sizes((), (), 1))
+    assert pace.allows(Sizes((), (), 7)) and not pace.allows(Sizes((), (), 7.1))

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from unit.cases import together
 from unit.runtime.test_launch import LAUNCH, launches_of
 
-from tirx.runtime.launch import Launch, PointerArgument, ScalarArgument, read_launches, write_launches
+from tirx.dialects.formula import Call
+from tirx.runtime import describe
+from tirx.runtime.launch import (
+    Launch,
+    PointerArgument,
+    Precondition,
+    ScalarArgument,
+    TensorMapArgument,
+    read_launches,
+    write_launches,
+)
 
 _ENTRY = """
 ptx.entry @k(p : u64 ptr align 4, q : u64 ptr align 4, r : u64 ptr align 4) target("sm_90a") reqntid(32) {{
@@ -102,6 +115,36 @@ def test_the_text_of_descriptors():
 def test_texts_that_are_no_descriptors(text: str):
     with pytest.raises(ValueError, match="^expected launch descriptors of format 1$"):
         read_launches(text)
+
+
+def test_steps_of_tensor_maps_are_written_where_there_are_some():
+    for steps in ((), (2, 1)):
+        tensor_map = TensorMapArgument("map", 0, "f16", (8, 8), (16,), (8, 8), steps=steps)
+        launch = replace(LAUNCH, arguments=(*LAUNCH.arguments, tensor_map))
+        assert ("steps" in launch.to_json()["arguments"][-1]) is bool(steps)
+        assert read_launches(write_launches([launch])) == (launch,)
+
+
+@together(
+    ("a", "b", "implies"),
+    [
+        (("at_most", 4), ("at_most", 4), True),
+        (("at_most", 4), ("at_most", 5), True),
+        (("at_most", 5), ("at_most", 4), False),
+        (("at_most", Call("size", (0, 0))), ("at_most", 4), False),
+        (("at_most", 4), ("at_most", Call("size", (0, 0))), False),
+        (("at_most", Call("size", (0, 0))), ("at_most", Call("size", (0, 0))), True),
+        (("multiple_of", 4), ("multiple_of", 8), False),
+        (("multiple_of", 4), ("multiple_of", 4), True),
+        (("at_most", 4), ("multiple_of", 4), False),
+    ],
+)
+def test_requirements_that_others_imply(a: Any, b: Any, implies: bool):
+    value = Call("stride", (0, 0))
+    first, second = (Precondition(value, test, bound, "") for test, bound in (a, b))
+    assert describe._implies(first, second) is implies  # pyright: ignore[reportPrivateUsage]
+    other = replace(second, value=Call("stride", (0, 1)))
+    assert not describe._implies(first, other)  # pyright: ignore[reportPrivateUsage]
 
 
 def test_defaults_of_descriptors():

@@ -105,6 +105,9 @@ def test_tensor_maps():
     kind, interleave, swizzle, promotion, fill = (f"CU_TENSOR_MAP_{name}" for name in names)
     rows = [64, 9], [272], [32, 8], [1, 1]
     assert encoded == [(kind, 2, 1 << 16, *rows, interleave, swizzle, promotion, f"{fill}UEST_ZERO_FMA")]
+    plan = _plan(cuda, _launch(_pointer("x"), _pointer("y"), replace(tensor_map, steps=(2, 1))), x, y)
+    plan.ready([x, y])
+    assert encoded[1][3:7] == ([64, 9], [272], [32, 8], [2, 1])
 
 
 @together(
@@ -484,8 +487,20 @@ def test_what_a_search_reads_of_arrays(fake: FakeCuda, torch: Any, monkeypatch: 
     x.data[...] = 9
     assert arrays.results(kernel) == {0: np.arange(6, dtype=np.float32).tobytes(), 2: b""}
     kernel.assert_called_once_with(x, 4, empty, stream=0)
-    with pytest.raises(GpuError, match="^expected arrays on one GPU$"):
-        tune._Arrays([x, np.zeros(3, np.float32)])  # pyright: ignore[reportPrivateUsage]
+    for others in ([np.zeros(3, np.float32)], [Tensor(np.zeros(3, np.float32), "cuda:1")]):
+        with pytest.raises(GpuError, match="^expected arrays on one GPU$"):
+            tune._Arrays([x, *others])  # pyright: ignore[reportPrivateUsage]
+    assert tune._Arrays([3]).device.index == 0  # pyright: ignore[reportPrivateUsage]
+
+
+def test_workspaces_are_as_large_as_was_asked_for():
+    cuda = FakeCuda((8,))
+    device = Device.open(Driver(cuda), 0)
+    first = device.workspace((1, 0), ZEROS + 8)
+    assert [device.workspace((1, 0), size) for size in (8, ZEROS, ZEROS + 8)] == [first] * 3
+    larger = device.workspace((1, 0), ZEROS + 9)
+    assert larger != first and device.workspace((1, 0), ZEROS + 9) == larger == device.workspace((1, 0), 8)
+    assert [len(each) - ZEROS for each in cuda.allocated.values()][:2] == [8, 9] or len(cuda.allocated) == 2
 
 
 def test_tensor_maps_of_one_dimension():

@@ -9,9 +9,11 @@ import subprocess
 import sys
 from hashlib import sha256
 from importlib import import_module, invalidate_caches
+from importlib.machinery import ModuleSpec
 from io import BytesIO
 from pathlib import Path
 from threading import get_ident
+from types import ModuleType
 from typing import Any, ClassVar
 from unittest.mock import Mock
 from zipfile import ZipFile
@@ -30,7 +32,7 @@ import tirx
 from tirx import embed
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import TileType
-from tirx.runtime import ArgumentError, Program, program, stored
+from tirx.runtime import ArgumentError, Program, imports, program, stored
 from tirx.runtime.arrays import StrideError
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
@@ -98,6 +100,7 @@ X, Y = arrays()
         ((X, Y, 2**32), "argument 'n': expected an integer of 32 bits, found 4294967296"),
         ((X, Y, 1.5), "argument 'n': expected an integer of 32 bits, found 1.5"),
         ((X, Y, "3"), "argument 'n': expected a numpy array or a number to simulate, found str"),
+        ((X, Y, 3, "4"), "argument 3: expected a numpy array or a number to simulate, found str"),
         ((np.zeros((8, 8), "V6,f4")["f1"], Y, 3), "expected strides of whole elements of 4 bytes, found strides (80"),
     ],
 )
@@ -301,6 +304,65 @@ def test_a_source_that_takes_no_strides_says_why(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(built, "remake", Mock(side_effect=LocatedError(UNKNOWN_LOC, "expected rows of whole words")))
     with pytest.raises(StrideError, match="^expected strides of multiples of 16 bytes: expected rows of whole words$"):
         _ = built.for_any_strides
+
+
+def test_strides_without_another_program_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the simulator nor a check has another kernel for them then."""
+    refused = Mock(side_effect=StrideError("expected other strides"))
+    monkeypatch.setattr("tirx.runtime.simulation.simulate", refused)
+    monkeypatch.setattr("tirx.runtime.check.check_launch", refused)
+    built = tirx.build(KERNEL)
+    built.remake = None
+    for launch in (built.kernels["rows"].simulate, built.kernels["rows"].check):
+        with pytest.raises(StrideError, match="^expected other strides$"):
+            launch(X, Y, 3)
+
+
+def test_texts_that_are_no_programs() -> None:
+    for text in ("[]", '"ptx"', "{}", '{"ptx": ""}', '{"ptx": "", "launches": "", "more": ""}'):
+        with pytest.raises(ValueError, match="^expected a program of PTX and launch descriptors$"):
+            Program.from_json(text)
+    built = Program.from_json(tirx.build(KERNEL).to_json())
+    assert built.with_option("order=row") is None and built.for_any_strides is None
+
+
+def test_modules_without_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packages without a file count as what they have; of files that are no sources the size and the time count."""
+    (tmp_path / "own_names").mkdir()
+    for name, text in {
+        "own_start.py": "import own_names.inner, own_native",
+        "own_names/inner.py": "from . import other\ndef f():\n    from .. import x",
+        "own_names/other.py": "",
+        "own_native.so": "binary",
+    }.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
+    native = ModuleType("own_native")
+    native.__file__ = str(tmp_path / "own_native.so")
+    native.__spec__ = ModuleSpec("own_native", None, origin=native.__file__)
+    monkeypatch.setattr("sys.modules", {**sys.modules, "own_native": native})
+    for name in ("own_names.inner", "own_names.other"):
+        import_module(name)
+    monkeypatch.setitem(sys.modules, "own_start", ModuleType("own_start"))
+    sys.modules["own_start"].__file__ = str(tmp_path / "own_start.py")
+    found = imports.imported(["own_start"])
+    assert [each[:2] for each in found] == [
+        ("own_names", os.path.join("own_names", "inner.py")),
+        ("own_names", os.path.join("own_names", "other.py")),
+        ("own_native", "own_native.so"),
+    ]
+    assert imports.are_unchanged(found) and found[2][2] is not None and found[2][2].startswith("6 ")
+    (tmp_path / "own_native.so").write_text("larger binary")
+    assert not imports.are_unchanged(found)
+
+
+def test_files_of_which_programs_are_made(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    for name in ("a.py", "b.pyc", "inner/c.txt"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "gone.py").symlink_to(tmp_path / "nothing.py")
+    found = stored._files(str(tmp_path))  # pyright: ignore[reportPrivateUsage]
+    assert sorted(found) == [str(tmp_path / "a.py"), str(tmp_path / "inner" / "c.txt")]
 
 
 def test_the_oldest_program_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
