@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func
@@ -50,7 +50,7 @@ class Origin:
         ]
         ran = run_function(self.function, own, bounds=bounds, modular=modular)
         pairs = zip(ran.errors, self.forms, strict=True)
-        return Ran(ran.exact, tuple(e if e is None or form is None else _of_kernel(e, form) for e, form in pairs))
+        return Ran(ran.exact, tuple(e if e is None else _of_kernel(e, cast(Form, form)) for e, form in pairs))
 
 
 def _of_function(array: Array, form: Form) -> Array:
