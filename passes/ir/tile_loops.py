@@ -14,7 +14,7 @@ from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import ViewOp
 from tirx.dialects.traits import is_pure
 from tirx.dialects.xdsl_private import operands_of
-from tirx.passes.ir.emitter import constant_value
+from tirx.passes.ir.emitter import Emitter, constant_value
 
 _COORDINATE = "tirx.tile_coordinate"
 """The attribute of an operation in a loop whose result is the row (0) or the column (1) of a tile. No two iterations
@@ -23,6 +23,11 @@ have both in common.
 
 _ALONE = "tirx.tile_alone"
 """The attribute of such an operation where there is one row, or one column, of tiles only."""
+
+_OR_OUTSIDE = "tirx.or_outside"
+"""The attribute of a select whose first value is an index, and whose second one is behind the end of the memref: what
+begins there is not accessed.
+"""
 
 _Form = Counter[int]
 """Row or column -> what an index grows by with it. An index that stays the same within the loop has none."""
@@ -36,6 +41,20 @@ def mark_coordinate(op: Operation, index: int, *, alone: bool = False) -> None:
     op.attributes[_COORDINATE] = IntegerAttr(index, i32)
     if alone:
         op.attributes[_ALONE] = UnitAttr()
+
+
+def or_outside(is_there: SSAValue, index: SSAValue, behind: SSAValue, emit: Emitter) -> SSAValue:
+    """Emits the index of a view that is clipped, or accessed by bulk tensor copies: `behind` its memref otherwise."""
+    found = emit.select(is_there, index, behind)
+    assert isinstance(found.owner, Operation)
+    found.owner.attributes[_OR_OUTSIDE] = UnitAttr()
+    return found
+
+
+def _if_there(index: SSAValue) -> SSAValue:
+    """The index of a view without the choice of `or_outside`."""
+    op = index.owner
+    return op.operands[1] if isinstance(op, arith.SelectOp) and _OR_OUTSIDE in op.attributes else index
 
 
 def is_tile_loop(op: Operation) -> bool:
@@ -81,8 +100,8 @@ def iterations_apart(loop: Operation, a: ViewOp, b: ViewOp) -> bool:
         forms = _forms(loop, {loop.body.block.args[0]: Counter(steps)})
     apart: set[int] = set()
     for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
-        base, first = without_constant(x)
-        other, second = without_constant(y)
+        base, first = without_constant(_if_there(x))
+        other, second = without_constant(_if_there(y))
         if base is None or other is None or not is_same(base, other) or not (form := forms.get(base)) or len(form) > 1:
             continue
         ((coordinate, step),) = form.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -24,9 +24,12 @@ from tirx.dialects.traits import is_terminator
 from tirx.hw.features import supports
 from tirx.layout import LayoutError
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.launch_values import ceildiv, launched, product_of
-from tirx.passes.ir.views import Origin, argument_number, clipped_view
+from tirx.passes.ir.tile_loops import or_outside
+from tirx.passes.ir.views import Origin, argument_number, clipped_view, copied_view
 from tirx.passes.match.bulk_copies import plan_tma
+from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.narrow_places import keep_narrow_mark
 from tirx.passes.match.pipelining import NotApplicable, hardware_operation, require_no_ordering
 from tirx.passes.match.product import ILLEGAL
@@ -53,7 +56,8 @@ class TirxMulticastCopiesPass(ModulePass):
     two rows and columns of tiles, whose rows share A and whose columns B; `4x1`, `1x4`, `4x2`, `2x4`, `8x1` and `1x8`
     likewise. A slot is free once the readers of all blocks that the own one sends to have released it. `cluster` is one
     of these, `none` or `auto`, which looks it up by the family of the products; `attributes {tirx.cluster = "rows"}`
-    says it for one kernel. A role has to fill the rings. A remark tells why a kernel stays as it is.
+    says it for one kernel. A role has to fill the rings. Grids need not be whole clusters: blocks without a tile load
+    for the others and write nothing. A remark tells why a kernel stays as it is.
 
     A persistent grid has a pair for each two multiprocessors of the GPU, and at most for each two of `multiprocessors`;
     of larger clusters it has as many as the GPU runs at once (`cluster_count()`).
@@ -100,6 +104,21 @@ class _Shared:
         return self.parts[0].dims[0]
 
 
+@dataclass(frozen=True)
+class _TooMany:
+    """An operation that accesses global memory, through operand `number`, for tiles that the last cluster has too many.
+
+    `view` is the box that the operand is (a part of). Along `sides` it may lie within the memref then, and has to move
+    out of it; `is_open`: threads access it, and it is not clipped yet.
+    """
+
+    op: Operation
+    number: int
+    view: tirx.ViewOp
+    sides: Sequence[int]
+    is_open: bool
+
+
 class _Clusters:
     """Lets the blocks of one kernel share what they load."""
 
@@ -126,14 +145,16 @@ class _Clusters:
         kernel = self.kernel
         self._check_kernel()
         self._check_control()
-        shared = self._shared()
-        for side in self.sides:
-            self._check_last(side)
+        shared, too_many = self._shared(), self._tiles_too_many()
         kernel.cluster = i32_attr(self.size)
         kernel.per_cta = UnitAttr()
         for each in shared:
             self._load_part(each)
+        counts = {loop: tuple(loop.extents) for loop in self.loops}
+        tiles = self._tiles()
         self._number_tiles()
+        for each in too_many:
+            self._leave_out(each, counts, tiles)
         for each in shared:
             self._ring(each.copy).across = tirx.AcrossAttr(tirx.Across.CLUSTER)
             erase(each.copy)
@@ -253,21 +274,50 @@ class _Clusters:
         assert slot is not None
         return slot.ring
 
-    def _check_last(self, side: int) -> None:
-        """The last cluster may have tiles too many: nothing of these may be read or written."""
-        tiles, dependent = self._tiles(), self.dependent[side]
-        count = None if tiles is None else tiles[side]
-        if isinstance(count, int) and count % self.shape[side] == 0:
-            return
-        for op in self.kernel.walk():
-            if isinstance(op, memref.LoadOp) and not dependent.isdisjoint(op.indices):
-                raise NotApplicable(op, f"'{op.name}' would read for a tile more than {count}")
-            written = _written(op)
-            if written is not None and not (written in dependent and self._is_beyond(written, side, count)):
-                raise NotApplicable(op, f"'{op.name}' would write a tile more than {count}")
-            if not _is_bounded(op) and any(t in dependent and clipped_view(t) is None for t in _in_memory(op)):
-                reason = f"'{op.name}' would access a tile more than {count}, which no 'clipped' leaves out"
-                raise NotApplicable(op, reason)
+    def _tiles_too_many(self) -> list[_TooMany]:
+        """Accesses to global memory that the last cluster may make for tiles that are not there.
+
+        Raises NotApplicable for those that can neither be clipped nor moved out of their memref.
+        """
+        tiles = self._tiles() or (None, None)
+        partial = [side for side in self.sides if not self._is_whole(tiles[side], side)]
+        found = [each for op in self.kernel.walk() for each in self._too_many(op, partial, tiles)] if partial else []
+        if found and self.loops and any(self._loop_of(each.op) is None for each in found):
+            raise NotApplicable(found[0].op, f"'{found[0].op.name}' belongs to no tile")
+        return found
+
+    def _is_whole(self, count: Formula | None, side: int) -> bool:
+        return isinstance(count, int) and count % self.shape[side] == 0
+
+    def _too_many(self, op: Operation, partial: Sequence[int], tiles: Sequence[Formula | None]) -> Iterator[_TooMany]:
+        """The accesses of one operation that have to change, `partial` being the sides with an incomplete cluster."""
+        counts = " x ".join(str(tiles[side]) for side in partial)
+        if isinstance(op, memref.LoadOp) and any(self.dependent[side] & set(op.indices) for side in partial):
+            raise NotApplicable(op, f"'{op.name}' would read for a tile more than {counts}")
+        written = _written(op)
+        if written is None and any(access.writes for access in accesses_of(op)):
+            raise NotApplicable(op, f"'{op.name}' would write a tile more than {counts}")
+        for number, tile in enumerate(op.operands):
+            if tile not in _in_memory(op):
+                continue
+            outside = [side for side in partial if tile is written and not self._is_outside(tile, side, tiles[side])]
+            depends = any(tile in self.dependent[side] for side in partial)
+            is_open = not _is_bounded(op) and clipped_view(tile) is None and (depends or tile is written)
+            if not outside and not is_open:
+                continue
+            origin = Origin.of(tile)
+            if origin is None or not origin.view.is_box or argument_number(origin.view.source) is None:
+                verb = "write" if tile is written else "access"
+                raise NotApplicable(op, f"'{op.name}' would {verb} a tile more than {counts}")
+            yield _TooMany(op, number, origin.view, tuple(outside), is_open)
+
+    def _is_outside(self, tile: SSAValue, side: int, count: Formula | None) -> bool:
+        """Returns True if a tile that is written lies outside of its memref wherever its number is too large."""
+        return tile in self.dependent[side] and self._is_beyond(tile, side, count)
+
+    def _loop_of(self, op: Operation) -> tirx.TilesOp | None:
+        around = (each for each in ancestors(op) if isinstance(each, tirx.TilesOp))
+        return next(around, None)
 
     def _is_beyond(self, tile: SSAValue, side: int, count: Formula | None) -> bool:
         """Returns True if tile number `count` along a side lies outside of the memref, where stores are dropped."""
@@ -376,12 +426,69 @@ class _Clusters:
     def _number(self, cluster: SSAValue, side: int, emit: Emitter) -> None:
         """The tile of this block takes the place of the number of the cluster."""
         uses = tuple(cluster.uses)
+        tile = self._tile(cluster, side, emit)
+        for use in uses:
+            use.operation.operands[use.index] = tile
+
+    def _tile(self, cluster: SSAValue, side: int, emit: Emitter) -> SSAValue:
+        """The number along a side of the tile that this block has of a cluster."""
         count = self.shape[side]
         first = emit.mul(cluster, emit.constant(count, IndexType()))
         tile = emit.add(first, self._rank_within(count, 1 if side else self.shape[1], emit))
         tile.name_hint = cluster.name_hint
-        for use in uses:
-            use.operation.operands[use.index] = tile
+        return tile
+
+    def _leave_out(
+        self,
+        access: _TooMany,
+        counts: Mapping[tirx.TilesOp, Sequence[SSAValue]],
+        tiles: tuple[Formula, Formula] | None,
+    ) -> None:
+        """Lets an access read zeros, or write nothing, where there is no such tile.
+
+        What it writes begins behind the last element of the memref then: bulk copies and clipped views drop that.
+        `counts` are the numbers of tiles of each loop, `tiles` those of a grid without one.
+        """
+        op, view = access.op, access.view
+        tile, emit, indices = op.operands[access.number], Emitter.before(op), list(view.indices)
+        if access.sides:
+            d = self._moved_dimension(view, access.sides)
+            loop = self._loop_of(op)
+            is_there: SSAValue | None = None
+            for side in access.sides:
+                if loop is not None:
+                    cluster, count = loop.body.block.args[side], counts[loop][side]
+                else:
+                    assert tiles is not None
+                    axis = tirx.GridAxis.X if side else tirx.GridAxis.Y
+                    cluster, count = emit(tirx.BlockIdOp(axis)).result, launched(emit, tiles[side])
+                inside = emit.compare(self._tile(cluster, side, emit), count, "ult")
+                is_there = inside if is_there is None else emit.bit_and(is_there, inside)
+            assert is_there is not None
+            indices[d] = or_outside(is_there, indices[d], self._behind(view, d, emit), emit)
+        moved = view.clone()
+        moved.operands = (view.source, *indices)  # a box has no sizes
+        if not _is_bounded(op):
+            moved.clipped = UnitAttr()
+        emit(moved)
+        op.operands[access.number] = copied_view(tile, {view.result: moved.result}, emit)
+
+    def _moved_dimension(self, view: tirx.ViewOp, sides: Sequence[int]) -> int:
+        """The dimension of a memref along which a view moves out of it: one that follows the tiles, or the first."""
+        first = len(view.indices) - len(view.result.type.dims)
+        follow = (d for d, index in enumerate(view.indices) if any(index in self.dependent[side] for side in sides))
+        return next((d for d in follow if d >= first), first)
+
+    @staticmethod
+    def _behind(view: tirx.ViewOp, d: int, emit: Emitter) -> SSAValue:
+        """An index behind the last one of a dimension, as aligned as that of the view."""
+        step, size = index_range(view.indices[d]).divisor or 1, view.source_type.get_shape()[d]
+        if size != DYNAMIC_INDEX:
+            return emit.constant(-(-size // step) * step, IndexType())
+        number = argument_number(view.source)
+        assert number is not None
+        last = launched(emit, ceildiv(Call("size", (number, d)), step))
+        return emit.mul(last, emit.constant(step, IndexType()))
 
 
 def _dependent(coordinates: Iterable[SSAValue]) -> set[SSAValue]:

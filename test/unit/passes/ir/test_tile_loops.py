@@ -120,6 +120,9 @@ def _views(type_: str, first: str, second: str, size: str = "8x8") -> tuple[View
   scf.for %i = %c0 to %c16 step %c4 {{
     %i4 = arith.addi %i, %c4 : index
     %twice = arith.muli %i, %c2 : index
+    %is = arith.cmpi ult, %i, %n : index
+    %there = arith.select %is, %i, %c16 {{tirx.or_outside}} : index
+    %either = arith.select %is, %i, %c16 : index
     %v = tirx.view {first} : {type_} -> !tirx.tile<{size}xf16, global>
     %w = tirx.view {second} : {type_} -> !tirx.tile<{size}xf16, global>
   }}
@@ -181,6 +184,9 @@ def test_an_extent_of_one_has_no_stride(type_: str, size: str, expected: bool):
         ("%a[%i4, %c0]", "%a[%i, %c0]", "1x8", False),
         ("%a[%twice, %c0]", "%a[%twice, %c0]", "8x8", True),
         ("%a[%twice, %c0]", "%a[%i, %c0]", "1x8", False),
+        ("%a[%there, %c0]", "%a[%i, %c0]", "4x8", True),
+        ("%a[%there, %c0]", "%a[%there, %c0]", "5x8", False),
+        ("%a[%either, %c0]", "%a[%i, %c0]", "4x8", False),
         ("%a[%c0, %i]", "%a[%c8, %i]", "4x4", True),
         ("%a[%n, %c0]", "%a[%n, %c0]", "4x4", False),
         ("%a[%i, %c0]", "%b[%i, %c0]", "4x8", False),

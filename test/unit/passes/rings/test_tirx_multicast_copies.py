@@ -1,10 +1,12 @@
-"""Pairs of blocks where the last pair has a tile more than there are: it has to lie outside of what is written."""
+"""Pairs of blocks where the last pair has a tile more than there are: nothing of it is written."""
 
 from __future__ import annotations
 
 import pytest
 from unit.passes.parsed import context, parsed
+from xdsl.dialects import arith
 
+from tirx.diagnostics import diagnostic_handler
 from tirx.dialects.tirx import KernelOp, TilesOp
 from tirx.passes.rings.tirx_multicast_copies import TirxMulticastCopiesPass
 
@@ -51,44 +53,59 @@ def _paired(text: str, along: str) -> KernelOp:
 
 
 @pytest.mark.parametrize(
-    ("d", "rows", "m", "indices", "pairs"),
+    ("d", "rows", "m", "indices", "moved"),
     [
         # Three tiles of 64 rows: the fourth is outside of up to 192 rows.
-        ("192x64", "3", "arith.muli %i, %c64", "%m, %c0", True),
-        ("191x64", "3", "arith.muli %i, %c64", "%m, %c0", True),
-        ("193x64", "3", "arith.muli %i, %c64", "%m, %c0", False),
-        ("256x64", "4", "arith.muli %i, %c64", "%m, %c0", True),
-        ("192x64", "3", "arith.muli %c64, %i", "%m, %c0", True),
-        ("64x192", "3", "arith.muli %i, %c64", "%c0, %m", True),
-        ("64x193", "3", "arith.muli %i, %c64", "%c0, %m", False),
+        ("192x64", "3", "arith.muli %i, %c64", "%m, %c0", False),
+        ("191x64", "3", "arith.muli %i, %c64", "%m, %c0", False),
+        ("193x64", "3", "arith.muli %i, %c64", "%m, %c0", True),
+        ("256x64", "4", "arith.muli %i, %c64", "%m, %c0", False),
+        ("192x64", "3", "arith.muli %c64, %i", "%m, %c0", False),
+        ("64x192", "3", "arith.muli %i, %c64", "%c0, %m", False),
+        ("64x193", "3", "arith.muli %i, %c64", "%c0, %m", True),
         # A row of the tiles is not one of the memref, or not a known number of them.
-        ("192x64", "3", "arith.addi %i, %c64", "%m, %c0", False),
-        ("192x64", "3", "arith.muli %i, %n", "%m, %c0", False),
-        ("192x64", "3", "arith.muli %i, %c0", "%m, %c0", False),
-        ("192x64", "3", "arith.muli %i, %i", "%m, %c0", False),
+        ("192x64", "3", "arith.addi %i, %c64", "%m, %c0", True),
+        ("192x64", "3", "arith.muli %i, %n", "%m, %c0", True),
+        ("192x64", "3", "arith.muli %i, %c0", "%m, %c0", True),
+        ("192x64", "3", "arith.muli %i, %i", "%m, %c0", True),
         # The columns count, and not the rows, which have another factor.
-        ("64x192", "3", "arith.muli %i, %c64 : index\n  %q = arith.muli %n, %c64", "%q, %m", True),
-        ("64x193", "3", "arith.muli %i, %c64 : index\n  %q = arith.muli %n, %c64", "%q, %m", False),
-        ("3x192x64", "3", "arith.addi %i, %c0", "%m, %c0, %c0", False),
+        ("64x192", "3", "arith.muli %i, %c64 : index\n  %q = arith.muli %n, %c64", "%q, %m", False),
+        ("64x193", "3", "arith.muli %i, %c64 : index\n  %q = arith.muli %n, %c64", "%q, %m", True),
+        ("3x192x64", "3", "arith.addi %i, %c0", "%m, %c0, %c0", True),
         # Sizes of the launch.
-        ("?x64", "ceildiv(size(%d, 0), 64)", "arith.muli %i, %c64", "%m, %c0", True),
-        ("?x64", "ceildiv(size(%d, 0), 32)", "arith.muli %i, %c64", "%m, %c0", False),
-        ("?x64", "3", "arith.muli %i, %c64", "%m, %c0", False),
+        ("?x64", "ceildiv(size(%d, 0), 64)", "arith.muli %i, %c64", "%m, %c0", False),
+        ("?x64", "ceildiv(size(%d, 0), 32)", "arith.muli %i, %c64", "%m, %c0", True),
+        ("?x64", "3", "arith.muli %i, %c64", "%m, %c0", True),
     ],
 )
-def test_tiles_beyond_the_last_one(d: str, rows: str, m: str, indices: str, pairs: bool) -> None:
-    text = KERNEL.format(d=d, rows=rows.replace("%d", "1"), m=m, indices=indices)
-    assert (_paired(text, "rows").cluster is not None) == pairs
+def test_tiles_beyond_the_last_one(d: str, rows: str, m: str, indices: str, moved: bool) -> None:
+    """What would lie within D is moved out of it; what lies outside anyway has the index that it had."""
+    kernel = _paired(KERNEL.format(d=d, rows=rows.replace("%d", "1"), m=m, indices=indices), "rows")
+    assert kernel.cluster is not None
+    assert any(isinstance(op, arith.SelectOp) for op in kernel.walk()) == moved
 
 
-def test_views_that_are_reshaped() -> None:
-    """What a reshaped view has outside of its memref is not known."""
+_STORE = "tirx.store %f, %gd : !f, !g"
+
+
+@pytest.mark.parametrize(
+    ("instead", "reason"),
+    [
+        # What a reshaped view has outside of its memref is not known.
+        (f"%gr = tirx.reshape %gd : !g -> !g\n{_STORE.replace('%gd', '%gr')}",
+         "'tirx.store' would write a tile more than 3"),
+        ("%zero = arith.constant 0.0 : f16\ntirx.fill %gd, %zero : f16, !g",
+         "'tirx.fill' would write a tile more than 3"),
+        ("%one = memref.load %d[%m, %c0] : memref<192x64xf16>", "'memref.load' would read for a tile more than 3"),
+    ],
+)  # fmt: skip
+def test_accesses_that_cannot_be_left_out(instead: str, reason: str) -> None:
     text = KERNEL.format(d="192x64", rows="3", m="arith.muli %i, %c64", indices="%m, %c0")
-    assert _paired(text, "rows").cluster is not None
-    store = "tirx.store %f, %gd : !f, !g"
-    assert store in text
-    reshaped = "%gr = tirx.reshape %gd : !g -> !g\n        tirx.store %f, %gr : !f, !g"
-    assert _paired(text.replace(store, reshaped), "rows").cluster is None
+    assert _STORE in text
+    said: list[str] = []
+    with diagnostic_handler(lambda diagnostic: said.append(diagnostic.message), remarks=True):
+        kernel = _paired(text.replace(_STORE, instead), "rows")
+    assert kernel.cluster is None and said == [f"@odd has no pairs of blocks: {reason}"]
 
 
 TILES = """
