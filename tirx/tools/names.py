@@ -102,7 +102,7 @@ class Text:
     def _chunk(self, line: int) -> range:
         """The lines of the part between `// -----` lines that a line is in."""
         marks = [-1, *(i for i, text in enumerate(self.source.lines) if _CHUNK.fullmatch(text))]
-        first = max(mark for mark in marks if mark < line or mark == -1)
+        first = max(mark for mark in marks if mark < line)
         return range(first + 1, next((mark for mark in marks if mark > first), len(self.source.lines)))
 
     def _scope(self, name: str, line: int) -> range:
@@ -141,8 +141,9 @@ class Text:
         """The places at which a new name is to be written. Raises ValueError for one that is taken, and for no name."""
         found = self.name(line, column)
         places = self.references(line, column)
-        if found is None or not places:
+        if not places:
             raise ValueError("expected a value, kernel, alias or block that this text defines")
+        assert found is not None
         wanted = name.removeprefix(found[0][0])
         if _NAME.fullmatch(wanted) is None:
             raise ValueError(f"expected a name of letters, digits, _, $, . and -, found '{name}'")
@@ -212,7 +213,7 @@ class Text:
             code = _CODE.sub("", text)
             closed = len(code) - len(code.lstrip("}"))
             before = len(line) - len(line.lstrip())
-            if brackets or (out and not _starts_statement(code) and not closed and code and not text.startswith("//")):
+            if brackets or (out and not _starts_statement(code) and code):
                 indent = max(before + moved, 0)
             else:
                 indent = 2 * max(depth - closed - text.startswith("^"), 0)

@@ -12,7 +12,7 @@ from unit.test_benchmarks import benchmark_module
 
 from tirx.hw.targets import Target
 from tirx.predict import GPUS, Work, gpu_of, predict
-from tirx.predict.model import improvements, seconds_of
+from tirx.predict.model import _most, improvements, seconds_of  # pyright: ignore[reportPrivateUsage]
 
 H200 = GPUS["h200"]
 SQUARE = Work((4096, 4096, 4096), 128, 256, 2, 2, slots=3, blocks=132)
@@ -54,6 +54,13 @@ def test_sizes_in_arrays(changes: dict[str, Any]) -> None:
     times, hertz = seconds_of(replace(work, size=every).counts(H200), H200)
     each = [seconds_of(replace(work, size=size).counts(H200), H200) for size in sizes]
     assert np.allclose(np.array([times, hertz]).T, each, rtol=1e-12)
+
+
+def test_the_larger_of_numbers_and_arrays() -> None:
+    array = np.array([1.0, 3.0])
+    assert _most(1.0, 2.0) == _most(2.0, 1.0) == 2.0
+    assert _most(2.0, array).tolist() == _most(array, 2.0).tolist() == [2.0, 3.0]  # pyright: ignore
+    assert _most(array, array[::-1]).tolist() == [3.0, 3.0]  # pyright: ignore
 
 
 def test_a_prediction() -> None:

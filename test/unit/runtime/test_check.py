@@ -5,25 +5,28 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from unit.cases import together
 from unit.examples import EXAMPLES
+from xdsl.dialects.builtin import UNKNOWN_LOC
 
 import tirx
+from tirx.diagnostics import Diagnostic
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.tirx import KernelOp, SubviewOp, kernels
 from tirx.passes.checks.tirx_check_synchronization import TirxCheckSynchronizationPass
 from tirx.passes.copies import tirx_insert_barriers
 from tirx.passes.copies.tirx_fold_subviews import TirxFoldSubviewsPass
 from tirx.passes.scalars.convert_arith_to_ptx import ConvertArithToPtxPass
-from tirx.runtime import Program, comparison, program
+from tirx.runtime import Kernel, Program, comparison, program
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.check import Source, _Compiled, _tile_kernel, _watched, check_kernel  # pyright: ignore[reportPrivateUsage]
 from tirx.runtime.check_sizes import sizes_of
-from tirx.text.verification import CheckError
-from tirx.tools import tirx_opt
+from tirx.text.verification import CheckError, InvalidPassOutputError
+from tirx.tools import tirx_check, tirx_opt
 from tirx.tools.tirx_check import main
 
 _STORES = """
@@ -422,9 +425,34 @@ def test_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert said.startswith(f"{path}: @k: ") and " bit for bit, in " in said and said.count("\n") == 1
     assert main([str(path), "--kernel", "other"]) == 1
     assert "expected a kernel of the file (@k), found other" in capsys.readouterr().err
+    for word in ("--seconds=-1", "--seed=-1", "--seconds=nan"):
+        assert main([str(path), word]) == 1
+        assert capsys.readouterr().err.startswith("error: expected --seconds and --seed of 0 or more, found ")
+    assert main([str(path), "--seconds", "0", "--seed", "0"]) == 0
+    capsys.readouterr()
     path.write_text("tirx.kernel @k(")
     assert main([str(path)]) == 1
     assert capsys.readouterr().err.startswith(f"{path}:1:")
+
+
+def test_what_the_command_says_of_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A long change is cut off; a fault of a pass is one of who wrote it."""
+    path = tmp_path / "part.mlir"
+    path.write_text(PART)
+    lines = [f"line {i}" for i in range(200)]
+    most = tirx_check._MOST_LINES  # pyright: ignore[reportPrivateUsage]
+    for count in (most - 1, most, most + 1):
+        error = CheckError("@k, x", "y", "\n".join(lines[:count]))
+        monkeypatch.setattr(Kernel, "check", Mock(side_effect=error))
+        assert main([str(path)]) == 1
+        shown = capsys.readouterr().out.splitlines()[1:]
+        assert shown == lines[: min(count, most)] + (["... and 1 lines more"] if count > most else [])
+    wrong = InvalidPassOutputError(["toy"], Diagnostic("error", "expected more", UNKNOWN_LOC))
+    monkeypatch.setattr(tirx_check, "_check", Mock(side_effect=wrong))
+    assert main([str(path)]) == 2
+    assert capsys.readouterr().err == f"internal error: {wrong}\nThis is a bug in {wrong.culprit}.\n"
 
 
 _FOLDED = """

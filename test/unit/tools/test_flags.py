@@ -161,6 +161,10 @@ def test_usage_errors(argv: list[str], message: str):
     [
         (["-t", "sm_100a"], "unknown target 'sm_100a'; for a GPU write --lower-to-ptx=\"target=sm_100a\""),
         (["-p", "lower-to-ptx"], "unknown pass 'lower-to-ptx'; it is a flag of its own, --lower-to-ptx"),
+        (
+            ["-t", "sm_91a"],
+            "unknown target 'sm_91a'; did you mean 'sm_90a'? GPUs are named as --lower-to-ptx=\"target=sm_90a\"",
+        ),
     ],
 )
 def test_names_that_mean_something_else(argv: list[str], message: str) -> None:

@@ -19,6 +19,7 @@ from tirx.smem.canonical_form import attribute_text
 from tirx.text.source import Source, file_location
 from tirx.text.verification import InvalidPassOutputError
 from tirx.tools import language
+from tirx.tools.decisions import Decision, KernelDecisions
 from tirx.tools.language import (
     Analysis,
     _layout_parts,  # pyright: ignore[reportPrivateUsage]
@@ -310,3 +311,73 @@ def test_names_are_more_than_a_sigil() -> None:
     ]
     assert text.name(0, 1) == ("%a", Place(0, 0, 2))
     assert text.name(0, 4) is None and text.name(0, 10) is None
+
+
+_NAMES = """\
+func.func @f() {
+  scf.for %i = %c0 to %c1 step %c1 {
+    %x = tirx.alloc : !t }
+  %y = f(%x)
+  %x = g(%x)
+}
+// -----
+%z = h(%x, %y)
+"""
+
+
+def test_parts_of_a_text() -> None:
+    """A line that parts a text belongs to what is in front of it."""
+    text = Text(Source("k.mlir", _NAMES))
+    assert [text.function(line) for line in (0, 5, 6, 7)] == [range(6), range(6), range(6), range(7, 9)]
+    assert [symbol.name for symbol in text.symbols()] == ["@f"]
+    (loop,) = text.symbols()[0].inside
+    assert (loop.name, loop.last_line, [each.name for each in loop.inside]) == ("%i", 2, ["%x"])
+
+
+def test_names_that_are_defined_again() -> None:
+    """Each definition has the uses behind it; what no text defines has no other name."""
+    text = Text(Source("k.mlir", _NAMES))
+    first, second = [Place(2, 4, 2), Place(3, 9, 2)], [Place(4, 2, 2), Place(4, 9, 2)]
+    assert text.references(3, 10) == first and text.references(4, 3) == second
+    assert text.renamed(2, 5, "%new") == [Place(at.line, at.column + 1, 1) for at in first]
+    for line, column in ((1, 15), (7, 9), (0, 1), (3, 8)):
+        with pytest.raises(ValueError, match="^expected a value, kernel, alias or block that this text defines$"):
+            text.renamed(line, column, "new")
+
+
+def test_hints_of_decisions() -> None:
+    """Of lines that say it already, and of decisions without a line or that fact, there are none."""
+    analysis = Analysis(Source("k", "a\nb engine(tma)\nc #tirx.tile_layout<S[(2) : (1)]>\nd\nlayout(x)"))
+    layout = "#tirx.tile_layout<S[(2) : (1)]>"
+
+    def decision(line: int | None, name: str, text: str) -> Decision:
+        return Decision(line, "x", ((name, text),))
+
+    tiles = tuple(decision(line, "layout", layout) for line in (1, 3, None, 5)) + (decision(4, "slots", "2"),)
+    copies = tuple(decision(line, "engine", "tma (waits)") for line in (1, 2, 3))
+    products = (decision(4, "plan", "wgmma, m = 64, n = 8, k = 16"), decision(4, "plan", "tcgen05, n = 8, k = 16"))
+    analysis.kernels.append(KernelDecisions("k", "", tiles, copies, products, (), (), ()))
+    assert analysis.hints() == [
+        (0, "engine: tma"), (0, "layout: S[2 : 1]"), (2, "engine: tma"), (3, "plan: tcgen05"),
+        (3, "plan: wgmma m64n8k16"),
+    ]  # fmt: skip
+
+
+def test_fixes_of_layouts_need_one_in_the_line() -> None:
+    better = "#tirx.tile_layout<S[(2) : (1)]>"
+    rows = "%a = tirx.alloc : !t\n%b = tirx.alloc : !tirx.tile<2xf32, shared, #tirx.tile_layout<S[(2) : (2)]>>\nx !u"
+    analysis = Analysis(Source("k", rows))
+    assert analysis.hover(2, 3) is None
+    for line, message, count in ((1, better, 0), (2, better, 1), (2, "#nothing", 0), (3, better, 0)):
+        location = FileLineColLoc(StringAttr("k"), IntAttr(line), IntAttr(1))
+        assert len(analysis.fixes(Diagnostic("error", f"wrong; write {message}", location))) == count
+    located = FileLineColLoc(StringAttr("k"), IntAttr(3), IntAttr(1))
+    (fix,) = analysis.fixes(Diagnostic("error", "expected y, found 'x'; did you mean 'y'?", located))
+    assert fix == ("write 'y'", [Place(2, 0, 1)], "y")
+
+
+def test_completions_of_axes_and_dotted_words() -> None:
+    analysis = Analysis(Source("k", "tirx.copy tirx.co\nS[(2) : (1@la\nf @k"))
+    assert [name for name, _ in analysis.completions(0, 17)] == ["tirx.concat", "tirx.convert", "tirx.copy"]
+    assert "laneid" in [name for name, _ in analysis.completions(1, 13)]
+    assert analysis.completions(2, 4) == [] and Analysis(Source("k", "2 %x")).completions(0, 3) == []

@@ -23,7 +23,7 @@ from tirx.diagnostics import Diagnostic, Facts, Note
 from tirx.text.source import Source, file_location
 from tirx.tools import commands
 from tirx.tools import lsp as server_of
-from tirx.tools.commands import tirx_explain, tirx_lsp, tirx_opt, tirx_sim, tirx_viz
+from tirx.tools.commands import tirx_check, tirx_explain, tirx_lsp, tirx_opt, tirx_sim, tirx_viz
 from tirx.tools.language import Analysis
 from tirx.tools.lsp import _sent, _Server, make_server  # pyright: ignore[reportPrivateUsage]
 from tirx.version import installed_version
@@ -127,6 +127,12 @@ def test_answers(server: _Server) -> None:
     ]
     assert all(each.detail for each in items)
     assert ask(lsp.TEXT_DOCUMENT_COMPLETION, 1, 44)[0].kind == lsp.CompletionItemKind.Keyword
+    # Names behind a sigil take its place; in front of one, and of other words, there is nothing to take.
+    line = _PROGRAM.splitlines()[5]
+    name = line.index("%g")
+    for character, edit in ((name, None), (name + 1, _range(5, name, 5, name + 1))):
+        edits = [each.text_edit for each in ask(lsp.TEXT_DOCUMENT_COMPLETION, 5, character)]
+        assert edits and all((each and each.range) == edit for each in edits)
 
 
 def test_when_texts_are_compiled(server: _Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +198,9 @@ def test_commands_hand_on_their_arguments(monkeypatch: pytest.MonkeyPatch, capsy
     found: list[Any] = []
     monkeypatch.setattr(commands, "_run", lambda *arguments: len(found.append(arguments) or found))  # pyright: ignore
     monkeypatch.setattr(sys, "argv", ["x", "-a", "b"])
-    assert [command() for command in (tirx_opt, tirx_sim, tirx_explain, tirx_viz, tirx_lsp)] == [1, 2, 3, 4, 5]
-    assert found == [(name, ["-a", "b"]) for name in ("tirx_opt", "tirx_sim", "tirx_explain", "tirx_viz", "lsp")]
+    names = ("tirx_opt", "tirx_sim", "tirx_explain", "tirx_viz", "lsp", "tirx_check")
+    called = [command() for command in (tirx_opt, tirx_sim, tirx_explain, tirx_viz, tirx_lsp, tirx_check)]
+    assert called == [1, 2, 3, 4, 5, 6] and found == [(name, ["-a", "b"]) for name in names]
 
     def missing(*_: object) -> int:
         raise ModuleNotFoundError("no pygls", name="pygls")

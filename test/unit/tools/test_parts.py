@@ -16,16 +16,17 @@ from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import UnknownLoc
 
 from tirx.diagnostics import Diagnostic
-from tirx.dialects import wgmma
+from tirx.dialects import tcgen05, wgmma
 from tirx.dialects.schedule_names import RingPlace
 from tirx.dialects.tirx import AllocOp, CopyOp, RingOp, kernels
+from tirx.explain import explain_zero_column_mask
 from tirx.layout import LayoutError
 from tirx.passes.scalars.convert_scf_to_ptx import ConvertScfToPtxPass
 from tirx.passes.scalars.tirx_cse import TirxCsePass
 from tirx.remarks import Picked, Reason, counted
 from tirx.text.source import Source, file_location
 from tirx.text.verification import StepTime
-from tirx.tools import decisions, process, tirx_viz
+from tirx.tools import decisions, predictions, process, tirx_viz
 from tirx.tools.changes import ChangePrinter, _changes, closing_bracket  # pyright: ignore[reportPrivateUsage]
 from tirx.tools.decisions import (
     Decision,
@@ -252,6 +253,49 @@ def test_descriptors_of_warpgroup_products() -> None:
     assert first.keys() == {"A, descriptor", "B, descriptor"} and second.keys() == {"A", "B, descriptor"}
     assert "swizzle 128B" in first["A, descriptor"] and first["A, descriptor"].endswith("the address of %a is added")
     assert second["A"] == "%r in register memory, no descriptor"
+
+
+def test_zero_column_masks_are_explained() -> None:
+    module = parsed("func.func @f(%x: i64) {\n  %z = tcgen05.zero_column_mask <0> : i64\n  func.return\n}")
+    (mask,) = (op for op in module.walk() if isinstance(op, tcgen05.ZeroColumnMaskOp))
+    block = mask.parent_block()
+    assert block is not None
+    x = block.args[0]
+    product: Any = SimpleNamespace(a=[x], b=x, operands=[x, mask.result])
+    ((name, text),) = _descriptor_facts(product)
+    assert name == "zero-column mask" and text == explain_zero_column_mask(0).brief()
+
+
+def test_products_that_are_predicted() -> None:
+    """Of elements of 8 bits and more, on GPUs that have the instructions."""
+    for family, bits, said in (
+        (None, 16, "its products are of a kind that the model does not know"),
+        ("wgmma", 4, "its products are of a kind that the model does not know"),
+        ("wgmma", 8, "expected a GPU with wgmma, found x; name another in --predict="),
+    ):
+        operands = SimpleNamespace(dtypes=[SimpleNamespace(bits=16), SimpleNamespace(bits=bits)])
+        tiles: Any = SimpleNamespace(operands=operands, tile=(64, 64, 64), family=family)
+        gpu: Any = SimpleNamespace(tensor={}, name="x")
+        with pytest.raises(predictions._UnpredictedError, match=f"^{said}$"):  # pyright: ignore[reportPrivateUsage]
+            predictions._work(Mock(), tiles, (1, 1, 1), Mock(), gpu)  # pyright: ignore[reportPrivateUsage]
+
+
+def test_sizes_that_are_predicted() -> None:
+    """Those of `--size` where the types do not say them, of the product that was written."""
+    for given, own, exchanged, expected in (
+        ((1, 2, 3), (None, None, None), False, (1, 2, 3)),
+        ((1, 2, 3), (None, None, None), True, (2, 1, 3)),
+        ((1, 2, 3), (7, None, 9), False, (7, 2, 9)),
+        (None, (7, 8, 9), False, (7, 8, 9)),
+        *((None, tuple(None if i == d else 8 for i in range(3)), False, None) for d in range(3)),
+    ):
+        predictor: Any = SimpleNamespace(_size=given)
+        operands: Any = SimpleNamespace(size=own, exchanged=exchanged)
+        if expected is None:
+            with pytest.raises(predictions._UnpredictedError, match="^expected --size MxNxK"):  # pyright: ignore[reportPrivateUsage]
+                predictions.Predictor._sized(predictor, operands)  # pyright: ignore[reportPrivateUsage]
+        else:
+            assert predictions.Predictor._sized(predictor, operands) == expected  # pyright: ignore[reportPrivateUsage]
 
 
 def test_facts_of_copies() -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -107,6 +108,21 @@ def test_readers_that_are_gone(name: str, argument: str):
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_readers_and_files_that_fail(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """A reader that is gone closes the output without a word; a file that cannot be written is an error."""
+    closed = Mock()
+    monkeypatch.setattr(files, "close_output", closed)
+    monkeypatch.setattr("tirx.tools.process.prepare_process", Mock())
+    for error, calls, said in (
+        (BrokenPipeError(), 1, ""),
+        (files.FileError("cannot write 'x'"), 0, "error: cannot write 'x'\n"),
+    ):
+        closed.reset_mock()
+        monkeypatch.setattr(commands, "import_module", Mock(return_value=Mock(main=Mock(side_effect=error))))
+        assert commands._run("tirx_opt", []) == 1  # pyright: ignore[reportPrivateUsage]
+        assert closed.call_count == calls and capsys.readouterr().err == said
 
 
 def test_output_that_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

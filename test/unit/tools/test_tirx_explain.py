@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from unit.cases import together
 
+from tirx.sim import SimError
+from tirx.tools import tirx_explain
 from tirx.tools.files import FileError
 from tirx.tools.process import UsageError
 from tirx.tools.tirx_explain import _map_bytes, _parser, main  # pyright: ignore[reportPrivateUsage]
@@ -147,12 +150,25 @@ def test_bytes_of_tensor_maps(tmp_path: Path) -> None:
             _map_bytes(text)
 
 
-def test_what_is_wrong_comes_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_wrong_comes_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Lines of wrong instructions, digits that look hexadecimal, and a program that is no PTX yet."""
     path = tmp_path / "wrong.ptx"
     path.write_text(_PTX.read_text().replace(", %r78, ", ", 1, ", 1))
     assert main([str(path)]) == 2
     assert capsys.readouterr().err == f"{path}: wrong: lines 270\n"
+    for count in (8, 9):
+        report = Mock(instructions=[Mock(line=3 * n, legal=n >= count) for n in range(12)], legal=False)
+        report.text.return_value = "text"
+        monkeypatch.setattr(tirx_explain, "explain_ptx", Mock(return_value=report))
+        assert main([str(path)]) == 2
+        assert capsys.readouterr().err == (
+            f"{path}: wrong: lines 0, 3, 6, 9, 12, 15, 18, 21{' and 1 more' if count == 9 else ''}\n"
+        )
+    monkeypatch.setattr(tirx_explain, "explain_ptx", Mock(side_effect=SimError("expected a version")))
+    assert main([str(path)]) == 1
+    assert capsys.readouterr().err == "error: expected a version\n"
     main(["smem", "4000404000010000"])
     assert "write 0x4000404000010000 for a hexadecimal one" in capsys.readouterr().err
     assert main(["gemm.mlir"]) == 1

@@ -274,6 +274,13 @@ def test_how_many_tiles_are_drawn(tmp_path: Path, capsys: _Capture) -> None:
         assert f"<title>{title}</title>" in (tmp_path / "x.html").read_text(encoding="utf-8")
 
 
+def test_a_file_without_a_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture):
+    monkeypatch.chdir(tmp_path)
+    assert main([_SWIZZLED]) == 0 and [each.name for each in tmp_path.iterdir()] == ["layout.html"]
+    assert capsys.readouterr().err == "wrote layout.html\n"
+    assert main([_SWIZZLED, "-o", "a.svg"]) == 0 and capsys.readouterr().err == ""
+
+
 def test_an_empty_name_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture):
     monkeypatch.chdir(tmp_path)
     assert main([_SWIZZLED, "-o", ""]) == 1
