@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, IntegerType, MemRefType, UnitAttr, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     operand_def,
@@ -27,10 +27,19 @@ from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.atomics import Atomic, AtomicAttr, Order, OrderAttr, Scope, ScopeAttr
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.clauses import AnyOrder, Clause, Form, words
 from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.kernel import KernelOp
-from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, shape_text, write, write_types
+from tirx.dialects.tirx.syntax import (
+    in_parens,
+    parse_attributes,
+    parse_operands,
+    parse_types,
+    shape_text,
+    write,
+    write_types,
+)
 from tirx.dialects.tirx.transfers import of_indices
 from tirx.rules import AtomicError, ElementTypeError, FlagError, TileMemoryError, TileShapeError
 
@@ -46,19 +55,9 @@ _FLOATS = {
 """Kinds of `tirx.atomic` -> the floating-point types that they have, beside integers of 32 and 64 bits."""
 
 
-def _parse_order(parser: Parser, orders: Sequence[Order]) -> dict[str, Attribute]:
-    """The clauses of order, if there are any to choose from, and of scope."""
-    clauses: dict[str, Callable[[], tuple[str, Attribute]]] = {
-        **{order.value: lambda order=order: ("order", OrderAttr(order)) for order in orders},
-        **{scope.value: lambda scope=scope: ("scope", ScopeAttr(scope)) for scope in Scope},
-    }
-    start = parser.pos
-    found: dict[str, Attribute] = {}
-    for name, attribute in parse_clauses(parser, clauses, before_types=True).values():
-        if name in found:
-            parser.raise_error(f"expected one {name}, found two", start, parser.pos)
-        found[name] = attribute
-    return found
+_SCOPE = words("scope", ScopeAttr, Scope, unsaid=Scope.GPU)
+_CLAUSES = AnyOrder(*words("order", OrderAttr, Order, unsaid=Order.RELAXED), *_SCOPE)
+_CLAUSES_OF_FLAGS = AnyOrder(*_SCOPE)
 
 
 @irdl_op_definition
@@ -141,38 +140,23 @@ class AtomicOp(DirectOperation, TileOpInterface):
     def parse(cls, parser: Parser) -> AtomicOp:
         kind = parser.parse_str_enum(Atomic)
         expected = in_parens(parser, parser.parse_unresolved_operand) if kind is Atomic.CAS else None
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        place = parser.parse_unresolved_operand()
-        properties = _parse_order(parser, tuple(Order))
+        operands = parse_operands(parser, 2)
+        found: dict[str, Any] = {}
+        _CLAUSES.parse(parser, found, before_types=True)
         attributes = parse_attributes(parser, cls)
-        parser.parse_punctuation(":")
-        type_ = parser.parse_type()
-        parser.parse_punctuation(",")
-        operands = [parser.resolve_operand(value, type_), parser.resolve_operand(place, parser.parse_type())]
+        value, place = parse_types(parser, operands)
         if expected is not None:
-            operands.append(parser.resolve_operand(expected, type_))
+            found["expected"] = parser.resolve_operand(expected, value.type)
         parser.parse_punctuation("->")
-        properties = {"order": OrderAttr(Order.RELAXED), "scope": ScopeAttr(Scope.GPU), **properties}
-        return cls.create(
-            operands=operands,
-            properties={"kind": AtomicAttr(kind), **properties},
-            attributes=attributes,
-            result_types=[parser.parse_type()],
-        )
+        op = cls(kind=kind, value=value, place=place, result=parser.parse_type(), **found)
+        op.attributes.update(attributes)
+        return op
 
     def print(self, printer: Printer) -> None:
         expected = () if self.expected is None else ("(", self.expected, ")")
         write(printer, f" {self.kind.data}", *expected, " ", [self.value, self.place])
-        _print_order(printer, self.order.data, self.scope.data)
+        _CLAUSES.print(printer, self)
         write_types(printer, self, self.value, self.place)
-
-
-def _print_order(printer: Printer, order: Order, scope: Scope) -> None:
-    if order is not Order.RELAXED:
-        printer.print_string(f" {order}")
-    if scope is not Scope.GPU:
-        printer.print_string(f" {scope}")
 
 
 class FlagOp(DirectOperation):
@@ -182,6 +166,10 @@ class FlagOp(DirectOperation):
     flags = operand_def(MemRefType)
     number = operand_def(IntegerType)
     indices = var_operand_def(IndexType())
+
+    BEFORE: ClassVar[Sequence[Clause]] = ()
+    BEHIND: ClassVar[Sequence[Clause]] = ()
+    """Clauses before and behind the flag."""
 
     traits = traits_def(*_EFFECTS)
 
@@ -194,26 +182,49 @@ class FlagOp(DirectOperation):
         if self.number.type != type_.element_type:
             raise FlagError(f"expected a number of type {type_.element_type}, found {self.number.type}")
 
-    def _print(self, printer: Printer, word: str, comparison: str) -> None:
-        write(printer, word, self.flags, "[", self.indices, f"]{comparison}, ", self.number)
-        _print_order(printer, Order.RELAXED, self.scope.data)
-        printer.print_op_attributes(self.attributes)
-        write(printer, " : ", self.flags.type)
-
-
-def _parse_flag(parser: Parser) -> Callable[[Any], list[SSAValue]]:
-    """Parses `%flags[%i, %j]`; returns a function that resolves the operands around a number, at the type's place."""
-    flags = parser.parse_unresolved_operand()
-    indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_index(parser))
-
-    def resolve(number: Any) -> list[SSAValue]:
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        found: dict[str, Any] = {}
+        for clause in cls.BEFORE:
+            clause.parse(parser, found)
+        flags = parser.parse_unresolved_operand()
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_index(parser))
+        for clause in cls.BEHIND:
+            clause.parse(parser, found)
+        parser.parse_punctuation(",")
+        number = parser.parse_unresolved_operand()
+        _CLAUSES_OF_FLAGS.parse(parser, found, before_types=True)
+        attributes = parse_attributes(parser, cls)
+        parser.parse_punctuation(":")
         start = parser.pos
         type_ = parser.parse_type()
         if not isa(type_, MemRefType):
             parser.raise_error(f"expected a memref of flags, found {type_}", start, parser.pos)
-        return [parser.resolve_operand(flags, type_), parser.resolve_operand(number, type_.element_type), *indices]
+        element = type_.element_type
+        results = {name: element for name, _ in cls.get_irdl_definition().results}
+        operands = parser.resolve_operand(flags, type_), parser.resolve_operand(number, element), indices
+        op = cls(*operands, **found, **results)
+        op.attributes.update(attributes)
+        return op
 
-    return resolve
+    def print(self, printer: Printer) -> None:
+        for clause in self.BEFORE:
+            clause.print(printer, self)
+        write(printer, " ", self.flags, "[", self.indices, "]")
+        for clause in self.BEHIND:
+            clause.print(printer, self)
+        write(printer, ", ", self.number)
+        _CLAUSES_OF_FLAGS.print(printer, self)
+        write_types(printer, self, self.flags, results=False)
+
+
+def _parse_comparison(parser: Parser) -> int:
+    start = parser.pos
+    word = parser.parse_identifier(context_msg=" of a comparison")
+    if word not in CMPI_COMPARISON_OPERATIONS:
+        known = ", ".join(CMPI_COMPARISON_OPERATIONS)
+        parser.raise_error(f"expected a comparison ({known}), found '{word}'", start, parser.pos)
+    return CMPI_COMPARISON_OPERATIONS.index(word)
 
 
 @irdl_op_definition
@@ -227,6 +238,8 @@ class SignalOp(FlagOp, TileOpInterface):
     name = "tirx.signal"
 
     adds = opt_prop_def(UnitAttr)
+
+    BEFORE: ClassVar = (Clause("add", field="adds"),)
 
     @property
     def acquires(self) -> bool:
@@ -242,22 +255,6 @@ class SignalOp(FlagOp, TileOpInterface):
     def tile_writes(self) -> Sequence[SSAValue]:
         return (self.flags,)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> SignalOp:
-        adds = parser.parse_optional_keyword("add") is not None
-        resolve = _parse_flag(parser)
-        parser.parse_punctuation(",")
-        number = parser.parse_unresolved_operand()
-        properties: dict[str, Attribute] = {"scope": ScopeAttr(Scope.GPU), **_parse_order(parser, ())}
-        attributes = parse_attributes(parser, cls)
-        parser.parse_punctuation(":")
-        if adds:
-            properties["adds"] = UnitAttr()
-        return cls.create(operands=resolve(number), properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        self._print(printer, " " if self.adds is None else " add ", "")
-
 
 @irdl_op_definition
 class WaitUntilOp(FlagOp, TileOpInterface):
@@ -272,6 +269,10 @@ class WaitUntilOp(FlagOp, TileOpInterface):
 
     predicate = prop_def(IntegerAttr[I64])
     result = result_def(AnyAttr())
+
+    BEHIND: ClassVar = (
+        Clause("", Form(_parse_comparison, lambda n: [CMPI_COMPARISON_OPERATIONS[int(n.value.data)]]), "predicate"),
+    )
 
     @property
     def acquires(self) -> bool:
@@ -300,28 +301,6 @@ class WaitUntilOp(FlagOp, TileOpInterface):
                 "expected a kernel with the clause in_order or cooperative, where blocks may wait for each other, "
                 "found neither"
             )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> WaitUntilOp:
-        resolve = _parse_flag(parser)
-        start = parser.pos
-        word = parser.parse_identifier(context_msg=" of a comparison")
-        if word not in CMPI_COMPARISON_OPERATIONS:
-            known = ", ".join(CMPI_COMPARISON_OPERATIONS)
-            parser.raise_error(f"expected a comparison ({known}), found '{word}'", start, parser.pos)
-        parser.parse_punctuation(",")
-        number = parser.parse_unresolved_operand()
-        properties: dict[str, Attribute] = {"scope": ScopeAttr(Scope.GPU), **_parse_order(parser, ())}
-        attributes = parse_attributes(parser, cls)
-        parser.parse_punctuation(":")
-        properties["predicate"] = IntegerAttr(CMPI_COMPARISON_OPERATIONS.index(word), i64)
-        operands = resolve(number)
-        return cls.create(
-            operands=operands, properties=properties, attributes=attributes, result_types=[operands[1].type]
-        )
-
-    def print(self, printer: Printer) -> None:
-        self._print(printer, " ", f" {self.comparison}")
 
 
 @irdl_op_definition

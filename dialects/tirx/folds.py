@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 from xdsl.dialects.builtin import I32, ArrayAttr, IntegerAttr, UnitAttr
 from xdsl.ir import Attribute, Region, SSAValue
@@ -23,6 +23,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.attributes import TileType
+from tirx.dialects.tirx.clauses import TYPED, AnyOrder, Clause
 from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.maps import YIELD, require_readable, verify_body
@@ -30,9 +31,10 @@ from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.scalar_text import ScalarText
 from tirx.dialects.tirx.syntax import (
     parse_attributes,
-    parse_clauses,
     parse_integer,
+    parse_operands,
     parse_typed,
+    parse_types,
     shape_text,
     write,
     write_types,
@@ -55,17 +57,6 @@ class Combination(StrEnum):
 CombinationAttr = enum_attribute("tirx.combination", Combination)
 
 
-class _Parsed(NamedTuple):
-    """The parts of the text of an operation that folds."""
-
-    ins: list[SSAValue]
-    dims: list[int]
-    how: Combination | Region
-    types: Sequence[Attribute]
-    clauses: Mapping[str, Any]
-    attributes: Mapping[str, Attribute]
-
-
 def _split(how: Combination | Region) -> tuple[Combination | None, Region | None]:
     return (None, how) if isinstance(how, Region) else (how, None)
 
@@ -76,6 +67,9 @@ class FoldOp(DirectOperation, TileOpInterface):
     ins = var_operand_def(TileType)
     combination = opt_prop_def(CombinationAttr)
     body = opt_region_def("single_block")
+
+    CLAUSES: ClassVar = AnyOrder()
+    """The clauses behind the dimensions and the combination."""
 
     traits = traits_def(Pure())
 
@@ -130,16 +124,43 @@ class FoldOp(DirectOperation, TileOpInterface):
             if (type_.dims, type_.element_type) != (tuple(dims), element):
                 raise TileShapeError(f"expected a {'x'.join(map(str, dims))} tile of {element}, found {type_}")
 
-    def _print_ins(self, printer: Printer) -> None:
+    @classmethod
+    def _dims(cls, dims: Sequence[int]) -> Any:
+        """Returns what the constructor takes of the dimensions in the text."""
+        return dims
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        found: dict[str, Any] = {}
+        several = parser.parse_optional_keyword("ins") is not None
+        ins, one = (parse_typed(parser), []) if several else ([], parse_operands(parser, 1))
+        parser.parse_keyword("dim")
+        dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_integer(parser))
+        name = None if several else parser.parse_str_enum(Combination)
+        cls.CLAUSES.parse(parser, found)
+        attributes = parse_attributes(parser, cls, keyword=several)
+        if one:
+            ins = parse_types(parser, one)
+        text = None if name else ScalarText.parse_optional(parser)
+        how = name or (parser.parse_region() if text is None else None)
+        parser.parse_punctuation("->")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        if text is not None:
+            tiles = [value.type for value in ins]
+            how = text.region(parser, [*tiles, *tiles], tiles, YIELD)
+        op = cls(ins, cls._dims(dims), how, types, **found)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
         if self.body is None:
             write(printer, " ", self.source)
         else:
-            write(printer, " ins(", self.ins, " : ", [value.type for value in self.ins], ")")
+            write(printer, " ins", *TYPED.shown(self.ins))
         write(printer, f" dim({', '.join(map(str, self.along))})")
         if self.combination is not None:
             write(printer, f" {self.combination.data}")
-
-    def _print_rest(self, printer: Printer) -> None:
+        self.CLAUSES.print(printer, self)
         if self.body is None:
             write_types(printer, self, self.source)
             return
@@ -147,36 +168,6 @@ class FoldOp(DirectOperation, TileOpInterface):
         printer.print_string(" ")
         printer.print_region(self.body)
         write(printer, " -> ", [result.type for result in self.results])
-
-
-def _parse_fold(parser: Parser, op: type[FoldOp], clauses: Mapping[str, Callable[[], Any]]) -> _Parsed:
-    """The parts of the text of an operation that folds; clauses stand behind the dimensions and the combination."""
-    start = parser.pos
-    ins: list[SSAValue] = []
-    one = None
-    if parser.parse_optional_keyword("ins") is None:
-        one = parser.parse_unresolved_operand()
-    else:
-        ins = parse_typed(parser)
-    parser.parse_keyword("dim")
-    dims = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_integer(parser))
-    name = None if one is None else parser.parse_str_enum(Combination)
-    found = parse_clauses(parser, clauses)
-    if one is not None:
-        attributes = parse_attributes(parser, op)
-        parser.parse_punctuation(":")
-        ins = list(parser.resolve_operands([one], [parser.parse_type()], start))
-    else:
-        attributes = parse_attributes(parser, op) if parser.parse_optional_keyword("attributes") else {}
-    text = None if name else ScalarText.parse_optional(parser)
-    how = name or (parser.parse_region() if text is None else None)
-    parser.parse_punctuation("->")
-    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-    if how is None and text is not None:
-        tiles = [value.type for value in ins]
-        how = text.region(parser, [*tiles, *tiles], tiles, YIELD)
-    assert how is not None
-    return _Parsed(ins, dims, how, types, found, attributes)
 
 
 @irdl_op_definition
@@ -212,11 +203,9 @@ class ReduceOp(FoldOp):
         dims: Sequence[int],
         how: Combination | Region,
         types: Sequence[Attribute],
-        attributes: Mapping[str, Attribute] | None = None,
     ):
         name, body = _split(how)
         super().__init__(ins=ins, combination=name, body=body, dims=dims, res=types)
-        self.attributes.update(attributes or {})
 
     @property
     def along(self) -> tuple[int, ...]:
@@ -233,15 +222,6 @@ class ReduceOp(FoldOp):
         if len(self.res) != len(self.ins):
             raise OperandFormError(f"expected one result for each of {len(self.ins)} tiles, found {len(self.res)}")
         self._verify_tiles(self.res, part)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ReduceOp:
-        found = _parse_fold(parser, cls, {})
-        return cls(found.ins, found.dims, found.how, found.types, found.attributes)
-
-    def print(self, printer: Printer) -> None:
-        self._print_ins(printer)
-        self._print_rest(printer)
 
 
 @irdl_op_definition
@@ -272,6 +252,8 @@ class ScanOp(FoldOp):
     inits = var_operand_def(TileType)
     res = var_result_def(TileType)
 
+    CLAUSES: ClassVar = AnyOrder(Clause("exclusive"), Clause("reverse"), Clause("init", TYPED, "inits"))
+
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(
@@ -284,13 +266,11 @@ class ScanOp(FoldOp):
         *,
         exclusive: bool = False,
         reverse: bool = False,
-        attributes: Mapping[str, Attribute] | None = None,
     ):
         """`types` are those of the scanned tiles, and behind them those of the totals or none."""
         name, body = _split(how)
         flags = {"exclusive": exclusive, "reverse": reverse}
         super().__init__(ins=ins, combination=name, body=body, dim=dim, inits=inits, res=types, **flags)
-        self.attributes.update(attributes or {})
 
     @property
     def along(self) -> tuple[int, ...]:
@@ -328,28 +308,7 @@ class ScanOp(FoldOp):
             raise MapBodyError("expected init(...) for an exclusive scan with a region: its first element is the init")
 
     @classmethod
-    def parse(cls, parser: Parser) -> ScanOp:
-        none = lambda: None  # noqa: E731
-        clauses = {"exclusive": none, "reverse": none, "init": lambda: parse_typed(parser)}
-        found = _parse_fold(parser, cls, clauses)
-        if len(found.dims) != 1:
-            raise DimensionError(f"expected one dimension of a scan, found {found.dims}")
-        return cls(
-            found.ins,
-            found.dims[0],
-            found.how,
-            found.types,
-            found.clauses.get("init", ()),
-            exclusive="exclusive" in found.clauses,
-            reverse="reverse" in found.clauses,
-            attributes=found.attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        self._print_ins(printer)
-        for flag in ("exclusive", "reverse"):
-            if flag in self.properties:
-                printer.print_string(f" {flag}")
-        if self.inits:
-            write(printer, " init(", self.inits, " : ", [value.type for value in self.inits], ")")
-        self._print_rest(printer)
+    def _dims(cls, dims: Sequence[int]) -> int:
+        if len(dims) != 1:
+            raise DimensionError(f"expected one dimension of a scan, found {dims}")
+        return dims[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import (
     I32,
@@ -30,9 +30,10 @@ from tirx.dialects.definition import DirectOperation, enum_attribute, i32_attr, 
 from tirx.dialects.formula import Call, Formula, constant_divisors, lookups
 from tirx.dialects.formula_attr import FormulaAttr, parse_formula
 from tirx.dialects.nesting import QuickWalk, enclosing
+from tirx.dialects.tirx.clauses import AnyOrder, Clause, Form, WrittenOp, identifier, words
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.sizes import NAME, ParametersAttr, Size, SizeAttr, formula_names, parse_size
-from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, refuse_again, types_text, write
+from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet
 from tirx.dialects.traits import InSymbolTable, Isolated
 from tirx.dialects.xdsl_private import define
@@ -140,10 +141,6 @@ def _parse_argument(parser: Parser) -> Parser.Argument:
     return argument
 
 
-def _parse_progress(parser: Parser) -> Progress | None:
-    return next((word for word in Progress if parser.parse_optional_keyword(word) is not None), None)
-
-
 def _cluster_problem(found: int) -> str:
     return (
         f"expected cluster({PAIR}), a pair of blocks, cluster({PAIR} to {MOST_BLOCKS}) per_cta, or no cluster, "
@@ -207,7 +204,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         self,
         sym_name: str,
         arguments: Sequence[Attribute],
-        threads: int,
+        threads: int | Attribute,
         body: Region | None = None,
         *,
         grid: Sequence[Formula] | None = None,
@@ -215,8 +212,9 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
     ):
         """`clauses` are fields by name. Without `body` the kernel gets one block of `arguments`."""
         body = Region(Block(arg_types=arguments)) if body is None else body
+        threads = i32_attr(threads) if isinstance(threads, int) else threads
         clauses["grid"] = None if grid is None else grid_attr(grid)
-        super().__init__(sym_name, FunctionType.from_lists(arguments, ()), i32_attr(threads), body, **clauses)
+        super().__init__(sym_name, FunctionType.from_lists(arguments, ()), threads, body, **clauses)
 
     @property
     def in_clusters(self) -> bool:
@@ -336,73 +334,14 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
     def parse(cls, parser: Parser) -> KernelOp:
         name = parser.parse_symbol_name()
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_argument(parser))
-        target: StringAttr | None = None
-        grid: ArrayAttr[IntegerAttr[I32] | FormulaAttr] | None = None
-        blocks: list[tuple[UnresolvedOperand, GridAxis]] = []
-        threads: int | Size | None = None
-        params: ParametersAttr | None = None
-        cluster: IntegerAttr[I32] | None = None
-        per_cta = False
-        memory: MemoryPlanAttr | None = None
-        progress: Progress | None = None
-        while True:  # the clauses, in any order
-            if target is None and parser.parse_optional_keyword("target") is not None:
-                with parser.in_parens():
-                    target = StringAttr(parser.parse_str_literal())
-            elif grid is None and parser.parse_optional_keyword("grid") is not None:
-                start = parser.pos
-                extents = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_extent(parser))
-                dims = [formula for _, formula in extents]
-                blocks = [(name, axis) for (name, _), axis in zip(extents, GridAxis, strict=False) if name is not None]
-                if (problem := grid_problem(dims)) is not None:
-                    parser.raise_error(problem, start, parser.pos)
-                grid = grid_attr(dims)
-            elif threads is None and parser.parse_optional_keyword("threads") is not None:
-                with parser.in_parens():
-                    start = parser.pos
-                    threads = parse_size(parser)
-                    if isinstance(threads, int) and not 1 <= threads <= 1024:
-                        parser.raise_error(f"expected 1 to 1024 threads, found {threads}", start, parser.pos)
-            elif params is None and parser.parse_optional_keyword("params") is not None:
-                params = ParametersAttr(ParametersAttr.parse_list(parser, parser.Delimiter.PAREN))
-            elif cluster is None and parser.parse_optional_keyword("cluster") is not None:
-                with parser.in_parens():
-                    start = parser.pos
-                    size = parse_integer(parser)
-                    end = parser.pos
-                    cluster = IntegerAttr(size, i32)
-                per_cta = parser.parse_optional_keyword("per_cta") is not None
-                if not PAIR <= size <= (MOST_BLOCKS if per_cta else PAIR):
-                    parser.raise_error(_cluster_problem(size), start, end)
-            elif progress is None and (found := _parse_progress(parser)) is not None:
-                progress = found
-            elif memory is None and parser.parse_optional_keyword("memory") is not None:
-                with parser.in_parens():
-                    memory = MemoryPlanAttr(MemoryPlanAttr.parse_body(parser))
-            else:
-                refuse_again(parser, "target", "grid", "threads", "params", "cluster", "memory", *Progress)
-                break
-        if threads is None:
-            parser.raise_error("expected the clause threads(n), next to target(...) and grid(...)")
-        has_attributes = parser.parse_optional_keyword("attributes") is not None
-        attributes = parse_attributes(parser, cls) if has_attributes else {}
+        found: dict[str, Any] = {}
+        _CLAUSES.parse(parser, found)
+        blocks, found["grid"] = found.get("grid", ((), None))
+        found["cluster"], per_cta = found.pop("_blocks", (None, False))
+        attributes = parse_attributes(parser, cls, keyword=True)
         body = _parse_body(parser, arguments, blocks)
-        kernel = cls.create(
-            properties={
-                "sym_name": name,
-                "function_type": FunctionType.from_lists([a.type for a in arguments], ()),
-                "threads": SizeAttr(threads) if isinstance(threads, Size) else i32_attr(threads),
-            },
-            attributes=attributes,
-            regions=[body],
-        )
-        kernel.target = target
-        kernel.grid = grid
-        kernel.params = params
-        kernel.cluster = cluster
-        kernel.per_cta = UnitAttr() if per_cta else None
-        kernel.progress = None if progress is None else ProgressAttr(progress)
-        kernel.memory = memory
+        kernel = cls(name.data, [a.type for a in arguments], body=body, per_cta=per_cta, **found)
+        kernel.attributes.update(attributes)
         return kernel
 
     def print(self, printer: Printer) -> None:
@@ -410,25 +349,14 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         printer.print_symbol_name(self.sym_name.data)
         with printer.in_parens():
             printer.print_list(self.body.block.args, printer.print_block_argument)
-        if self.target is not None:
-            write(printer, " target(", self.target, ")")
-        if self.params is not None:
-            write(printer, f" params({', '.join(map(str, self.params.data))})")
-        if self.grid is not None:
-            write(printer, f" grid({', '.join(map(str, _extents(self.grid)))})")
-        if self.cluster is not None:
-            printer.print_string(f" cluster({self.cluster.value.data}){'' if self.per_cta is None else ' per_cta'}")
-        threads = self.threads.data if isinstance(self.threads, SizeAttr) else self.num_threads
-        printer.print_string(f" threads({threads}) ")
-        if self.progress is not None:
-            printer.print_string(f"{self.progress.data} ")
-        if self.memory is not None:
-            printer.print_string(f"memory({self.memory.body()}) ")
-        if self.attributes:
-            printer.print_string("attributes ")
-            printer.print_attr_dict(self.attributes)
-            printer.print_string(" ")
+        _CLAUSES.print(printer, self)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+    @property
+    def _blocks(self) -> tuple[int, bool] | None:
+        return None if self.cluster is None else (self.cluster_size, self.per_cta is not None)
 
 
 def _parse_extent(parser: Parser) -> tuple[UnresolvedOperand | None, Formula]:
@@ -436,6 +364,54 @@ def _parse_extent(parser: Parser) -> tuple[UnresolvedOperand | None, Formula]:
     if (name := parser.parse_optional_unresolved_operand()) is not None:
         parser.parse_punctuation("=")
     return name, parse_formula(parser)
+
+
+def _parse_parameters(parser: Parser) -> ParametersAttr:
+    return ParametersAttr(ParametersAttr.parse_list(parser, parser.Delimiter.PAREN))
+
+
+def _parse_grid(parser: Parser) -> tuple[list[tuple[UnresolvedOperand, GridAxis]], list[Formula]]:
+    """Parses extents of the grid. Returns the names of the positions along axes, and the extents."""
+    start = parser.pos
+    extents = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_extent(parser))
+    dims = [formula for _, formula in extents]
+    if (problem := grid_problem(dims)) is not None:
+        parser.raise_error(problem, start, parser.pos)
+    return [(name, axis) for (name, _), axis in zip(extents, GridAxis, strict=False) if name is not None], dims
+
+
+def _parse_threads(parser: Parser) -> Attribute:
+    start = parser.pos
+    threads = parse_size(parser)
+    if isinstance(threads, Size):
+        return SizeAttr(threads)
+    if not 1 <= threads <= 1024:
+        parser.raise_error(f"expected 1 to 1024 threads, found {threads}", start, parser.pos)
+    return i32_attr(threads)
+
+
+def _parse_cluster(parser: Parser) -> tuple[int, bool]:
+    """Parses `(2) per_cta`. Returns the blocks, and whether the body says what each of them does."""
+    with parser.in_parens():
+        start = parser.pos
+        size = parse_integer(parser)
+        end = parser.pos
+    per_cta = parser.parse_optional_keyword("per_cta") is not None
+    if not PAIR <= size <= (MOST_BLOCKS if per_cta else PAIR):
+        parser.raise_error(_cluster_problem(size), start, end)
+    return size, per_cta
+
+
+_CLAUSES = AnyOrder(
+    Clause("target()", str),
+    Clause("params", Form(_parse_parameters, lambda params: [f"({', '.join(map(str, params.data))})"])),
+    Clause("grid", Form(_parse_grid, lambda grid: [f"({', '.join(map(str, _extents(grid)))})"])),
+    Clause("cluster", Form(_parse_cluster, lambda found: [f"({found[0]}){' per_cta' if found[1] else ''}"]), "_blocks"),
+    Clause("threads()", Form(_parse_threads, lambda n: [str(n.data if isinstance(n, SizeAttr) else n.value.data)])),
+    *words("progress", ProgressAttr, Progress),
+    Clause("memory()", MemoryPlanAttr),
+    needed=("threads", "expected the clause threads(n), next to target(...) and grid(...)"),
+)
 
 
 def _parse_body(
@@ -483,7 +459,7 @@ class ReturnOp(DirectOperation):
 
 
 @irdl_op_definition
-class LaunchValueOp(DirectOperation):
+class LaunchValueOp(WrittenOp):
     """`%n = tirx.launch_value ceildiv(size(0, 1), 128)`: a number that the launch computes from the kernel's arguments.
 
     It is the same in all threads; the entry has a parameter for it. See `Call` for the functions.
@@ -494,6 +470,8 @@ class LaunchValueOp(DirectOperation):
     formula = prop_def(FormulaAttr)
     result = result_def(IndexType())
 
+    SYNTAX: ClassVar = (Clause("", Form(parse_formula, lambda formula: [str(formula.data)]), "formula"),)
+
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
@@ -503,25 +481,23 @@ class LaunchValueOp(DirectOperation):
         if (problem := _formula_problem(self.formula.data, around.function_type.inputs.data)) is not None:
             raise LaunchValueError(problem)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> LaunchValueOp:
-        op = cls(parse_formula(parser))
-        op.attributes.update(parse_attributes(parser, cls))
-        return op
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.formula.data}")
-        printer.print_op_attributes(self.attributes)
+def _parse_type(parser: Parser) -> Attribute:
+    parser.parse_punctuation(":")
+    return parser.parse_type()
 
 
 @irdl_op_definition
-class ParamOp(DirectOperation):
+class ParamOp(WrittenOp):
     """`%bm = tirx.param BM : index`: the value of a parameter of the kernel, an index or an integer."""
 
     name = "tirx.param"
 
     parameter = prop_def(StringAttr)
     result = result_def(base(IndexType) | base(IntegerType))
+
+    SYNTAX: ClassVar = (Clause("", identifier(" of a parameter"), "parameter"),)
+    BEHIND: ClassVar = (Clause("", Form(_parse_type, lambda result: [": ", result.type]), "result"),)
 
     traits = traits_def(Pure())
 
@@ -530,20 +506,6 @@ class ParamOp(DirectOperation):
         if NAME.fullmatch(name) is None:
             raise KernelParameterError(f"expected a name that begins with a capital letter, found {name}")
         raise UnboundParameterError.of([name])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ParamOp:
-        name = parser.parse_identifier(context_msg=" of a parameter")
-        attributes = parse_attributes(parser, cls)
-        parser.parse_punctuation(":")
-        return cls.create(
-            properties={"parameter": StringAttr(name)}, attributes=attributes, result_types=[parser.parse_type()]
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.parameter.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(f" : {self.result.type}")
 
 
 class _GridOp(DirectOperation):

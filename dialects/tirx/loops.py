@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import I32, AnyFloat, IndexType, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -25,13 +26,14 @@ from xdsl.traits import HasParent, IsTerminator, RecursiveMemoryEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.clauses import AnyOrder, Clause, Form
 from tirx.dialects.tirx.folds import FoldOp, ReduceOp, ScanOp
 from tirx.dialects.tirx.maps import MapOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.syntax import (
+    Shown,
     in_parens,
     parse_attributes,
-    parse_clauses,
     parse_defined,
     parse_integer,
     types_text,
@@ -150,9 +152,9 @@ class AtOp(DirectOperation):
     @classmethod
     def parse(cls, parser: Parser) -> AtOp:
         stage = in_parens(parser, lambda: parse_integer(parser))
-        attributes = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser, cls, keyword=True)
         op = cls(stage, parser.parse_region())
-        op.attributes.update({} if attributes is None else attributes.data)
+        op.attributes.update(attributes)
         return op
 
     def print(self, printer: Printer) -> None:
@@ -231,6 +233,10 @@ class ForOp(DirectOperation):
     def carried(self) -> Sequence[BlockArgument]:
         """The values that are carried from iteration to iteration."""
         return self.body.block.args[1:]
+
+    @property
+    def _carried(self) -> tuple[tuple[BlockArgument, SSAValue], ...]:
+        return tuple(zip(self.carried, self.inits, strict=True))
 
     @property
     def parts(self) -> tuple[AtOp, ...]:
@@ -339,23 +345,13 @@ class ForOp(DirectOperation):
         parser.parse_keyword("to")
         operand = parser.parse_optional_unresolved_operand()
         trips = parse_integer(parser) if operand is None else parser.resolve_operand(operand, IndexType())
-        inits: list[SSAValue] = []
-
-        def parse_carried() -> None:
-            argument = parser.parse_argument(expect_type=False)
-            type_ = parser.parse_type() if parser.parse_optional_punctuation(":") is not None else None
-            parser.parse_punctuation("=")
-            inits.append(parse_defined(parser))
-            arguments.append(argument.resolve(inits[-1].type if type_ is None else type_))
-
-        clauses: dict[str, Callable[[], int]] = {
-            "skew": lambda: in_parens(parser, lambda: parse_integer(parser)),
-            "iter": lambda: len(parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_carried)),
-        }
-        skew = parse_clauses(parser, clauses).get("skew", 0)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(loop.data, trips, parser.parse_region(arguments), inits, skew)
-        op.attributes.update({} if attributes is None else attributes.data)
+        found: dict[str, Any] = {"skew": 0, "_carried": ()}
+        _CLAUSES.parse(parser, found)
+        arguments += [argument for argument, _ in found["_carried"]]
+        inits = [init for _, init in found["_carried"]]
+        attributes = parse_attributes(parser, cls, keyword=True)
+        op = cls(loop.data, trips, parser.parse_region(arguments), inits, found["skew"])
+        op.attributes.update(attributes)
         return op
 
     def print(self, printer: Printer) -> None:
@@ -363,12 +359,7 @@ class ForOp(DirectOperation):
         printer.print_symbol_name(self.loop.data)
         trips = self.iterations
         write(printer, " ", self.index, " = 0 to ", str(trips) if isinstance(trips, int) else trips)
-        if self.rounds_ahead:
-            write(printer, f" skew({self.rounds_ahead})")
-        if self.inits:
-            write(printer, " iter(")
-            printer.print_list(zip(self.carried, self.inits, strict=True), lambda pair: _print_carried(printer, *pair))
-            write(printer, ")")
+        _CLAUSES.print(printer, self)
         _print_body(self, self.body, printer)
 
 
@@ -382,9 +373,20 @@ def _can_be_carried(type_: Attribute) -> bool:
             return isinstance(type_, AnyFloat)
 
 
-def _print_carried(printer: Printer, arg: BlockArgument, init: SSAValue) -> None:
-    type_ = () if arg.type == init.type else (" : ", arg.type)
-    write(printer, arg, *type_, " = ", init)
+def _parse_carried(parser: Parser) -> tuple[Parser.Argument, SSAValue]:
+    argument = parser.parse_argument(expect_type=False)
+    type_ = parser.parse_type() if parser.parse_optional_punctuation(":") is not None else None
+    parser.parse_punctuation("=")
+    init = parse_defined(parser)
+    return argument.resolve(init.type if type_ is None else type_), init
+
+
+def _shown(carried: tuple[BlockArgument, SSAValue]) -> list[Shown]:
+    arg, init = carried
+    return [arg, *(() if arg.type == init.type else (" : ", arg.type)), " = ", init]
+
+
+_CLAUSES = AnyOrder(Clause("skew()", int), Clause("iter(*)", Form(_parse_carried, _shown), "_carried"))
 
 
 def _name(value: SSAValue) -> str:

@@ -38,7 +38,7 @@ from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.scalar_text import ScalarText
-from tirx.dialects.tirx.syntax import parse_typed, shape_text, types_text, write
+from tirx.dialects.tirx.syntax import parse_attributes, parse_typed, shape_text, types_text, write
 from tirx.layout.arrangement import Arrangement
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 
@@ -115,7 +115,7 @@ class MapOp(DirectOperation, TileOpInterface):
     def parse(cls, parser: Parser) -> Operation:
         ins = parse_typed(parser) if parser.parse_optional_keyword("ins") is not None else []
         outs = parse_typed(parser) if parser.parse_optional_keyword("outs") is not None else []
-        attributes = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser, cls, keyword=True)
         text = ScalarText.parse_optional(parser)
         body = parser.parse_region() if text is None else None
         types: Sequence[Attribute] = ()
@@ -130,7 +130,7 @@ class MapOp(DirectOperation, TileOpInterface):
         return cls.create(
             operands=[*ins, *outs],
             properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(ins), len(outs)])},
-            attributes={} if attributes is None else attributes.data,
+            attributes=attributes,
             result_types=types,
             regions=[body],
         )

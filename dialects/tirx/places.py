@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
@@ -26,11 +26,12 @@ from xdsl.parser.core import UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.clauses import AnyOrder, Clause, Form
 from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.ops import AllocOp
-from tirx.dialects.tirx.syntax import parse_attributes, parse_clauses, parse_integer, shape_text, write, write_types
+from tirx.dialects.tirx.syntax import Shown, parse_attributes, parse_integer, shape_text, write, write_types
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.rules import ElementTypeError, TileMemoryError, ViewError, ViewLayoutError
 from tirx.values import dataclass
@@ -349,6 +350,13 @@ class ViewOp(DirectOperation):
                     f"{shape_text(found)}"
                 )
 
+    @property
+    def _to(self) -> list[SSAValue | None] | None:
+        """The sizes of a clipped view, none where those are the memref's; None for a view that is not clipped."""
+        if self.clipped is None:
+            return None
+        return [place.size for place in self.places] if self.sizes else []
+
     @classmethod
     def parse(cls, parser: Parser) -> ViewOp:
         where = Where.parse_optional(parser, parser.parse_unresolved_operand(), before_types=True)
@@ -367,26 +375,47 @@ class ViewOp(DirectOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        def print_place(place: Place) -> None:
-            write(printer, *([place.index] if place.is_plain else ["[", place.index, "]"]))
-
-        places = self.places
         write(printer, " ", self.source)
         with printer.in_square_brackets():
-            printer.print_list(places, print_place)
-        if self.dims is not None:
-            write(printer, f" dims({', '.join('_' if d is None else str(d) for d in self.of_memref)})")
-        if self.steps is not None:
-            write(printer, f" steps {[place.step for place in places]}")
-        if self.clipped is not None:
-            write(printer, " clipped")
-        if self.sizes:
-            write(printer, " to [")
-            printer.print_list(places, lambda place: write(printer, "*" if place.size is None else place.size))
-            write(printer, "]")
-        if self.begins_inside is not None:
-            write(printer, " begins_inside")
+            printer.print_list(
+                self.indices, lambda i: write(printer, *(("[", i, "]") if isinstance(i.type, TileType) else (i,)))
+            )
+        _CLAUSES.print(printer, self)
         write_types(printer, self, self.source, *self.index_tiles.values())
+
+
+def _parse_place(parser: Parser) -> UnresolvedOperand | SSAValue:
+    if parser.parse_optional_punctuation("[") is None:
+        return parse_index(parser)
+    found = parser.parse_unresolved_operand()
+    parser.parse_punctuation("]")
+    return found
+
+
+def _parse_to(parser: Parser) -> list[SSAValue | None]:
+    """Parses the sizes behind `clipped to`, if there are any."""
+    if parser.parse_optional_keyword("to") is None:
+        return []
+    star = parser.parse_optional_punctuation
+    return parser.parse_comma_separated_list(
+        Parser.Delimiter.SQUARE, lambda: None if star("*") is not None else parse_index(parser)
+    )
+
+
+def _shown_to(sizes: Sequence[SSAValue | None]) -> list[Shown]:
+    return [" to [", *[part for size in sizes for part in (", ", size or "*")][1:], "]"] if sizes else []
+
+
+_DIMENSION = Form(
+    lambda parser: _NO_DIMENSION if parser.parse_optional_keyword("_") is not None else parse_integer(parser),
+    lambda d: ["_" if d.value.data == _NO_DIMENSION else str(d.value.data)],
+)
+_CLAUSES = AnyOrder(
+    Clause("dims(*)", _DIMENSION),
+    Clause("steps [*]", int),
+    Clause("clipped", Form(_parse_to, _shown_to), "_to"),
+    Clause("begins_inside"),
+)
 
 
 @dataclass
@@ -400,52 +429,24 @@ class Where:
     source: UnresolvedOperand
     places: list[UnresolvedOperand | SSAValue]
     sizes: list[SSAValue | None]
-    properties: dict[str, Attribute]
+    clauses: dict[str, Any]
 
     @staticmethod
     def parse_optional(parser: Parser, source: UnresolvedOperand, *, before_types: bool) -> Where | None:
         """Parses what stands behind the source, if there are places. With `before_types` no other word may follow."""
-
-        def parse_place() -> UnresolvedOperand | SSAValue:
-            if parser.parse_optional_punctuation("[") is None:
-                return parse_index(parser)
-            found = parser.parse_unresolved_operand()
-            parser.parse_punctuation("]")
-            return found
-
-        places = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parse_place)
+        places = parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, lambda: _parse_place(parser))
         if places is None:
             return None
-        sizes: list[SSAValue | None] = []
-
-        def parse_clipped() -> Attribute:
-            def each() -> SSAValue | None:
-                return None if parser.parse_optional_punctuation("*") else parse_index(parser)
-
-            if parser.parse_optional_keyword("to") is not None:
-                sizes.extend(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, each))
-            return UnitAttr()
-
-        def parse_integers(delimiter: Parser.Delimiter) -> Attribute:
-            def each() -> Attribute:
-                missing = parser.parse_optional_keyword("_") is not None
-                return i32_attr(_NO_DIMENSION if missing else parse_integer(parser))
-
-            return ArrayAttr(parser.parse_comma_separated_list(delimiter, each))
-
-        clauses: dict[str, Callable[[], Attribute]] = {
-            "dims": lambda: parse_integers(parser.Delimiter.PAREN),
-            "steps": lambda: parse_integers(parser.Delimiter.SQUARE),
-            "clipped": parse_clipped,
-            "begins_inside": UnitAttr,
-        }
         start = parser.pos
-        properties = parse_clauses(parser, clauses, before_types)
+        found: dict[str, Any] = {}
+        _CLAUSES.parse(parser, found, before_types)
+        found["clipped"] = "_to" in found
+        sizes: list[SSAValue | None] = found.pop("_to", [])
         if sizes and len(sizes) != len(places):
             parser.raise_error(f"expected {len(places)} sizes or '*', found {len(sizes)}", start, parser.pos)
         if any(size is not None for size in sizes):
-            properties["sized"] = ArrayAttr([i32_attr(d) for d, size in enumerate(sizes) if size is not None])
-        return Where(source, places, sizes, properties)
+            found["sized"] = [d for d, size in enumerate(sizes) if size is not None]
+        return Where(source, places, sizes, found)
 
     @property
     def tiles(self) -> list[UnresolvedOperand]:
@@ -463,9 +464,7 @@ class Where:
         """The view with these index tiles."""
         left = iter(tiles)
         where = [place if isinstance(place, SSAValue) else next(left) for place in self.places]
-        op = ViewOp(source, [*where, *(size for size in self.sizes if size is not None)], type_)
-        op.properties.update(self.properties)
-        return op
+        return ViewOp(source, [*where, *(size for size in self.sizes if size is not None)], type_, **self.clauses)
 
 
 def indexed_view(tile: SSAValue) -> ViewOp | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import partial
 from typing import Any, ClassVar, Self
 
 from xdsl.dialects.arith import FastMathFlagsAttr
@@ -22,7 +21,7 @@ from xdsl.irdl import (
     opt_result_def,
     traits_def,
 )
-from xdsl.parser import AttrParser, Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
@@ -30,9 +29,17 @@ from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.fields import fields_text, parse_value
 from tirx.dialects.text_data import TextData
 from tirx.dialects.tirx.attributes import MemorySpace, TileType, ZeroColumnsAttr
+from tirx.dialects.tirx.clauses import OPERAND, AnyOrder, Clause, Form
 from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.ring_types import PendingType
-from tirx.dialects.tirx.syntax import in_parens, parse_attributes, parse_clauses, shape_text, write, write_types
+from tirx.dialects.tirx.syntax import (
+    parse_attributes,
+    parse_operands,
+    parse_types,
+    shape_text,
+    write,
+    write_types,
+)
 from tirx.mma.fragments import VARIANTS
 from tirx.rules import InstructionNameError, ProductClauseError, ProductShapeError, TileMemoryError
 from tirx.smem.swizzle_modes import MAJORS, Major
@@ -169,6 +176,24 @@ _OPERAND_MEMORIES = {
     ),
 }
 """The memory of the accumulator -> the memories that A and B may be in."""
+
+
+_FAST_MATH = Form(
+    lambda parser: FastMathFlagsAttr(FastMathFlagsAttr.parse_parameter(parser)),
+    lambda flags: [str(flags).removeprefix(f"#{flags.name}")],
+)
+
+_CLAUSES = AnyOrder(
+    Clause("scales()", Form(lambda parser: parse_operands(parser, 2))),
+    Clause("metadata()", OPERAND),
+    Clause("weight_stationary"),
+    Clause("zero_columns()", ZeroColumnsAttr),
+    *map(Clause, FLAGS),
+    Clause("accumulate()", Form(lambda parser: parser.resolve_operand(parser.parse_unresolved_operand(), i1))),
+    Clause("instruction()", str),
+    Clause("fastmath", _FAST_MATH),
+    Clause("plan()", PlanAttr),
+)
 
 
 class ProductOp(DirectOperation):
@@ -402,78 +427,24 @@ class ProductOp(DirectOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        def parse_more(operands: list[UnresolvedOperand], count: int) -> None:
-            for _ in range(count):
-                parser.parse_punctuation(",")
-                operands.append(parser.parse_unresolved_operand())
-
-        operands = [parser.parse_unresolved_operand()]
-        parse_more(operands, 2)
-        scales: list[UnresolvedOperand] = []
-        metadata: list[UnresolvedOperand] = []
-        accumulate: list[SSAValue] = []
-        properties: dict[str, Attribute] = {}
-
-        def parse_scales() -> None:
-            scales.append(parser.parse_unresolved_operand())
-            parse_more(scales, 1)
-
-        in_parentheses: dict[str, Callable[[], None]] = {
-            "scales": parse_scales,
-            "metadata": lambda: metadata.append(parser.parse_unresolved_operand()),
-            "zero_columns": lambda: properties.update(zero_columns=ZeroColumnsAttr(ZeroColumnsAttr.parse_body(parser))),
-            "accumulate": lambda: accumulate.append(parser.resolve_operand(parser.parse_unresolved_operand(), i1)),
-            "instruction": lambda: properties.update(instruction=StringAttr(parser.parse_str_literal())),
-            "plan": lambda: properties.update(plan=PlanAttr(PlanAttr.parse_body(parser))),
-        }
-        flags = ("weight_stationary", *FLAGS)
-
-        def parse_fast_math() -> None:
-            properties["fastmath"] = FastMathFlagsAttr(FastMathFlagsAttr.parse_parameter(parser))
-
-        clauses = {name: partial(in_parens, parser, parse) for name, parse in in_parentheses.items()}
-        clauses |= {name: partial(properties.update, {name: UnitAttr()}) for name in flags}
-        parse_clauses(parser, clauses | {"fastmath": parse_fast_math}, before_types=True)
+        tiles = parse_operands(parser, 3)
+        found: dict[str, Any] = {}
+        _CLAUSES.parse(parser, found, before_types=True)
         attributes = parse_attributes(parser, cls)
-        a, b, accumulator, *more = _resolved(parser, [*operands, *scales, *metadata])
-        result: Attribute | None = None
-        if parser.parse_optional_punctuation("->") is not None:
-            result = parser.parse_type()
-        op = cls(
-            a,
-            b,
-            accumulator,
-            accumulate[0] if accumulate else None,
-            scales=(more[0], more[1]) if scales else None,
-            metadata=more[-1] if metadata else None,
-            result_type=result,
-        )
-        op.properties = {**properties, **op.properties}
+        scales, metadata = found.pop("scales", []), found.pop("metadata", None)
+        a, b, accumulator, *more = parse_types(parser, [*tiles, *scales, *([] if metadata is None else [metadata])])
+        result = None if parser.parse_optional_punctuation("->") is None else parser.parse_type()
+        of_scales = (more[0], more[1]) if scales else None
+        last = None if metadata is None else more[-1]
+        op = cls(a, b, accumulator, scales=of_scales, metadata=last, result_type=result, **found)
         op.attributes.update(attributes)
         return op
 
     def print(self, printer: Printer) -> None:
         write(printer, " ", (self.a, self.b, self.accumulator))
-        metadata = [] if self.metadata is None else [self.metadata]
-        if self.scales:
-            write(printer, " scales(", self.scales, ")")
-        if self.metadata is not None:
-            write(printer, " metadata(", self.metadata, ")")
-        if self.weight_stationary is not None:
-            write(printer, " weight_stationary")
-        if self.zero_columns is not None:
-            write(printer, f" zero_columns({self.zero_columns.body()})")
-        write(printer, *(f" {name}" for name in FLAGS if name in self.properties))
-        if self.accumulate is not None:
-            write(printer, " accumulate(", self.accumulate, ")")
-        if self.instruction is not None:
-            write(printer, " instruction(", self.instruction, ")")
-        if self.fastmath is not None:
-            write(printer, " fastmath")
-            self.fastmath.print_parameter(printer)
-        if self.plan is not None:
-            write(printer, f" plan({self.plan.body()})")
-        write_types(printer, self, self.a, self.b, self.accumulator, *self.scales, *metadata)
+        _CLAUSES.print(printer, self)
+        more = [*self.scales, *([] if self.metadata is None else [self.metadata])]
+        write_types(printer, self, self.a, self.b, self.accumulator, *more)
 
 
 @irdl_op_definition
@@ -545,13 +516,3 @@ class MmaOp(ProductOp, TileOpInterface):
         shapes = dict.fromkeys(variant.instruction for variant in VARIANTS.values())
         if found not in shapes:
             raise InstructionNameError(f"expected an instruction of mma.sync ({', '.join(shapes)}), found '{found}'")
-
-
-def _resolved(parser: Parser, operands: list[UnresolvedOperand]) -> list[SSAValue]:
-    """The operands with the types that follow a colon."""
-    parser.parse_punctuation(":")
-    types = [parser.parse_type()]
-    for _ in operands[1:]:
-        parser.parse_punctuation(",")
-        types.append(parser.parse_type())
-    return [parser.resolve_operand(operand, type_) for operand, type_ in zip(operands, types, strict=True)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, opt_result_def, prop_def, traits_def
@@ -13,15 +15,14 @@ from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.block_groups import BlockGroup
+from tirx.dialects.tirx.clauses import VALUE, Clause, WrittenOp
 from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
 from tirx.dialects.tirx.kernel import MOST_BLOCKS, KernelOp
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.rings import RingOp
 from tirx.dialects.tirx.syntax import (
-    in_parens,
     parse_attributes,
-    parse_defined,
     parse_in_parens,
     parse_integer,
     require_alike,
@@ -159,13 +160,15 @@ class AsyncMmaOp(ProductOp):
 
 
 @irdl_op_definition
-class AsyncNextOp(DirectOperation):
+class AsyncNextOp(WrittenOp):
     """`tirx.async_next %clc engine(clc)`: asks for the next tile, into the slot of a ring of answers that is held."""
 
     name = "tirx.async_next"
 
     ring = operand_def()
     engine = prop_def(EngineAttr)
+
+    SYNTAX: ClassVar = (Clause("", VALUE, "ring"), Clause("engine()", Engine, needed=True))
 
     traits = traits_def(*_EFFECTS)
 
@@ -182,18 +185,6 @@ class AsyncNextOp(DirectOperation):
             raise QueueError(f"expected a ring of answers, !tirx.ring<tile_id>, found {ring}")
         if self.engine.data is not Engine.CLC:
             raise EngineError(f"expected engine({Engine.CLC}), found engine({self.engine.data})")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> AsyncNextOp:
-        ring = parse_defined(parser)
-        parser.parse_keyword("engine")
-        op = cls(ring, in_parens(parser, lambda: parser.parse_str_enum(Engine)))
-        op.attributes.update(parse_attributes(parser, cls))
-        return op
-
-    def print(self, printer: Printer) -> None:
-        write(printer, " ", self.ring, f" engine({self.engine.data})")
-        printer.print_op_attributes(self.attributes)
 
 
 @irdl_op_definition

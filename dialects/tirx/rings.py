@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, ArrayAttr, IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, SSAValue
@@ -18,24 +19,15 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
+from tirx.dialects.definition import enum_attribute, irdl_op_definition
+from tirx.dialects.tirx.clauses import STATION, VALUE, Clause, Form, WrittenOp
 from tirx.dialects.tirx.engines import Queue, QueueAttr
 from tirx.dialects.tirx.kernel import KernelOp
 from tirx.dialects.tirx.ring_types import RingType
-from tirx.dialects.tirx.syntax import (
-    in_parens,
-    parse_attributes,
-    parse_defined,
-    parse_in_parens,
-    parse_integer,
-    refuse_again,
-    types_text,
-    write,
-)
+from tirx.dialects.tirx.syntax import parse_defined, types_text
 from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.rules import RingOpError, SlotTypeError, StationError
 
@@ -53,8 +45,29 @@ class Across(StrEnum):
 AcrossAttr = enum_attribute("tirx.across", Across)
 
 
+def _parse_type(parser: Parser) -> RingType:
+    parser.parse_punctuation(":")
+    start = parser.pos
+    type_ = parser.parse_type()
+    if not isinstance(type_, RingType):
+        parser.raise_error(f"expected a ring, such as !tirx.ring<>, found {type_}", start, parser.pos)
+    return type_
+
+
+def _parse_ring(parser: Parser) -> SSAValue:
+    start = parser.pos
+    ring = parse_defined(parser)
+    if not isinstance(ring.type, RingType):
+        parser.raise_error(f"expected a ring, found a value of type {ring.type}", start, parser.pos)
+    return ring
+
+
+_STATION = Clause("", Form(_parse_ring), "ring"), Clause("at()", STATION, "station", needed=True)
+"""`%r at(use)`"""
+
+
 @irdl_op_definition
-class RingOp(DirectOperation):
+class RingOp(WrittenOp):
     """`%r = tirx.ring slots(4) stations(fill, use) across(cluster) carries : !tirx.ring<a: T0, b: T1>`
 
     A ring of `slots` slots. Every slot travels through the stations in their order and from the last to the first. Use
@@ -72,6 +85,14 @@ class RingOp(DirectOperation):
     across = opt_prop_def(AcrossAttr)
     carries = opt_prop_def(UnitAttr)
     result = result_def(RingType)
+
+    SYNTAX: ClassVar = (
+        Clause("slots()", int, needed=True),
+        Clause("stations(*)", STATION, needed=True),
+        Clause("across()", Across),
+        Clause("carries"),
+    )
+    BEHIND: ClassVar = (Clause("", Form(_parse_type, lambda result: [": ", result.type]), "result"),)
 
     traits = lazy_traits_def(lambda: (HasParent(KernelOp), MemoryWriteEffect()))
 
@@ -112,47 +133,6 @@ class RingOp(DirectOperation):
         if self.across is not None and isinstance(kernel, KernelOp) and not kernel.in_clusters:
             raise RingOpError(f"expected a kernel with a cluster for across({self.across.data}), found one without")
 
-    @classmethod
-    def parse(cls, parser: Parser) -> RingOp:
-        parser.parse_keyword("slots")
-        slots = in_parens(parser, lambda: parse_integer(parser))
-        refuse_again(parser, "slots")
-        parser.parse_keyword("stations")
-        stations = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parser.parse_identifier(context_msg=" of a station")
-        )
-        across = parse_in_parens(parser, "across", lambda: parser.parse_str_enum(Across))
-        carries = parser.parse_optional_keyword("carries") is not None
-        refuse_again(parser, "slots", "stations", *(("across",) if across else ()), *(("carries",) if carries else ()))
-        attributes = parse_attributes(parser, cls)
-        parser.parse_punctuation(":")
-        start = parser.pos
-        type_ = parser.parse_type()
-        if not isinstance(type_, RingType):
-            parser.raise_error(f"expected a ring, such as !tirx.ring<>, found {type_}", start, parser.pos)
-        op = cls(slots, stations, type_, across, carries=carries)
-        op.attributes.update(attributes)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" slots({self.num_slots}) stations({', '.join(self.station_names)})")
-        if self.across is not None:
-            printer.print_string(f" across({self.across.data})")
-        if self.carries is not None:
-            printer.print_string(" carries")
-        printer.print_op_attributes(self.attributes)
-        write(printer, " : ", self.result.type)
-
-
-def _parse_station(parser: Parser) -> tuple[SSAValue, str]:
-    """`%r at(use)`"""
-    start = parser.pos
-    ring = parse_defined(parser)
-    if not isinstance(ring.type, RingType):
-        parser.raise_error(f"expected a ring, found a value of type {ring.type}", start, parser.pos)
-    parser.parse_keyword("at")
-    return ring, in_parens(parser, lambda: parser.parse_identifier(context_msg=" of a station"))
-
 
 def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[ReleaseOp]) -> None:
     """The station exists, and the role moves slots through it in both directions."""
@@ -172,7 +152,7 @@ def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[R
 
 
 @irdl_op_definition
-class AcquireOp(DirectOperation):
+class AcquireOp(WrittenOp):
     """`%a, %b = tirx.acquire %r at(use)`: the next use of the ring, as soon as it has come to the station.
 
     Waits until every party of the station before has passed the use on; at the first station, until the last one has
@@ -187,6 +167,8 @@ class AcquireOp(DirectOperation):
     station = prop_def(StringAttr)
     tiles = var_result_def(AnyAttr())
 
+    SYNTAX: ClassVar = _STATION
+
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self, ring: SSAValue, station: str):
@@ -200,16 +182,6 @@ class AcquireOp(DirectOperation):
                 f"expected results of types {types_text(expected)}, found {types_text(self.tiles.types)}"
             )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> AcquireOp:
-        op = cls(*_parse_station(parser))
-        op.attributes.update(parse_attributes(parser, cls))
-        return op
-
-    def print(self, printer: Printer) -> None:
-        write(printer, " ", self.ring, f" at({self.station.data})")
-        printer.print_op_attributes(self.attributes)
-
 
 def _acquired_types(ring: SSAValue, station: str) -> tuple[Attribute, ...]:
     """Returns the types that an acquire of `ring` gives at `station`. Raises VerifyException for another value."""
@@ -218,7 +190,7 @@ def _acquired_types(ring: SSAValue, station: str) -> tuple[Attribute, ...]:
 
 
 @irdl_op_definition
-class ReleaseOp(DirectOperation):
+class ReleaseOp(WrittenOp):
     """
     `tirx.release %r at(use) after(wgmma)`: passes the oldest slot that this party holds at the station on to the next.
 
@@ -235,6 +207,13 @@ class ReleaseOp(DirectOperation):
     after = opt_prop_def(QueueAttr)
     early = opt_prop_def(UnitAttr)
     values = var_operand_def(AnyAttr())
+
+    SYNTAX: ClassVar = (
+        *_STATION,
+        Clause("after()", Queue),
+        Clause("early"),
+        Clause("with(*)", VALUE, "values"),
+    )
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
@@ -262,25 +241,3 @@ class ReleaseOp(DirectOperation):
             raise StationError(f"expected no after({self.after.data}) for a ring without tiles, found one")
         if self.early is not None and (self.after is None or self.after.data is not Queue.TCGEN05):
             raise StationError(f"expected 'early' with after({Queue.TCGEN05}) only, found it without")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ReleaseOp:
-        ring, station = _parse_station(parser)
-        after = parse_in_parens(parser, "after", lambda: parser.parse_str_enum(Queue))
-        early = parser.parse_optional_keyword("early") is not None
-        values: list[SSAValue] = []
-        if parser.parse_optional_keyword("with") is not None:
-            values = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_defined(parser))
-        op = cls(ring, station, after, values, early)
-        op.attributes.update(parse_attributes(parser, cls))
-        return op
-
-    def print(self, printer: Printer) -> None:
-        write(printer, " ", self.ring, f" at({self.station.data})")
-        if self.after is not None:
-            printer.print_string(f" after({self.after.data})")
-        if self.early is not None:
-            printer.print_string(" early")
-        if self.values:
-            write(printer, " with(", self.values, ")")
-        printer.print_op_attributes(self.attributes)

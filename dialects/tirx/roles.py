@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import ClassVar
 
 from xdsl.dialects import builtin, memref
-from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.irdl import lazy_traits_def, opt_prop_def, prop_def, region_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.nesting import QuickWalk
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
+from tirx.dialects.tirx.clauses import BODY, AnyOrder, Clause, Form, WrittenOp
 from tirx.dialects.tirx.kernel import KernelOp
 from tirx.dialects.tirx.ring_types import PendingType, RingType
-from tirx.dialects.tirx.syntax import in_parens, parse_clauses, parse_integer
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet
 from tirx.dialects.traits import NoEnd, is_pure
 from tirx.layout.axis import WARP_SIZE
@@ -52,7 +51,7 @@ UnitAttr = enum_attribute("tirx.unit", Unit)
 
 
 @irdl_op_definition
-class RoleOp(QuickWalk, DirectOperation, OnThreads):
+class RoleOp(QuickWalk, WrittenOp, OnThreads):
     """`tirx.role @load warps(4) registers(40) unit(warp) { ... }`: what some warps of the block do.
 
     Roles get the warps of the block in their order. `registers` are those of each thread, from its entry into the role
@@ -67,6 +66,17 @@ class RoleOp(QuickWalk, DirectOperation, OnThreads):
     registers = opt_prop_def(IntegerAttr[I32])
     unit = opt_prop_def(UnitAttr)
     body = region_def("single_block")
+
+    SYNTAX: ClassVar = (
+        Clause("", Form(lambda parser: parser.parse_symbol_name(), lambda name: [SymbolRefAttr(name)]), "sym_name"),
+        AnyOrder(
+            Clause("warps()", int),
+            Clause("registers()", int),
+            Clause("unit()", Unit),
+            needed=("warps", "expected warps(n) behind the name of the role"),
+        ),
+    )
+    BEHIND: ClassVar = (Clause("", BODY, "body"),)
 
     traits = lazy_traits_def(lambda: (HasParent(RolesOp), MemoryReadEffect(), MemoryWriteEffect(), NoEnd()))
 
@@ -103,42 +113,6 @@ class RoleOp(QuickWalk, DirectOperation, OnThreads):
                     f"expected whole warpgroups of {WARPGROUP} warps for unit({Unit.WARPGROUP}), "
                     f"found {self.num_warps} warps from warp {self.thread_set.first // WARP_SIZE} on"
                 )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> RoleOp:
-        name = parser.parse_symbol_name()
-        start = parser.pos
-
-        def parse_count() -> int:
-            return in_parens(parser, lambda: parse_integer(parser))
-
-        def parse_unit() -> Unit:
-            return in_parens(parser, lambda: parser.parse_str_enum(Unit))
-
-        clauses: dict[str, Callable[[], int | Unit]] = {
-            "warps": parse_count,
-            "registers": parse_count,
-            "unit": parse_unit,
-        }
-        found = parse_clauses(parser, clauses)
-        if "warps" not in found:
-            parser.raise_error("expected warps(n) behind the name of the role", start, parser.pos)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(name.data, found["warps"], parser.parse_region(), found.get("registers"), found.get("unit"))
-        op.attributes.update({} if attributes is None else attributes.data)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        printer.print_string(f" warps({self.num_warps})")
-        if self.registers is not None:
-            printer.print_string(f" registers({self.registers.value.data})")
-        if self.unit is not None:
-            printer.print_string(f" unit({self.unit.data})")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_empty_block=False)
 
 
 @irdl_op_definition

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.parser.core import UnresolvedOperand
@@ -17,8 +17,11 @@ from tirx.rules import ElementTypeError, TileShapeError
 T = TypeVar("T")
 
 
-def write(printer: Printer, *parts: str | SSAValue | Attribute | Iterable[SSAValue] | Iterable[Attribute]) -> None:
-    """Prints texts, the names of values, and attributes and types; commas stand between those of an iterable."""
+Shown = str | SSAValue | Attribute | Region | Iterable[SSAValue] | Iterable[Attribute]
+
+
+def write(printer: Printer, *parts: Shown) -> None:
+    """Prints texts, names of values, attributes, types and regions; commas stand between those of an iterable."""
     for part in parts:
         match part:
             case str():
@@ -27,15 +30,17 @@ def write(printer: Printer, *parts: str | SSAValue | Attribute | Iterable[SSAVal
                 printer.print_ssa_value(part)
             case Attribute():
                 printer.print_attribute(part)
+            case Region():
+                printer.print_region(part, print_empty_block=False)
             case _:
                 printer.print_list(part, lambda each: write(printer, each))
 
 
-def write_types(printer: Printer, op: Operation, *operands: SSAValue) -> None:
+def write_types(printer: Printer, op: Operation, *operands: SSAValue, results: bool = True) -> None:
     """Prints the end of an operation: its attributes, the types of some operands, and those of its results, if any."""
     printer.print_op_attributes(op.attributes)
     write(printer, " : ", [value.type for value in operands])
-    if op.results:
+    if results and op.results:
         write(printer, " -> ", [result.type for result in op.results])
 
 
@@ -64,8 +69,10 @@ def parse_integer(parser: Parser) -> int:
     return parser.parse_integer(allow_boolean=False)
 
 
-def parse_attributes(parser: Parser, op: type[IRDLOperation]) -> dict[str, Attribute]:
+def parse_attributes(parser: Parser, op: type[IRDLOperation], keyword: bool = False) -> dict[str, Attribute]:
     """An optional dictionary of attributes. A property in it would be taken for an attribute and have no effect."""
+    if keyword and parser.parse_optional_keyword("attributes") is None:
+        return {}
     start = parser.pos
     attributes = parser.parse_optional_attr_dict()
     for name in attributes:
@@ -108,28 +115,20 @@ def parse_typed(parser: Parser) -> list[SSAValue]:
         return list(parser.resolve_operands(operands, types, start))
 
 
-def parse_clauses(parser: Parser, clauses: Mapping[str, Callable[[], T]], before_types: bool = False) -> dict[str, T]:
-    """Keywords that follow in any order, each at most once, with what its function parses behind each.
-
-    With `before_types` no other word may follow: it is an error that names the clauses.
-    """
-    found: dict[str, T] = {}
-    while True:
-        start = parser.pos
-        name = next((name for name in clauses if parser.parse_optional_keyword(name) is not None), None)
-        if name is None:
-            if before_types and (word := parser.parse_optional_identifier()) is not None:
-                known = ", ".join(clauses)
-                parser.raise_error(f"expected ':' and types or a clause ({known}), found '{word}'", start, parser.pos)
-            return found
-        if name in found:
-            parser.raise_error(f"expected the clause '{name}' once, found it again", start, parser.pos)
-        found[name] = clauses[name]()
+def parse_operands(parser: Parser, count: int) -> list[UnresolvedOperand]:
+    """As many operands as are asked for, whose types come later."""
+    operands = [parser.parse_unresolved_operand()]
+    for _ in range(1, count):
+        parser.parse_punctuation(",")
+        operands.append(parser.parse_unresolved_operand())
+    return operands
 
 
-def refuse_again(parser: Parser, *clauses: str) -> None:
-    """An error if one of the clauses, which have been parsed, follows once more."""
-    start = parser.pos
-    for name in clauses:
-        if parser.parse_optional_keyword(name) is not None:
-            parser.raise_error(f"expected the clause '{name}' once, found it again", start, parser.pos)
+def parse_types(parser: Parser, operands: Sequence[UnresolvedOperand]) -> list[SSAValue]:
+    """The operands with the types that follow a colon."""
+    parser.parse_punctuation(":")
+    types = [parser.parse_type()]
+    for _ in operands[1:]:
+        parser.parse_punctuation(",")
+        types.append(parser.parse_type())
+    return [parser.resolve_operand(operand, type_) for operand, type_ in zip(operands, types, strict=True)]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import I1, I32, IntegerAttr
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Operation
 from xdsl.irdl import prop_def, region_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.syntax import parse_integer
+from tirx.dialects.tirx.clauses import BODY, Clause, WrittenOp
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.traits import NoEnd
 from tirx.rules import WarpgroupTilesError
@@ -47,7 +47,7 @@ class LeaderOp(DirectOperation):
 
 
 @irdl_op_definition
-class WarpgroupOp(DirectOperation, OnThreads):
+class WarpgroupOp(WrittenOp, OnThreads):
     """`tirx.warpgroup 1 { ... }`: what one warpgroup of the threads around does, threads 128 to 255 of them here.
 
     The others pass by. Nothing inside waits for threads of other warpgroups, and register tiles stay inside.
@@ -58,10 +58,10 @@ class WarpgroupOp(DirectOperation, OnThreads):
     index = prop_def(IntegerAttr[I32])
     body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), NoEnd())
+    SYNTAX: ClassVar = (Clause("", int, "index"),)
+    BEHIND: ClassVar = (Clause("", BODY, "body"),)
 
-    def __init__(self, index: int, block: Block | None = None):
-        super().__init__(index, Region(Block() if block is None else block))
+    traits = traits_def(RecursiveMemoryEffect(), NoEnd())
 
     @property
     def thread_set(self) -> ThreadSet:
@@ -92,22 +92,3 @@ class WarpgroupOp(DirectOperation, OnThreads):
                     raise WarpgroupTilesError(
                         f"expected register tiles of this warpgroup's threads, found one of other threads: {type_}"
                     )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> WarpgroupOp:
-        index = parse_integer(parser)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        body = parser.parse_region()
-        if not body.blocks:
-            body.add_block(Block())
-        properties = {"index": i32_attr(index)}
-        return cls.create(
-            properties=properties, attributes={} if attributes is None else attributes.data, regions=[body]
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.index.value.data} ")
-        if self.attributes:
-            printer.print_op_attributes(self.attributes, print_keyword=True)
-            printer.print_string(" ")
-        printer.print_region(self.body, print_empty_block=False)

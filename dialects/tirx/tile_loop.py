@@ -23,7 +23,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.ring_types import RingType
 from tirx.dialects.tirx.rings import RingOp
-from tirx.dialects.tirx.syntax import parse_defined, parse_integer, types_text, write
+from tirx.dialects.tirx.syntax import parse_attributes, parse_defined, parse_integer, types_text, write
 from tirx.dialects.traits import NoEnd
 from tirx.rules import LoopError, TileOrderError
 
@@ -144,9 +144,9 @@ class TilesOp(DirectOperation):
             extents = parser.parse_comma_separated_list(
                 parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType())
             )
-        attributes = parser.parse_optional_attr_dict_with_keyword()
+        attributes = parse_attributes(parser, cls, keyword=True)
         op = cls(loop, order, parser.parse_region(names), extents, group, station, source)
-        op.attributes.update({} if attributes is None else attributes.data)
+        op.attributes.update(attributes)
         return op
 
     def print(self, printer: Printer) -> None:

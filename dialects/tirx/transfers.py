@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
@@ -16,22 +16,14 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
+from tirx.dialects.tirx.clauses import VALUE, AnyOrder, Clause
 from tirx.dialects.tirx.elements import is_element
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.index_text import made
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.places import Where, indexed_view
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.syntax import (
-    defined_value,
-    in_parens,
-    parse_attributes,
-    parse_clauses,
-    parse_defined,
-    require_alike,
-    write,
-    write_types,
-)
+from tirx.dialects.tirx.syntax import defined_value, parse_attributes, require_alike, write, write_types
 from tirx.rules import ElementTypeError, EngineError, TileMemoryError, TileShapeError
 from tirx.values import dataclass
 
@@ -95,6 +87,10 @@ def of_indices(memory: SSAValue, register: SSAValue) -> list[Reduced]:
     return [Reduced(register, index, view.still_dims(d)) for d, index in view.index_tiles.items()]
 
 
+_CLAUSES = AnyOrder(Clause("reduce()", Reduction), Clause("engine ", Engine))
+_CLAUSES_OF_LOADS = AnyOrder(Clause("engine ", Engine), Clause("pad()", VALUE))
+
+
 class _TransferOp(DirectOperation, TileOpInterface):
     """Moves a tile to another: `%x, %y` with the clauses `reduce(...)` and `engine ...` in any order.
 
@@ -109,25 +105,20 @@ class _TransferOp(DirectOperation, TileOpInterface):
         source = _TileText.parse(parser)
         parser.parse_punctuation(",")
         destination = _TileText.parse(parser)
-        clauses: dict[str, Callable[[], Attribute]] = {
-            "reduce": lambda: ReductionAttr(in_parens(parser, lambda: parser.parse_str_enum(Reduction))),
-            "engine": lambda: EngineAttr(parser.parse_str_enum(Engine)),
-        }
-        properties = parse_clauses(parser, clauses, before_types=True)
+        found: dict[str, Any] = {}
+        _CLAUSES.parse(parser, found, before_types=True)
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
         first = source.parse_type(parser)
         parser.parse_punctuation(",")
         second = destination.parse_type(parser)
-        operands = [source.tile(parser, first, second.type), destination.tile(parser, second, first.type)]
-        return cls.create(operands=operands, properties=properties, attributes=attributes)
+        op = cls(source.tile(parser, first, second.type), destination.tile(parser, second, first.type), **found)
+        op.attributes.update(attributes)
+        return op
 
     def print(self, printer: Printer) -> None:
         write(printer, " ", self.operands)
-        if self.reduce is not None:
-            printer.print_string(f" reduce({self.reduce.data})")
-        if self.engine is not None:
-            printer.print_string(f" engine {self.engine.data}")
+        _CLAUSES.print(printer, self)
         write_types(printer, self, *self.operands)
 
 
@@ -202,26 +193,20 @@ class LoadOp(DirectOperation, TileOpInterface):
     @classmethod
     def parse(cls, parser: Parser) -> LoadOp:
         source = _TileText.parse(parser)
-        clauses: dict[str, Callable[[], Attribute | SSAValue]] = {
-            "engine": lambda: EngineAttr(parser.parse_str_enum(Engine)),
-            "pad": lambda: in_parens(parser, lambda: parse_defined(parser)),
-        }
-        found = parse_clauses(parser, clauses)
+        found: dict[str, Any] = {}
+        _CLAUSES_OF_LOADS.parse(parser, found)
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
         value = source.parse_type(parser)
         parser.parse_punctuation("->")
         result = parser.parse_type()
-        op = cls(source.tile(parser, value, result), result, found.get("engine"), found.get("pad"))
+        op = cls(source.tile(parser, value, result), result, **found)
         op.attributes.update(attributes)
         return op
 
     def print(self, printer: Printer) -> None:
         write(printer, " ", self.source)
-        if self.engine is not None:
-            write(printer, f" engine {self.engine.data}")
-        if self.pad is not None:
-            write(printer, " pad(", self.pad, ")")
+        _CLAUSES_OF_LOADS.print(printer, self)
         write_types(printer, self, self.source)
 
     def tile_reads(self) -> Sequence[SSAValue]:

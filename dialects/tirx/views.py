@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from xdsl.dialects.builtin import I32, ArrayAttr, IndexType, IntegerAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -13,8 +14,9 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 
-from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.clauses import Clause
 from tirx.dialects.tirx.index_text import made, parse_offset
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.places import ViewOp, layout_strides
@@ -81,6 +83,9 @@ class _ViewOfView(HasCanonicalizationPatternsTrait):
         return _MergeReshapes(), _MergeSubviews()
 
 
+_STEPS = Clause("steps [*]", int)
+
+
 @irdl_op_definition
 class SubviewOp(DirectOperation):
     """`%s = tirx.subview %t[0, %i] : !tirx.tile<128x128xf32, tensor, ...> -> !tirx.tile<128x32xf32, tensor, ...>`
@@ -103,7 +108,7 @@ class SubviewOp(DirectOperation):
     traits = traits_def(Pure(), _ViewOfView())
 
     def __init__(
-        self, source: SSAValue, offsets: Sequence[int | SSAValue], type_: TileType, steps: Sequence[int] | None = None
+        self, source: SSAValue, offsets: Sequence[int | SSAValue], type_: Attribute, steps: Sequence[int] | None = None
     ):
         indices = [n for n in offsets if isinstance(n, SSAValue)]
         numbers = [n if isinstance(n, int) else COMPUTED for n in offsets]
@@ -180,11 +185,8 @@ class SubviewOp(DirectOperation):
         numbers = [n for n in offsets if isinstance(n, int)]
         if any(not 0 <= n < 2**31 for n in numbers):
             parser.raise_error(f"expected offsets of 0 or more, below 2**31, found {numbers}", start, parser.pos)
-        indices = [n for n in offsets if not isinstance(n, int)]
-        steps: dict[str, Attribute] = {}
-        if parser.parse_optional_keyword("steps") is not None:
-            numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_integer(parser))
-            steps["steps"] = ArrayAttr([i32_attr(n) for n in numbers])
+        found: dict[str, Any] = {}
+        _STEPS.parse(parser, found)
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
         source = parser.resolve_operand(operand, parser.parse_type())
@@ -193,13 +195,8 @@ class SubviewOp(DirectOperation):
         element = None if isinstance(result, TileType) or not is_register_tile(source) else result
         if element is not None:
             result = TileType.get([1] * len(offsets), TileType.of(source).element_type, MemorySpace.REGISTER)
-        starts = ArrayAttr([i32_attr(n if isinstance(n, int) else COMPUTED) for n in offsets])
-        op = cls.create(
-            operands=[source, *indices],
-            properties={"offsets": starts, **steps},
-            attributes=attributes,
-            result_types=[result],
-        )
+        op = cls(source, offsets, result, **found)
+        op.attributes.update(attributes)
         if element is None:
             return op
         kind = parser.ctx.get_op("tirx.element")
@@ -209,8 +206,7 @@ class SubviewOp(DirectOperation):
         write(printer, " ", self.source)
         with printer.in_square_brackets():
             printer.print_list(self.mixed_offsets, lambda n: write(printer, str(n) if isinstance(n, int) else n))
-        if self.steps is not None:
-            write(printer, f" steps {list(self.step)}")
+        _STEPS.print(printer, self)
         write_types(printer, self, self.source)
 
 

@@ -77,7 +77,7 @@ func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared
 // -----
 
 func.func @f(%a: !tirx.tile<32x64xf16, shared>, %b: !tirx.tile<64x64xf16, shared>, %c: !tirx.tile<32x64xf32, tensor>) {
-  // expected-error@+1 {{expected ':' and types or a clause (scales, metadata, zero_columns, accumulate, instruction, plan, weight_stationary}}
+  // expected-error@+1 {{expected ':' and types or a clause (scales, metadata, weight_stationary, zero_columns, pair, negate_a}}
   tirx.mma %a, %b, %c negate_c : !tirx.tile<32x64xf16, shared>, !tirx.tile<64x64xf16, shared>, !tirx.tile<32x64xf32, tensor>
 }
 

@@ -129,7 +129,7 @@ tirx.kernel @views(%a: memref<512x256xf16>, %d: memref<?x256xf16>, %s: memref<8x
 // CHECK-NEXT:    %5 = tirx.view %s[{{\[}}%v]] clipped : !tirx.tile<64xf16, shared>, !tirx.tile<8xi32, register> -> !tirx.tile<8xf16, shared>
 // CHECK-NEXT:    %6 = tirx.load %5 pad(%x) {tag} : !tirx.tile<8xf16, shared> -> !tirx.tile<8xf16, register>
 // CHECK-NEXT:    tirx.store %6, %5 reduce(add) : !tirx.tile<8xf16, register>, !tirx.tile<8xf16, shared>
-// GENERIC:     %2 = "tirx.view"(%a, %i, %j, %i, %i) <{clipped, begins_inside, sized = [1 : i32]}> {tag} : (memref<64x32x64xf16>, index, index, index, index)
+// GENERIC:     %2 = "tirx.view"(%a, %i, %j, %i, %i) <{sized = [1 : i32], clipped, begins_inside}> {tag} : (memref<64x32x64xf16>, index, index, index, index)
 func.func @places(%a: memref<64x32x64xf16>, %i: index, %j: index, %v: !tirx.tile<8xi32, register>, %w: !tirx.tile<8x1xi64, register>, %s: !tirx.tile<64xf16, shared>,
                   %x: f16) {
   %0 = tirx.view %a[%i, %j, %i] steps [3, 1, 2] dims(2, 0) : memref<64x32x64xf16> -> !tirx.tile<8x16xf16, global>
