@@ -71,18 +71,19 @@ def _w4a16(m: int, n: int = 8192, k: int = 8192, parts: int = 2) -> Program:
 def _fp8(n: int) -> Program:
     def make(torch: Any) -> Made:
         x, w = (_random(torch, n, n, seed=i, dtype="float8_e4m3fn") for i in range(2))
-        sx = torch.rand(n, n // 128, device="cuda") + 0.5
+        sx = torch.rand(n // 128, n, device="cuda") + 0.5
         sw = torch.rand(n // 128, n // 128, device="cuda") + 0.5
         one = torch.ones((), device="cuda")
-        scaled = [(x.float().reshape(n, -1, 128) * sx[..., None]).reshape(n, n)]
+        scaled = [(x.float().reshape(n, -1, 128) * sx.T[..., None]).reshape(n, n)]
         scaled.append((w.float().reshape(n // 128, 128, -1, 128) * sw[:, None, :, None]).reshape(n, n))
         expected = scaled[0] @ scaled[1].T
         peers: dict[str, Run] = {
             "torch, e4m3 without scales": lambda: torch._scaled_mm(
                 x, w.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True
-            )
+            ),
+            "torch, the same scales": lambda: torch._scaled_mm(x, w.T, sx.T, sw.T, out_dtype=torch.bfloat16),
         }
-        return (x, w, sx, sw, torch.zeros(n, n, device="cuda")), expected, peers
+        return (x, w, sx, sw, torch.zeros(n, n, dtype=torch.bfloat16, device="cuda")), expected, peers
 
     made = functools.partial(_program, "fp8 in blocks", f"{n}x{n}x{n}", "gallery/fp8_gemm.mlir", 2.0 * n**3, make)
     return made(unit="TFLOP/s", tolerance=2e-2)

@@ -139,7 +139,7 @@ def embedding_backward(dy, ids, table, n, d, V, BM: tl.constexpr, BN: tl.constex
     tl.atomic_add(table + at[:, None] * d + rn[None, :], v, mask=mask, sem="relaxed")
 
 
-@kernel("*fp8e4nv *fp8e4nv *fp32 *fp32 *fp32 i32 i32 i32 i32", BM=64, BN=64, BK=128)
+@kernel("*fp8e4nv *fp8e4nv *fp32 *fp32 *bf16 i32 i32 i32 i32", BM=64, BN=64, BK=128)
 def fp8_gemm(x, w, sx, sw, d, M, N, K, ss, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     rm, rn = tl.program_id(1) * BM + tl.arange(0, BM), tl.program_id(0) * BN + tl.arange(0, BN)
     rk, inm, inn = tl.arange(0, BK), rm < M, rn < N
@@ -148,7 +148,7 @@ def fp8_gemm(x, w, sx, sw, d, M, N, K, ss, BM: tl.constexpr, BN: tl.constexpr, B
         ink = rk < K - k
         a = tl.load(x + rm[:, None] * K + (k + rk)[None, :], mask=inm[:, None] & ink[None, :], other=0.0)
         b = tl.load(w + rn[None, :] * K + (k + rk)[:, None], mask=inn[None, :] & ink[:, None], other=0.0)
-        rows = tl.load(sx + rm * ss + k // BK, mask=inm, other=0.0)
+        rows = tl.load(sx + k // BK * M + rm, mask=inm, other=0.0)
         block = tl.load(sw + tl.program_id(0) * BN // 128 * ss + k // BK)
         acc += tl.dot(a, b) * (rows * block)[:, None]
     tl.store(d + rm[:, None] * N + rn[None, :], acc, mask=inm[:, None] & inn[None, :])

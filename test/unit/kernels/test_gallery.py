@@ -107,7 +107,8 @@ def _w4a16(size: tuple[int, int, int]) -> list[Any]:
 def _fp8_gemm(size: tuple[int, int, int]) -> list[Any]:
     m, n, k = size
     x, w = (integers(rows, k, seed=i, dtype=ml_dtypes.float8_e4m3fn) for i, rows in enumerate((m, n)))
-    return [x, w, integers(m, -(-k // 128)), integers(-(-n // 128), -(-k // 128), seed=1), _zeros(m, n)]
+    scales = integers(-(-k // 128), m), integers(-(-n // 128), -(-k // 128), seed=1)
+    return [x, w, *scales, _zeros(m, n, dtype=ml_dtypes.bfloat16)]
 
 
 def _int8_gemm(size: tuple[int, int, int]) -> list[Any]:
@@ -375,7 +376,8 @@ def _of_four_bits(given: Sequence[Any]) -> Array:
 def _scaled(given: Sequence[Any]) -> Array:
     x, w = (each.astype(np.float64) for each in given[:2])
     of_w = given[3].repeat(128, 0).repeat(128, 1)[: len(w), : w.shape[1]]
-    return (x * given[2].repeat(128, 1)[:, : x.shape[1]]) @ (w * of_w).T
+    sums = (x * given[2].repeat(128, 0)[: x.shape[1]].T) @ (w * of_w).T
+    return sums.astype(ml_dtypes.bfloat16)
 
 
 def _taps(given: Sequence[Any]) -> Array:
