@@ -98,12 +98,9 @@ def _yielded(region: Region) -> YieldOp:
     """The terminator of a body. Raises VerifyException for another one."""
     last = region.block.last_op
     if not isinstance(last, YieldOp):
-        raise LoopError(f"expected a body that ends in 'tirx.yield', found {_op_text(last)}")
+        assert last is not None, "an empty body is refused before, or gets a yield"
+        raise LoopError(f"expected a body that ends in 'tirx.yield', found '{last.name}'")
     return last
-
-
-def _op_text(op: Operation | None) -> str:
-    return "no operation" if op is None else f"'{op.name}'"
 
 
 MOST_ROUNDS_AHEAD = 256

@@ -12,8 +12,10 @@ def gather_in_registers(op: tirx.LoadOp, threads: int) -> None:
 
     It does so where that is cheaper, and no other load reads what was stored. A shared tile without uses is no more.
     """
-    if (view := tirx.indexed_view(op.source)) is None or (store := stored_before(op)) is None:
+    if (store := stored_before(op)) is None:
         return
+    view = tirx.indexed_view(op.source)
+    assert view is not None, "stored_before looks for it"
     made = tirx.ViewOp.create(
         operands=[store.value, *view.where], properties=dict(view.properties), result_types=[op.result.type]
     )

@@ -144,7 +144,7 @@ class _Window:
         """The view of the argument that has the same elements, and ends where the part does."""
         where, sizes = list[SSAValue](), dict[int, SSAValue]()
         for d, (place, offset, size) in enumerate(zip(view.places, self.offsets, self.sizes, strict=True)):
-            whole = offset == 0 and size == self.shape[d] and self.steps[d] == 1
+            whole = offset == 0 and size == self.shape[d]
             if place.is_plain:
                 where.append(self._moved(emit, place.index, d))
             elif whole:

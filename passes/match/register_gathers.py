@@ -42,8 +42,10 @@ def layout_for_gather(op: tirx.LoadOp, threads: int) -> TileLayout | None:
 
     It is that of the stored tile, of the same shape. None where shared memory is as good.
     """
-    if (store := stored_before(op)) is None or (view := tirx.indexed_view(op.source)) is None:
+    if (store := stored_before(op)) is None:
         return None
+    view = tirx.indexed_view(op.source)
+    assert view is not None, "stored_before looks for it"
     source = tirx.TileType.of(store.value)
     if not isinstance(source.layout, TileLayout) or source.dims != op.result.type.dims:
         return None

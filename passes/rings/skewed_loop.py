@@ -317,7 +317,6 @@ class _Round:
                 types = [value.type for value in results]
                 chosen = emit(scf.IfOp(self._guard(part, emit), types, Region(then), Region(other)))
                 self.now.update(zip(found, chosen.results, strict=True))
-                self._forget(part)
 
     def _guard(self, part: tirx.AtOp, emit: Emitter) -> SSAValue:
         """Emits a predicate that holds if round i runs a part at(s): s <= i < n + s."""
@@ -363,12 +362,6 @@ class _Round:
         if isinstance(key.value, tirx.AcquireOp):
             return self.code.slot_of[key.value]
         return self.code.value(_inner(key.value))
-
-    def _forget(self, part: tirx.AtOp) -> None:
-        """Values of a branch are not visible behind it."""
-        for inner in part.body.walk():
-            for result in inner.results:
-                self.code.values.pop(result, None)
 
     def _rebuilt(self, value: SSAValue, slots: dict[tirx.AcquireOp, SSAValue], emit: Emitter) -> SSAValue:
         """A part of a slot, computed again from the index of the slot."""

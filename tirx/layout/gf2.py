@@ -72,7 +72,7 @@ class BitMatrix:
         if self.rows < 0:
             raise LayoutError(f"expected 0 or more rows of a matrix, found {self.rows}")
         for i, column in enumerate(self.columns):
-            if column < 0 or column >> self.rows:
+            if column >> self.rows:
                 raise LayoutError(f"column {i} must have at most {self.rows} bits, found {column:#b}")
 
     @classmethod

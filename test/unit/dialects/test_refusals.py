@@ -236,6 +236,15 @@ func.func @f(%a: !a, %t: !t, %d: i64) {
   %301 = arith.constant 65837 : i32
   %lane = arith.constant 65536 : i32
   %0 = tcgen05.tile %lane, 256 : i32 -> !t
+  %at = ptx.shared_alloc @slot bytes 8 align 8
+  tcgen05.alloc %at exclusive columns 576
+  %all = ptx.ld shared %at : i32 -> i32
+  %behind = ptx.ld shared %at offset 4 : i32 -> i32
+  %outside = ptx.ld shared_cluster %at : i32 -> i32
+  %3 = tcgen05.tile %all, 320 : i32 -> !t
+  %other = ptx.shared_alloc @other bytes 4 align 4
+  tcgen05.alloc %other columns 512
+  %few = ptx.ld shared %other : i32 -> i32
   %1 = tcgen05.smem_descriptor %a, 3 of 16 : !a -> i64
   %2 = tcgen05.smem_descriptor %a, 63 of 1 : !a -> i64
   %s
@@ -253,6 +262,17 @@ _ON_TENSOR_MEMORY = """
     expected columns 0 to 511 of tensor memory, found 301 to 556
 %r = tcgen05.tile %lane, 257 : i32 -> !t
     expected columns 0 to 511 of tensor memory, found 257 to 512
+%r = tcgen05.tile %all, 321 : i32 -> !t
+    expected columns 0 to 575 of tensor memory, found 321 to 576
+%r = tcgen05.tile %few, 257 : i32 -> !t
+    expected columns 0 to 511 of tensor memory, found 257 to 512
+%r = tcgen05.tile %behind, 257 : i32 -> !t
+    expected columns 0 to 511 of tensor memory, found 257 to 512
+%r = tcgen05.tile %outside, 257 : i32 -> !t
+    expected columns 0 to 511 of tensor memory, found 257 to 512
+%r = wgmma.uninitialized : !tirx.tile<2x64x64xf32, register, #tirx.tile_layout<S[(2, 64, 64) : (1, 2, 128)]>>
+    expected accumulators as a matrix in registers with a layout, found !tirx.tile<2x64x64xf32, register,
+    #tirx.tile_layout<S[(2, 64, 64) : (1, 2, 128)]>>
 %r = tcgen05.tile %lane, -1 : i32 -> !t
     expected columns 0 to 511 of tensor memory, found -1 to 254
 tcgen05.shift %a : !a

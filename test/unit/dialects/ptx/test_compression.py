@@ -8,6 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from unit.cases import together
+from unit.passes.parsed import parsed
+from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError
 from tirx.ptx.printer import print_ptx
@@ -98,3 +101,32 @@ def test_refusals() -> None:
         run(_ptx(16, 4).replace("sm_107a", "sm_100a"), "both", 1, 32, [*arrays, 0])
     with pytest.raises(LocatedError, match="needs spcompress, which sm_107f lacks; supported on sm_107a"):
         _ptx(16, 4, "sm_107f")
+
+
+@together(
+    ("text", "message"),
+    [
+        ('ptx.spcompress "b32" "b4" %i, %i by %i -> i32, i32', "elements to be one of b8, b16, found b32"),
+        ('ptx.spcompress "b16" "b8" %i, %i by %i -> i32, i32', "indices to be one of b2, b4, found b8"),
+        ('ptx.spcompress "b16" "b4" %i, %i, %i by %i -> i32, i32', "2 registers of data, found 3"),
+        (
+            'ptx.spcompress "b16" "b4" %i, %i by %i -> i32, i32, i32',
+            "2 registers of metadata and of what is kept, found 3",
+        ),
+        (
+            'ptx.spdecompress "b32" "b4" "2:4" 1 metadata(%i) %i -> i32, i32',
+            "elements to be one of b8, b16, found b32",
+        ),
+        ('ptx.spdecompress "b16" "b4" "2:4" 1 metadata(%i) %i -> i32', "2 registers of elements, found 1"),
+        ('ptx.spdecompress "b16" "b4" "2:4" 1 metadata(%i) %i, %i -> i32, i32', "1 registers of what is kept, found 2"),
+        ('ptx.spdecompress "b16" "b4" "2:4" 1 metadata(%i, %i) %i -> i32, i32', "1 registers of metadata, found 2"),
+    ],
+)
+def test_refusals(text: str, message: str) -> None:
+    count = text.count(",", text.index("->")) + 1
+    module = parsed(
+        f'ptx.entry @k(i : u32) target("sm_107a") {{ %i = ptx.ld.param @i : i32 %r:{count} = {text} ptx.ret }}'
+    )
+    with pytest.raises(VerifyException) as caught:
+        module.verify()
+    assert f"expected {message}" in str(caught.value)

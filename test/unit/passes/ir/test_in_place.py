@@ -8,7 +8,11 @@ from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.ptx.core import entries
-from tirx.passes.ir.in_place import in_place_operands, shared_registers
+from tirx.passes.ir.in_place import (
+    _merged,  # pyright: ignore[reportPrivateUsage]
+    in_place_operands,
+    shared_registers,
+)
 
 _ENTRY = """
 ptx.entry @k(x : u64, d : u64 ptr) target("sm_90a") {
@@ -75,3 +79,7 @@ def test_first_registers(body: str, problem: str | None, groups: set[str]):
         joined.setdefault(root, {root.name_hint or ""}).add(value.name_hint or "")
     first = {frozenset(name for name in names if len(name) == 1) for names in joined.values()}
     assert {" ".join(sorted(names)) for names in first if not names & set("jkl")} == groups
+
+
+def test_runs_that_meet() -> None:
+    assert _merged([(4, 6), (0, 2), (1, 3), (2, 5), (8, 9), (9, 12), (10, 11)]) == [(0, 6), (8, 12)]

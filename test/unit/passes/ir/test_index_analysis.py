@@ -140,6 +140,7 @@ _ARITHMETIC = {
     "remui %x, %b | divui %x, %b | ceildivui %x, %y": ((None, None, 1), (0, 4, 1)),
     "remsi %x, %y | remui %sub1, %y": ((None, None, 1), (0, 1, 1)),
     "divui %by6, %c6": ((0, 4, 1), (0, 4, 1)),
+    "remsi %c7, %c4 | remui %c7, %c4": ((3, 3, 3), (3, 3, 3)),
 }
 """Operations -> least and greatest value and divisor, of all that can be reached, and the limits of any launch."""
 
