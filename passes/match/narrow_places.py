@@ -62,8 +62,7 @@ def require_narrow(kernel: KernelOp, view: ViewOp, bound: OpenBound) -> bool:
 
     Launches check the sizes on which that rests.
     """
-    if bound.of_memref is None:
-        return True
+    assert bound.of_memref is not None, "the coordinates of index tiles are no bound"
     size, sizes = view.source_type.get_shape()[bound.of_memref], index_sizes(view, bound.of_memref)
     if sizes is None or size > NARROW_LIMIT or bound.first + bound.extent > MOST_ELEMENTS_FURTHER:
         return False

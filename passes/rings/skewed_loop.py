@@ -232,11 +232,10 @@ class SkewedLoop:
         # A round without any part may be left out if nothing counts rounds.
         ends_early = offsets <= {0, skew} and not self._counts_rounds()
         first = {offset: Runs.NEVER if offset == skew else Runs.SOMETIMES for offset in offsets}
-        if 0 in first and (ends_early or (count is not None and count >= skew)):
+        if ends_early or (count is not None and count >= skew):
             first[0] = Runs.ALWAYS
         last = {offset: Runs.NEVER if offset == 0 else Runs.SOMETIMES for offset in offsets}
-        if skew in last:
-            last[skew] = Runs.ALWAYS
+        last[skew] = Runs.ALWAYS
         return [
             Segment(zero_, least if ends_early else depth, first),
             Segment(depth, trips, dict.fromkeys(offsets, Runs.ALWAYS)),

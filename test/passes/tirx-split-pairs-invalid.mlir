@@ -199,3 +199,17 @@ tirx.kernel @added_twice(%d: memref<8x8xf32>) cluster(2) threads(128) {
   tirx.copy %s, %g reduce(add) : !whole, !tirx.tile<8x8xf32, global>
   tirx.return
 }
+
+// -----
+
+!half = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+
+tirx.kernel @rows_by_index(%d: memref<64x8xf32>) cluster(2) threads(128) {
+  %c0 = arith.constant 0 : index
+  %s = tirx.alloc : !half
+  %t = tirx.zero : !tirx.tile<8xi32, register>
+  %g = tirx.view %d[[%t], %c0] : memref<64x8xf32>, !tirx.tile<8xi32, register> -> !tirx.tile<8x8xf32, global>
+  // expected-error@+1 {{expected a box of a memref for a tile of the pair, found another view}}
+  tirx.copy %g, %s : !tirx.tile<8x8xf32, global>, !half
+  tirx.return
+}

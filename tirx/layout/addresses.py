@@ -6,7 +6,7 @@ most questions are answered axis by axis.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from operator import index
 
@@ -140,7 +140,7 @@ class _Runs:
 
     def cover(self, low: int, high: int) -> bool:
         """Returns True if all of [low, high) is there."""
-        if low < self.base or high > self.end or (high - low > self.length * size_of_steps(self.steps)):
+        if low < self.base or high > self.end:
             return False
         near = self.starts(low, high)
         if not len(near) or near[0] > low or near[-1] + self.length < high:
@@ -154,11 +154,6 @@ class _Runs:
         first = np.searchsorted(theirs, mine - other.length, side="right")
         found = first < len(theirs)
         return bool((theirs[first[found]] < mine[found] + self.length).any())
-
-
-def size_of_steps(steps: Sequence[tuple[int, int]]) -> int:
-    """The number of digit combinations of (extent, stride) pairs."""
-    return size_of(Iter(extent, stride) for extent, stride in steps)
 
 
 def is_surjective(layout: Strided, box: Box) -> bool:

@@ -25,7 +25,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.test import TestOp as AnyOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.test import TestTermOp as AnyEnd
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -64,6 +65,7 @@ from tirx.dialects.tirx import (
     layout_attr,
     strided_layout,
 )
+from tirx.dialects.tirx.block_groups import BlockGroup
 from tirx.hw.errors import LegalityError
 from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
 from tirx.mma.fragments import VARIANTS, Fragment, MmaVariant
@@ -473,3 +475,37 @@ def test_scale_factors_and_metadata_of_a_fragment():
     assert said(plain, metadata=(codes, 0, 0)) == f"expected no metadata for '{plain.name}', found some"
     wanted = "expected metadata from a multiple of 8 slots on, and a selector below 2, found 0 and 2"
     assert said(sparse, metadata=(codes, 0, 2)) == wanted
+
+
+def test_groups_of_blocks() -> None:
+    """Numbers and strides are powers of two, and groups are within the cluster."""
+    cases = (
+        (2, 1, 2),
+        (2, 2, 4),
+        (4, 2, 8),
+        (2, 1, 1),
+        (1, 1, 2),
+        (2, 2, 2),
+        (3, 1, 4),
+        (2, 3, 8),
+        (2, 1, 6),
+        (2, 0, 4),
+    )
+    fitting = [(count, stride, n) for count, stride, n in (*cases, (0, 1, 4)) if BlockGroup(count, stride).fits(n)]
+    assert fitting == [(2, 1, 2), (2, 2, 4), (4, 2, 8)]
+
+
+def test_columns_of_tiles_without_a_layout() -> None:
+    assert TileType.get((128, 64), f32, MemorySpace.TENSOR).span_columns == 0
+
+
+def test_operations_that_use_what_is_outside() -> None:
+    """Of all operations inside of a kernel, in nested blocks too."""
+    outside = AnyOp(result_types=[i32]).results[0]
+    for nested in (False, True):
+        inner: Operation = AnyOp(operands=[outside])
+        if nested:
+            inner = AnyOp(regions=[Region(Block([inner, AnyEnd()]))])
+        body = Region(Block([inner, ReturnOp()]))
+        with pytest.raises(VerifyException, match="Operation using value defined out of its IsolatedFromAbove parent"):
+            KernelOp("k", (), 32, body).verify()

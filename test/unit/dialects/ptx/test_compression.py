@@ -122,7 +122,7 @@ def test_refusals() -> None:
         ('ptx.spdecompress "b16" "b4" "2:4" 1 metadata(%i, %i) %i -> i32, i32', "1 registers of metadata, found 2"),
     ],
 )
-def test_refusals(text: str, message: str) -> None:
+def test_forms_that_are_refused(text: str, message: str) -> None:
     count = text.count(",", text.index("->")) + 1
     module = parsed(
         f'ptx.entry @k(i : u32) target("sm_107a") {{ %i = ptx.ld.param @i : i32 %r:{count} = {text} ptx.ret }}'

@@ -7,7 +7,7 @@ from unit.cases import together
 from unit.passes.parsed import parsed
 from xdsl.ir import SSAValue
 
-from tirx.dialects.tirx import KernelOp
+from tirx.dialects.tirx import KernelOp, ViewOp
 from tirx.hw.errors import ClippedViewError
 from tirx.passes.ir.views import (
     ClipPlan,
@@ -219,6 +219,20 @@ def test_words_have_the_bounds_of_their_elements() -> None:
 def test_alignments_of_views(memref: str, tile: str, options: dict[str, int], expected: int) -> None:
     view = _tile(f"memref<{memref}>", tile, clipped="", **options).owner  # pyright: ignore[reportArgumentType]
     assert view_alignment(view) == expected  # pyright: ignore[reportArgumentType]
+
+
+@together(("places", "expected"), [("[%t], %c0", 16), ("%c0, [%t]", 4), ("[%t], %c3", 4)])
+def test_alignments_of_index_tiles(places: str, expected: int) -> None:
+    """What they name need not be a neighbour."""
+    text = f"""tirx.kernel @k(%a: memref<64x64xf32>) threads(32) {{
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : index
+      %t = tirx.zero : !tirx.tile<8xi32, register>
+      %v = tirx.view %a[{places}] : memref<64x64xf32>, !tirx.tile<8xi32, register> -> !tirx.tile<8x8xf32, global>
+      tirx.return
+    }}"""
+    (view,) = (op for op in parsed(text).walk() if isinstance(op, ViewOp))
+    assert view_alignment(view) == expected
 
 
 @together(
