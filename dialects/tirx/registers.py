@@ -232,7 +232,8 @@ class MmaSyncOp(DirectOperation):
             if (tile is None) != (factors is None) or (slot is None) != (factors is None):
                 has = "no scale factors" if factors is None else "scale factors of A and B, with their slots,"
                 raise OperandFormError(f"expected {has} for '{variant.name}', found {'none' if factors else 'some'}")
-            if tile is not None and slot is not None and factors is not None:
+            if factors is not None:
+                assert tile is not None and slot is not None
                 fragment = factors.a if name == "SFA" else factors.b
                 _require_fragment(name, TileType.of(tile), slot.value.data, fragment)
                 if slot.value.data % fragment.elements:
@@ -246,7 +247,8 @@ class MmaSyncOp(DirectOperation):
         if any((each is None) != (codes is None) for each in given):
             has = "no metadata" if codes is None else "metadata with its slot and selector"
             raise OperandFormError(f"expected {has} for '{variant.name}', found {'none' if codes else 'some'}")
-        if self.metadata is not None and self.metadata_slot is not None and self.selector is not None and codes:
+        if codes is not None:
+            assert self.metadata is not None and self.metadata_slot is not None and self.selector is not None
             slot, selector = self.metadata_slot.value.data, self.selector.value.data
             _require_fragment("the metadata", TileType.of(self.metadata), slot, codes.fragment)
             if slot % codes.fragment.elements_per_register or not 0 <= selector < len(codes.selector_lanes):

@@ -54,7 +54,8 @@ class _Expander:
 
     def run(self) -> None:
         progress, grid = self.kernel.progress, self.kernel.grid_formulas
-        if progress is not None and grid is not None:
+        if progress is not None:
+            assert grid is not None, "the verifier asks for it"
             self._let_blocks_wait(progress.data, *grid)
         for op in list(self.kernel.walk()):
             if isinstance(op, tirx.PrintOp | tirx.AssertOp):
@@ -135,8 +136,9 @@ class _Expander:
             add_requirement(self.kernel, Requirement(count, "at_most", _MOST_TICKETS, message))
         ids = [op for op in self.kernel.walk() if isinstance(op, tirx.BlockIdOp)]
         first = self.kernel.body.block.first_op
-        if not ids or first is None:
+        if not ids:
             return
+        assert first is not None
         self.threads = self.kernel.num_threads
         emit = Emitter(InsertPoint.before(first), self.kernel.location)
         tile = _recast(emit, emit(tirx.TicketOp()).result, self._number(i32))
@@ -297,7 +299,7 @@ class _Expander:
         if not across:
             return None
         partial = reduced(split, dims, inside)
-        if inside and plan_reduction(split, dims, inside, self.threads) is None:
+        if plan_reduction(split, dims, inside, self.threads) is None:
             return None
         parts = [_recast(emit, tile, _like(tile, dims, split)) for tile in op.ins]
         shape = reduced_shape(dims, inside)

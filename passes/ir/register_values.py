@@ -129,7 +129,7 @@ def require_inlined(block: Block) -> None:
 def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
     """The registers that hold a tile value; taken from the cast that made it, if one did."""
     cast = tile.owner
-    if isinstance(cast, UnrealizedConversionCastOp) and cast.inputs:
+    if isinstance(cast, UnrealizedConversionCastOp):
         if not any(isinstance(each.type, TileType) for each in cast.inputs):
             return cast.inputs
     format_ = register_format(TileType.of(tile))

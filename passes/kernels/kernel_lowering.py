@@ -298,9 +298,10 @@ class Place(tirx.ThreadLowering):
         """Returns the bounds of a tile in memory, None where all of it exists."""
         with legal(self.emit.location):
             plan = plan_clip(memory)
-        if plan is None or (view := clipped_view(memory)) is None:
+        if plan is None:
             return None
-        kernel = self.kernel
+        kernel, view = self.kernel, clipped_view(memory)
+        assert view is not None, "of which there is a plan"
 
         def size(argument: int, dimension: int, type_: IntegerType) -> SSAValue:
             if argument == NO_ARGUMENT:

@@ -25,7 +25,7 @@ def _registers(emit: Emitter, value: SSAValue) -> Sequence[SSAValue]:
     """The registers of a tile, pending or not."""
     if not isinstance(value.type, PendingType):
         return registers_of(emit, value)
-    if isinstance(cast := value.owner, UnrealizedConversionCastOp) and cast.inputs:
+    if isinstance(cast := value.owner, UnrealizedConversionCastOp):
         return cast.inputs
     format_ = register_format(value.type.tile_type)
     return emit(UnrealizedConversionCastOp.get([value], [format_.type] * format_.count)).results

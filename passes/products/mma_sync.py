@@ -34,7 +34,8 @@ def emit_mma_sync(emit: Emitter, op: MmaSyncOp, registers: Mapping[SSAValue, Seq
             scales.append(registers[tile][word])
             ids.append(byte)
         named: dict[str, object] = dict(zip(BYTES, ids, strict=False))
-        if op.metadata is not None and op.metadata_slot is not None:
+        if op.metadata is not None:
+            assert op.metadata_slot is not None
             word = op.metadata_slot.value.data // register_format(TileType.of(op.metadata)).packed
             named |= {"metadata": registers[op.metadata][word], "selector": op.selector}
         product = emit(MmaM16N8Op(variant.name, a, b, c, scales, d=d, **named)).results

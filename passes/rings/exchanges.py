@@ -22,8 +22,7 @@ def exchange_bytes(kernel: KernelOp) -> int:
 
 def _bytes(op: ConvertOp | FoldOp) -> int:
     source, result, threads = TileType.of(op.source), TileType.of(op.results[0]), thread_set(op).count
-    if not isinstance(source.layout, TileLayout) or not isinstance(result.layout, TileLayout):
-        return 0
+    assert isinstance(source.layout, TileLayout) and isinstance(result.layout, TileLayout)
     warps = -(-threads // WARP_SIZE)
     try:
         match op:

@@ -141,9 +141,8 @@ class RingStorage:
         emit(tirx.BarrierOp())
 
     def mbarrier(self, emit: Emitter, station: Station, slot: SSAValue) -> SSAValue:
-        """The address of the mbarrier behind a station for a slot. ValueError for a station without."""
-        if self.mbarriers is None or station.first is None:
-            raise AssertionError(f"expected a station with mbarriers, found number {station.index} without")
+        """The address of the mbarrier for a slot, behind a station that has mbarriers."""
+        assert self.mbarriers is not None and station.first is not None, station.index
         base = emit.add(self.mbarriers, emit.mul(slot, ptx.MBARRIER_BYTES))
         return emit.add(base, ptx.MBARRIER_BYTES * station.first)
 

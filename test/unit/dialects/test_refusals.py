@@ -113,6 +113,32 @@ ptx.red add %l, %f, %i : f32, i32
     expected registers of one type
 ptx.red add %l, %p : i1
     expected registers of i32, i64, f16, bf16, f32 or f64, found i1
+%r0, %r1 = ptx.ld global %l : i64 -> i32, i1
+    expected integer or float registers, found i1: PTX loads and stores no predicates
+%r0, %r1 = ptx.ld global %l : i64 -> i32, f32
+    expected registers of one type, found i32, f32
+ptx.st global %l, %i, %p : i64, i32, i1
+    expected integer or float registers, found i1: PTX loads and stores no predicates
+%r = ptx.inline "mov.b32 $0, 1; /* one */" () : () -> i32
+    expected statements without comments
+%r = ptx.inline "// $0" () : () -> i32
+    expected statements without comments
+ptx.inline " ; \\n" () : () -> ()
+    expected statements without comments
+%r = ptx.redux.sync min unsigned %f mask 1 : f32
+    expected 'unsigned' on integers with add, min or max only
+%r = ptx.redux.sync min unsigned %f : f32
+    expected 'unsigned' on integers with add, min or max only
+%r = ptx.redux.sync min abs %i : i32
+    expected 'abs' and 'nan' on f32 only, found i32
+%o = "test.op"() : () -> i7 %r = ptx.mov %o : i7 -> i7
+    expected a register type (i1, i16, f16, bf16, i32, i64, f32, f64), found i7
+%o = "test.op"() : () -> si32 %r = ptx.neg %o : si32
+    expected a register type (i1, i16, f16, bf16, i32, i64, f32, f64), found si32
+%o = "test.op"() : () -> i7 %r = ptx.neg %o : i7
+    expected a register type (i1, i16, f16, bf16, i32, i64, f32, f64), found i7
+%r = ptx.fma rm %h, %h, %h : f16
+    ptx.fma: expected 'rm' on f32 or f64, found f16
 """
 _OPERATIONS = """
 %f = "test.op"() : () -> memref<4xi64>
@@ -228,6 +254,112 @@ shared>, !tirx.tile<128x128xf8E4M3FN, shared>, !tirx.tile<128x128xf32, tensor>, 
 ptx.ret
 }) : (!tirx.tile<4xf32, register>) -> !tirx.tile<4xf32, register>
     expected a body that ends in 'tirx.yield'
+%r = "tirx.concat"() <{dim = 0 : i32}> : () -> !tirx.tile<4xf32, register>
+    expected tiles and a dimension from 0 to 0, found 0
+%a = tirx.zero : !tirx.tile<4xf32, register> %r = "tirx.concat"(%a) <{dim = 1 : i32}> : (!tirx.tile<4xf32, register>)
+-> !tirx.tile<4xf32, register>
+    expected tiles and a dimension from 0 to 0, found 1
+%a = tirx.alloc : !tirx.tile<4xi32, shared> %r = tirx.atomic inc %a, %a : !tirx.tile<4xi32, shared>, !tirx.tile<4xi32,
+shared> -> !tirx.tile<4xi32, shared>
+    expected add, min, max, and, or, xor, exch or cas with what it expects, found inc
+%a = tirx.alloc : !tirx.tile<4xi32, shared> %b = tirx.zero : !tirx.tile<4xi32, register> %r = tirx.atomic inc %b, %a :
+!tirx.tile<4xi32, register>, !tirx.tile<4xi32, shared> -> !tirx.tile<4xi32, register>
+    expected add, min, max, and, or, xor, exch or cas with what it expects, found inc
+%a = tirx.alloc : !tirx.tile<4xi32, shared> %r = tirx.atomic add %a, %a : !tirx.tile<4xi32, shared>, !tirx.tile<4xi32,
+shared> -> !tirx.tile<4xi32, shared>
+    expected a register tile like !tirx.tile<4xi32, shared>, found !tirx.tile<4xi32, shared>
+%a = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>> %r = wgmma.smem_descriptor %a, 0 of 16
+rows 0 from [0] : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>> -> i64
+    expected rows [first, first + rows) of 64 in steps of 8, found [0, 0)
+%a = tirx.alloc : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>> %r = wgmma.smem_descriptor %a, 0 of 16
+rows 64 from [-8] : !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>> -> i64
+    expected rows [first, first + rows) of 64 in steps of 8, found [-8, 56)
+%r = "tirx.reduce"() <{combination = #tirx.combination add, dims = [0 : i32]}> : () -> !tirx.tile<4xf32, register>
+    expected one tile, or several with a region, found 0
+%a = tirx.zero : !tirx.tile<4x4xf32, register> %r = "tirx.reduce"(%a) <{combination = #tirx.combination add, dims =
+[]}> : (!tirx.tile<4x4xf32, register>) -> !tirx.tile<4x4xf32, register>
+    expected different dimensions from 0 to 1, found []
+%a = "test.op"() : () -> !tirx.pending<i32>
+    expected a register tile that is pending, found i32
+%q = tirx.ring slots(1) stations(a, b) across(cluster) : !tirx.ring<a: !tirx.tile<64x64xf16, shared>>
+    expected a kernel with a cluster for across(cluster), found one without
+%a = tirx.zero : !tirx.tile<4xi4, register> tirx.print "x", %a : !tirx.tile<4xi4, register>
+    expected a scalar, or a tile in registers or shared memory, of i1, index, i8, i16, i32, i64, f16, bf16, tf32, f32,
+    f64, found !tirx.tile<4xi4, register>
+tirx.warpgroup -1 { }
+    expected a warpgroup of the 128 threads from thread 0 on, found warpgroup -1
+%s = tirx.alloc : !tirx.tile<64x64xf8E4M3FN, shared> %c = tirx.zero : !tirx.tile<64x64xf32, register> %f = tirx.zero :
+!tirx.tile<64x3xf8E8M0FNU, register> %d = tirx.mma %s, %s, %c scales(%f, %f) : !tirx.tile<64x64xf8E4M3FN, shared>,
+!tirx.tile<64x64xf8E4M3FN, shared>, !tirx.tile<64x64xf32, register>, !tirx.tile<64x3xf8E8M0FNU, register>,
+!tirx.tile<64x3xf8E8M0FNU, register> -> !tirx.tile<64x64xf32, register>
+    expected SFA as 64xS and SFB as 64xS (or 128xS), S a divisor of K = 64, found 64x3 and 64x3
+%v = tirx.view %m[%c0, %c0] : memref<64x64xf16> -> !tirx.tile<2x2x2xf16, global>
+    expected a tile of rank 2 or less in memref<64x64xf16>, found 2x2x2
+tirx.tiles @t %i, %j = order(group 0) of (%n, %n) { }
+    expected n of 1 or more for order(group n), and for no other order, found group
+%a = "test.op"() {a = #tirx.zero_columns<start = 0, zero = 1, use = 0>} : () -> i32
+    expected start >= 0, zero >= 1 and use >= 1, found start = 0, zero = 1, use = 0
+%q = tirx.ring slots(1) stations(a, b) : !tirx.ring<> tirx.acquire %q at(a) tirx.release %q at(a) after(wgmma)
+    expected no after(wgmma) for a ring without tiles, found one
+%q = tirx.ring slots(1) stations(a, b) : !tirx.ring<> tirx.acquire %q at(a) tirx.release %q at(a) early
+    expected 'early' with after(tcgen05) only, found it without
+%a = tirx.zero : !tirx.tile<32x8xf16, register> %b = tirx.zero : !tirx.tile<16x8xf16, register> %c = tirx.zero :
+!tirx.tile<32x16xf16, register> %d = tirx.mma %a, %b, %c : !tirx.tile<32x8xf16, register>, !tirx.tile<16x8xf16,
+register>, !tirx.tile<32x16xf16, register> -> !tirx.pending<!tirx.tile<32x16xf32, register>>
+    expected a result only for an accumulator in registers, of its type, or of f32 for one of f16, found a result of
+    type !tirx.pending<!tirx.tile<32x16xf32, register>> for an accumulator of type !tirx.tile<32x16xf16, register>
+%a = tirx.zero : !tirx.tile<32x8xf16, register> %b = tirx.zero : !tirx.tile<16x8xf16, register> %c = tirx.zero :
+!tirx.tile<32x16xf16, register> %d = tirx.mma %a, %b, %c : !tirx.tile<32x8xf16, register>, !tirx.tile<16x8xf16,
+register>, !tirx.tile<32x16xf16, register> -> !tirx.tile<32x32xf32, register>
+    expected a result only for an accumulator in registers, of its type, or of f32 for one of f16, found a result of
+    type !tirx.tile<32x32xf32, register> for an accumulator of type !tirx.tile<32x16xf16, register>
+%q = tirx.ring slots(1) stations(a, b) : !tirx.ring<a: !tirx.tile<64x64xf16, shared>> tirx.release %q at(a)
+    expected a 'tirx.acquire' at(a) of the same ring in the kernel, found none
+%v = tirx.view %m[%c0, %c0] dims(0) : memref<64x64xf16> -> !tirx.tile<4x4xf16, global>
+    expected dims of 2 dimensions of the tile, found 1
+%v = tirx.view %m[%c0, %c0] dims(0, 0) : memref<64x64xf16> -> !tirx.tile<4x4xf16, global>
+    expected dims to name dimensions of memref<64x64xf16>, each once, found [0, 0]
+%v = tirx.view %m[%c0, %c0] dims(0, 2) : memref<64x64xf16> -> !tirx.tile<4x4xf16, global>
+    expected dims to name dimensions of memref<64x64xf16>, each once, found [0, 2]
+%v = tirx.view %m[%c0, %c0] dims(0, _) : memref<64x64xf16> -> !tirx.tile<4x4xf16, global>
+    expected dimension 1 of the tile to be one of the memref, found none
+%v = tirx.view %m[%c0, %c0] to [*, %n] : memref<64x64xf16> -> !tirx.tile<4x4xf16, global>
+    expected ':' and types or a clause (dims, steps, clipped, begins_inside), found 'to'
+%v = tirx.view %m[%c0, %c0] steps [1, 0] : memref<64x64xf16> -> !tirx.tile<4x4xf16, global>
+    expected a step of 1 or more along dimension 1, and 1 where the tile does not move along it or an index tile says
+    how, found 0
+%x1 = tirx.zero : !tirx.tile<64x64xf32, register> %b = tirx.alloc : !tirx.tile<64x64xf32, shared> %s =
+tirx.cluster_sum %x1, %b : !tirx.tile<64x64xf32, register>, !tirx.tile<64x64xf32, shared> -> !tirx.tile<64x64xf32,
+register>
+    expected a share of !tirx.tile<64x64xf32, register> for each block of a cluster, cluster(1) per_cta, found
+    !tirx.tile<64x64xf32, register>
+%a = tirx.alloc : !tirx.tile<8x8xf32, shared> %b = tirx.bitcast %a : !tirx.tile<8x8xf32, shared> ->
+!tirx.tile<8x16xf16, shared>
+    expected a register tile, found !tirx.tile<8x8xf32, shared>
+%q = tirx.ring slots(1) stations(self, b) : !tirx.ring<>
+    expected a station named otherwise, found 'self', which stands for the station of a party
+%q = tirx.ring slots(2) stations(a, b) carries : !tirx.ring<a: !tirx.tile<64x64xf16, shared>>
+    expected 1 slot with carries, whose uses read what the use before left, found 2
+%r = tirx.map (%e) { 1.0 } -> !tirx.tile<4xf32, register>
+    expected names of 0 arguments, found 1
+%o = tirx.zero : !tirx.tile<4xi32, register> %r = tirx.map ins(%o : !tirx.tile<4xi32, register>) (%e) { %e +
+99999999999999999999999 } -> !tirx.tile<4xi32, register>
+    expected a number of type i32, from -2147483648 to 4294967295, found 99999999999999999999999
+%o = tirx.zero : !tirx.tile<4xi32, register> %r = tirx.map ins(%o : !tirx.tile<4xi32, register>) (%e) { %e + @ } ->
+!tirx.tile<4xi32, register>
+    expected an expression, found '@'
+%o = tirx.zero : !tirx.tile<4xi32, register> %r = tirx.map ins(%o : !tirx.tile<4xi32, register>) (%e) { max(%e) } ->
+!tirx.tile<4xi32, register>
+    expected a function of math or arith, index, select, a type or as_ and a type, found 'max'
+%o = tirx.zero : !tirx.tile<4xi32, register> %r = tirx.map ins(%o : !tirx.tile<4xi32, register>) (%e) { sqrt(%e, %e) }
+-> !tirx.tile<4xi32, register>
+    'math.sqrt' has 1 operands and 1 results, found 2 operands and 1 result
+%o = tirx.zero : !tirx.tile<4xf32, register> %r = tirx.map ins(%o : !tirx.tile<4xf32, register>) (%e) { sqrt(%e, %e) }
+-> !tirx.tile<4xf32, register>
+    'math.sqrt' has 1 operands and 1 results, found 2 operands and 1 result
+%o = tirx.zero : !tirx.tile<4xf32, register> %r = tirx.map ins(%o : !tirx.tile<4xf32, register>) (%e) { sqrt() } ->
+!tirx.tile<4xf32, register>
+    expected an expression, found ')'
 """
 _DESCRIPTORS = """!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>,
 #tirx.tile_layout<S[128, 64]>>>
