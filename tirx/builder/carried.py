@@ -182,13 +182,15 @@ def _state(value: Any, seen: dict[int, Any]) -> Any:
 
 
 def _stays(before: Any, after: Any) -> bool:
+    if before is after:
+        return True
     if isinstance(before, dict) and isinstance(after, dict):
         first, second = cast("dict[Any, Any]", before), cast("dict[Any, Any]", after)
         return first.keys() == second.keys() and all(_stays(each, second[key]) for key, each in first.items())
     if isinstance(before, list) and isinstance(after, list):
         first, second = cast("list[Any]", before), cast("list[Any]", after)
         return len(first) == len(second) and all(map(_stays, first, second))
-    return before is after
+    return False
 
 
 @contextmanager

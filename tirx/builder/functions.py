@@ -82,7 +82,7 @@ class Function:
         if not dtype.is_float and (natural or not dtype.is_signed):
             kind = self.unsigned or kind
         if kind is None:
-            if self.name == "truediv" and not dtype.is_float:
+            if self.name == "truediv":
                 raise BuildError(f"expected floats for /, found {dtype}; // divides integers, .to(f32) converts")
             way_out = "; tx.floor(x / y) is that of floats" if self.name == "floordiv" else ""
             kinds, way_out = ("integers", way_out) if dtype.is_float else ("floats", "; .to(f32) converts")

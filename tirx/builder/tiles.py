@@ -183,7 +183,7 @@ class Tile(Elements):
     def _leaves(self, shape: tuple[int, ...], leaves: dict[SSAValue, None]) -> None:
         """Adds the values that an element of a tile of this shape is computed from."""
         node = self._node
-        if node is None or (self.computed() is not None and not self.is_free):
+        if node is None:
             leaves[self.ssa()] = None
             return
         for each in node.tiles:
@@ -264,7 +264,7 @@ class Tile(Elements):
             return LATE["gather"](self, key)
         slices = [slice_of(part, extent) for part, extent in zip(given, self.shape, strict=True)]
         starts, extents, steps = ([each[i] for each in slices] for i in range(3))
-        whole = all(type(n) is int and n == 0 for n in starts) and tuple(extents) == self.shape and set(steps) <= {1}
+        whole = all(type(n) is int and n == 0 for n in starts) and tuple(extents) == self.shape
         found = self if whole else self._part(starts, extents, steps)
         dropped = [isinstance(part, int | Scalar) for part in given]
         if all(dropped):

@@ -147,7 +147,8 @@ def view_of(trace: Trace, source: SSAValue, type_: ArrayType, key: Place, array:
     spans: list[Span | Scalar | Tile] = []
     for place, extent in zip(places, type_.shape, strict=True):
         if isinstance(place, slice):
-            if extent is None and cast(Any, place).stop is None and array is not None and trace.specialises:
+            if extent is None and cast(Any, place).stop is None and trace.specialises:
+                assert array is not None
                 raise NeedsExtent(array.number, len(spans))
             start, size, step = slice_of(place, extent)
             if step < 1:
@@ -156,7 +157,8 @@ def view_of(trace: Trace, source: SSAValue, type_: ArrayType, key: Place, array:
         elif isinstance(place, Span | Tile):
             spans.append(place)
         elif isinstance(place, int | Scalar) and not isinstance(place, bool):
-            if extent is None and array is not None and type(place) is int and place < 0:
+            if extent is None and type(place) is int and place < 0:
+                assert array is not None
                 place = array.extent(len(spans)) + place
             spans.append(as_index(index_of(place, extent)))
         else:

@@ -405,6 +405,39 @@ _SAID = [
     ),
     ("tx.module(lambda: tx.grid(3))", "expected tx.grid in a kernel, found it in a function"),
     ("a[:, :, :]", "expected at most 2 places, found 3"),
+    *(
+        (
+            f"for i in tx.range(n):\n    kept.append({made})\nb[:, :] = kept[-1]",
+            f"expected {found} of a loop or branch that has ended",
+        )
+        for made, found in (
+            ("a[:, :].load()", "a tile of this place, found a tile f32[64, 64]"),
+            ("i.to(f32)", "values of this place, found one"),
+        )
+    ),
+    *(
+        (
+            f"a[:, :].load()[{part}, :]",
+            "expected a slice whose extent is a number, such as i : i + 64, found one that the kernel computes; "
+            "tx.tile(start, 64, end=stop) has the elements up to an end",
+        )
+        for part in ("n : n", "n : n - 1", "n : n + 8 : 2", "n : 2 * n")
+    ),
+    ("tx.indices(0.0, 4, 4)", "expected a dimension of 2, found 0.0"),
+    (
+        "b[:, :] = tx.indices(1, 64, 64).bitcast(f16).to(f32)",
+        "expected element types of the same bits for .bitcast, found index and f16",
+    ),
+    ("n.to(index).bitcast(tx.i64)", "expected element types of the same bits for .bitcast, found index and i64"),
+    ("v = b[0:8, :]\nv += 1.0\nb[0:9, :] = v", "expected a tile of 9x64 to store, found 8x64"),
+    ("v = b[0:64:2, :]\nv += 1.0\nb[0:64, :] = v", "expected a tile of 64x64 to store, found 32x64"),
+    ("tx.tile(a[0, 0], 4)", "expected an integer, found a scalar f32"),
+    (
+        "tx.shared(a[:, :], 4)",
+        "expected a tile, a view such as a[m, k], or an element type and extents, found a view "
+        "f32[64, 64] with extents",
+    ),
+    ("raise AttributeError('mine')", "mine"),
     ("tx.reduce(a[:, :], 0, lambda x, y: (x, y))", "expected a function that returns 1 accumulators, found 2"),
     (
         'tx.op.arith.cmpi(n, n, predicate="x")',
@@ -422,8 +455,9 @@ def test_errors_say(tmp_path: Path) -> None:
     imports = [
         "import numpy as np",
         "import tirx as tx",
-        "from tirx import f16, f32, i32",
+        "from tirx import f16, f32, i32, index",
         "from tirx.layout import TileLayout",
+        "kept = []",
     ]
     path.write_text("\n".join([*imports, *functions, ""]))
     spec = importlib.util.spec_from_file_location(path.stem, path)

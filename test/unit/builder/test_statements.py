@@ -108,6 +108,12 @@ _EXPRESSIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "natural": (lambda x, i, u, n: (tx.indices(1, 4, 8) % 3 - tx.indices(1, 4, 8) // 2).to(i32), _J % 3 - _J // 2),
     "negative": (lambda x, i, u, n: ((tx.indices(1, 4, 8) - 5) % 3 + (tx.indices(1, 4, 8) - 5) // 2).to(i32),
                  (_J - 5) % 3 + (_J - 5) // 2),
+    "a row of its own": (lambda x, i, u, n: x * 0.0 + x[1, None, :], 0 * _X + _X[1, None]),
+    "products": (lambda x, i, u, n: x * 0.0 + x.prod(1), 0 * _X + _X.prod(1, keepdims=True)),
+    "indices of one row": (lambda x, i, u, n: x + tx.indices(0, 1, 8).to(f32), _X),
+    "remainders of less than 0": (lambda x, i, u, n: (tx.indices(1, 4, 8) % (n.to(index) - 7)).to(f32), _J % -3),
+    "the same bits": (lambda x, i, u, n: (i.to(tx.u32) >> 24).to(f32), _I.astype(np.uint32) >> 24),
+    "powers of a number": (lambda x, i, u, n: x * 0.0 + (2.0 ** i.to(f32)), 2.0 ** _I),
     "scalars": (lambda x, i, u, n: x * 0.0 + ((n % 3 << 4) + (n // 3 | 8) + -n).to(f32), 0 * _X + (16 + 9 - 4)),
     "scalar of a type": (lambda x, i, u, n: x + n.to(f16).to(f32) + (n > 3).to(f32) + n.to(index).to(f32), _X + 9),
 }  # fmt: skip
