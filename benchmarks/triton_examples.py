@@ -8,7 +8,9 @@ Products of one shape and type are one kernel in Triton: `SAME` says which.
 
 from __future__ import annotations
 
-from triton_notes import kernel, tl
+from triton_notes import SIGNATURES, kernel, tl
+
+__all__ = ["SAME", "SIGNATURES"]
 
 SAME = {
     "causal_attention": "attention",

@@ -156,6 +156,13 @@ def test_recorded_timings() -> None:
     assert timing.ranking(rows, predicted) == (2, 0.375, 0.0, 0.5)
 
 
+def test_shapes_of_the_scaling_are_programs() -> None:
+    shapes = benchmark_module("compiler_products").SHAPES
+    assert len(shapes) >= 26
+    for name, text_of in shapes.items():
+        parse_located(new_context(), text_of(2), name).verify()
+
+
 def test_kernels_in_python_have_fewer_lines_than_in_triton() -> None:
     """At most 0.8 of Triton's lines in the sum, nowhere more; in text of the gallery 2.5 and 3. The page says so."""
     module = benchmark_module("triton_gallery")
