@@ -73,10 +73,18 @@ def warn_of_patterns(analysis: OrderingAnalysis, counters: Counters) -> None:
     operands = list(_operands(analysis, counters))
     if not operands or (copies := _copies(analysis, counters)) is None:
         return
-    writes = [*copies, *_stores(analysis)]
+    writes: dict[object, _Write] = {}
+    """Those that differ, each as the first that is like it."""
+    for one in (*copies, *_stores(analysis)):
+        writes.setdefault((one.allocation, one.starts.tobytes(), one.size, one.swizzles), one)
+    filling: dict[object, list[_Write]] = {}
+    """An allocation and where operands begin in it -> the writes that fill that."""
     warned = set[tuple[Operation, str]]()
     for operand in operands:
-        own = [one for one in writes if one.allocation is operand.allocation and one.fills(operand.starts)]
+        place = operand.allocation, operand.starts.tobytes()
+        if (own := filling.get(place)) is None:
+            own = [one for one in writes.values() if one.allocation is operand.allocation and one.fills(operand.starts)]
+            filling[place] = own
         possible = frozenset[str](SWIZZLE_MODES).intersection(*(one.swizzles for one in own))
         if not own or not possible or operand.swizzle in frozenset[str]().union(*(one.swizzles for one in own)):
             continue

@@ -17,7 +17,7 @@ from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.dialects.traits import is_pure
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.match.aliasing import may_share
-from tirx.passes.match.global_accesses import GlobalAccess, accesses_of
+from tirx.passes.match.global_accesses import GlobalAccess, accesses_of, written_by
 from tirx.remarks import WaitsForStore
 from tirx.rules import RoleMemoryError
 from tirx.values import dataclass, replace
@@ -69,7 +69,7 @@ def order_bulk_copies(kernel: tirx.KernelOp) -> None:
         tirx.base_allocation(op.global_tile) for op in walk(kernel) if isinstance(op, tirx.TmaStoreOp | tirx.TmaLoadOp)
     }
     if copied:
-        ordering = _Ordering(copied)
+        ordering = _Ordering(copied, written_by(kernel))
         for op in walk(kernel):
             if isinstance(op, tirx.RolesOp):
                 ordering.check_apart(op)
@@ -79,9 +79,9 @@ def order_bulk_copies(kernel: tirx.KernelOp) -> None:
 class _Ordering:
     """The pending accesses at each place of a kernel, in the order in which its threads come there."""
 
-    def __init__(self, copied: set[SSAValue]):
-        """`copied` are the arguments that bulk copies touch which nobody waits for at once."""
-        self._copied = copied
+    def __init__(self, copied: set[SSAValue], written: tuple[SSAValue, ...]):
+        """`copied` are the arguments that bulk copies touch which nobody waits for at once; `written_by` the kernel."""
+        self._copied, self._written = copied, written
         self._accesses: dict[Operation, tuple[GlobalAccess, ...]] = {}
         self._inside: dict[Operation, tuple[GlobalAccess, ...]] = {}
         self._ordered: dict[Block, tuple[Operation, ...]] = {}
@@ -188,7 +188,7 @@ class _Ordering:
     def _of(self, op: Operation) -> tuple[GlobalAccess, ...]:
         """The accesses of an operation without regions that matter here."""
         if (found := self._accesses.get(op)) is None:
-            accesses = accesses_of(op)
+            accesses = accesses_of(op, self._written)
             found = self._accesses[op] = tuple(
                 one for one in accesses if tirx.base_allocation(one.tile) in self._copied
             )

@@ -19,7 +19,7 @@ from tirx.passes.copies.bulk_order import order_bulk_copies
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.scheduled import require_lowered
 from tirx.passes.ir.tile_loops import is_tile_loop, parts_of_tiles
-from tirx.passes.match.global_accesses import handed_on_at, may_access
+from tirx.passes.match.global_accesses import handed_on_at, may_access, written_by
 from tirx.passes.match.memory_by_lifetime import shared_bytes
 from tirx.values import dataclass, replace
 
@@ -129,6 +129,7 @@ class _BarrierInsertion:
             if tirx.is_foreign(op)
             for operand in op.operands
         )
+        self._written = written_by(kernel)
         self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
         self._accesses: dict[Operation, _Accesses | None] = {}
         self._acting: dict[Block, tuple[Operation, ...]] = {}
@@ -225,7 +226,7 @@ class _BarrierInsertion:
                 reads = self._places(op.a, op.b)
                 return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
             case tirx.AtomicOp() | tirx.SignalOp() | tirx.WaitUntilOp():
-                effects, handed_on = tirx.tile_effects(op), handed_on_at(op)
+                effects, handed_on = tirx.tile_effects(op), handed_on_at(op, self._written)
                 return self._moves((*effects.reads, *handed_on.reads), (*effects.writes, *handed_on.writes))
             case _ if tirx.is_foreign(op) or isinstance(op, tirx.TileOpInterface):
                 effects = tirx.tile_effects(op)

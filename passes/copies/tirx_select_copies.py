@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import cast
 
 from xdsl.context import Context
@@ -99,7 +99,7 @@ def _read_for(operand: SSAValue) -> tirx.LoadOp | SSAValue:
     return op if isinstance(op, tirx.LoadOp) else operand
 
 
-def _warn_of_columns(mma: tirx.MmaOp, chosen: Sequence[tirx.LoadOp]) -> None:
+def _warn_of_columns(mma: tirx.MmaOp, chosen: Set[tirx.LoadOp]) -> None:
     """Warns of a product of which `chosen` loads an operand element by element, as no instruction transposes it."""
     found: list[str] = []
     for name, value in zip("AB", (mma.a, mma.b), strict=True):
@@ -171,7 +171,7 @@ class TirxSelectCopiesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
             chosen: list[tirx.CopyOp] = []
-            loads: list[tirx.LoadOp] = []
+            loads: set[tirx.LoadOp] = set()
             for move in kernel.walk():
                 if isinstance(move, tirx.CopyOp):
                     if move.engine is None:
@@ -181,7 +181,7 @@ class TirxSelectCopiesPass(ModulePass):
                     _explain_rows(move, engine)
                 elif isinstance(move, tirx.LoadOp | tirx.StoreOp):
                     if isinstance(move, tirx.LoadOp) and move.engine is None:
-                        loads.append(move)
+                        loads.add(move)
                     engine = match_transfer(move)
                 elif isinstance(move, tirx.AsyncCopyOp):
                     check_written(move, move.engine.data)

@@ -11,7 +11,6 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import REGISTER_LIMIT, ConstantOp, EntryOp
-from tirx.dialects.ptx.sync import SetMaxNRegOp
 from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.passes.rings.start_values import entry_bound
 
@@ -57,20 +56,10 @@ def registers_alive(around: scf.ForOp | EntryOp) -> int:
     return max(accumulate(changes))
 
 
-def registers_of_thread(op: Operation) -> int:
-    """The registers of 32 bits of the threads that execute `op` in an entry.
-
-    Those that their role has asked for, else those of the entry, else all that the file has for the threads of a block.
-    """
-    at: Operation | None = op
-    while at is not None and not isinstance(at, EntryOp):
-        before = at
-        while (before := before.prev_op) is not None:
-            if isinstance(before, SetMaxNRegOp):
-                return before.count.value.data
-        at = at.parent_op()
-    if at is None or at.reqntid is None:
+def registers_of_threads(entry: EntryOp) -> int:
+    """The registers of 32 bits of each thread of an entry: all that the file has for a block, unless it says less."""
+    if entry.reqntid is None:
         return REGISTER_LIMIT
-    if at.maxnreg is not None:
-        return at.maxnreg.data
-    return entry_bound(-(-prod(extent.data for extent in at.reqntid) // 32))
+    if entry.maxnreg is not None:
+        return entry.maxnreg.data
+    return entry_bound(-(-prod(extent.data for extent in entry.reqntid) // 32))

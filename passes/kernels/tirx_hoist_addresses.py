@@ -28,9 +28,10 @@ from tirx.dialects.ptx.arith import (
 from tirx.dialects.ptx.base import is_float
 from tirx.dialects.ptx.conversion import CvtOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp, entries
+from tirx.dialects.ptx.sync import SetMaxNRegOp
 from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
-from tirx.passes.kernels.register_pressure import registers_alive, registers_of_thread, width
+from tirx.passes.kernels.register_pressure import registers_alive, registers_of_threads, width
 
 _INSTRUCTIONS: dict[type[Operation], tuple[int, int]] = {
     **dict.fromkeys((AddOp, AndOp, OrOp, ShlOp, ShrOp, SubOp, XorOp), (1, 2)),
@@ -59,7 +60,7 @@ class TirxHoistAddressesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in entries(op):
-            _Nest().hoist_from(entry)
+            _Nest().hoist_from(entry, registers_of_threads(entry))
 
 
 class _Nest:
@@ -75,16 +76,19 @@ class _Nest:
         """Block -> the operations that have been put into it."""
         self._left: dict[scf.ForOp, list[Operation]] = {}
 
-    def hoist_from(self, op: Operation, depth: int = 0) -> None:
-        """Hoists what the loops inside of an operation compute, whose blocks are so deep."""
+    def hoist_from(self, op: Operation, registers: int, depth: int = 0) -> None:
+        """Hoists what loops in an operation compute, in blocks so deep, where threads have so many registers."""
         for region in op.regions:
             for block in region.blocks:
                 self._depths[block] = depth
+                of_threads = registers
                 for inner in tuple(operations(block)):
+                    if isinstance(inner, SetMaxNRegOp):
+                        of_threads = inner.count.value.data
                     if inner.regions:
-                        self.hoist_from(inner, depth + 1)
+                        self.hoist_from(inner, of_threads, depth + 1)
                         if isinstance(inner, scf.ForOp):
-                            self._hoist(inner)
+                            self._hoist(inner, of_threads)
 
     def _ops(self, op: Operation) -> Iterator[Operation]:
         """The operations inside of `op`, of inner loops only those that are the same in all their iterations."""
@@ -95,25 +99,27 @@ class _Nest:
                     if inner.regions:
                         yield from self._left[inner] if isinstance(inner, scf.ForOp) else self._ops(inner)
 
-    def _hoist(self, loop: scf.ForOp) -> None:
-        """Hoists what one loop computes."""
+    def _hoist(self, loop: scf.ForOp, registers: int) -> None:
+        """Hoists what one loop computes, whose threads have so many registers."""
         known = self._known.setdefault(loop.parent, {})
         ops = [op for op in self._ops(loop) if _is_integer_arithmetic(op)]
         same = _Invariants(loop, self._depths)
         same.find(ops)
         free: int | None = None
         full = False
+        used = set[SSAValue]()
+        """What operations in the loop use of what has been put in front of it."""
         for value, op in tuple(same.found.items()):
             users = {use.operation for use in value.uses}
             if len(users) == 1 and all(_is_among(user, same.found) for user in users):
                 continue  # what is computed of it is what to keep
             needed = list(dict.fromkeys(same.needed(op)))
             new = _copied(needed, None, known)  # in front of this loop, or of an earlier one: then it lives longer
-            if new is None or not any(loop.is_ancestor(use.operation) for use in new[value].uses):
+            if new is None or new[value] not in used:
                 if new is None and sum(map(_instructions, needed)) < _SAVED * width(value):
                     continue
                 if free is None:
-                    free = registers_of_thread(loop) - registers_alive(loop) - _SPARE
+                    free = registers - registers_alive(loop) - _SPARE
                 full = full or free < width(value)
                 if full and not any(isinstance(each, DivOp | RemOp) for each in needed):
                     continue
@@ -123,10 +129,11 @@ class _Nest:
             for use in tuple(value.uses):
                 if loop.is_ancestor(use.operation):
                     use.operation.operands[use.index] = new[value]
+                    used.add(new[value])
             del same.found[value]
         addresses = [op for op in ops if type(op) is AddOp and same.is_worth_carrying(op)]
         if addresses and free is None:
-            free = registers_of_thread(loop) - registers_alive(loop) - _SPARE
+            free = registers - registers_alive(loop) - _SPARE
         if addresses and not full and free is not None and free >= 2 * len(addresses):
             loop = _carried(loop, addresses, same)
         same.erase_unused(ops)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 from xdsl.dialects import scf
@@ -71,30 +73,6 @@ def _is_in_first_thread(tile: SSAValue) -> bool:
     return layout is not None and not any(low for low, _ in layout.footprint().values())
 
 
-def _origins(op: Operation) -> set[SSAValue]:
-    """The values that an operation computes its results of, within the body that it is in."""
-    found: set[SSAValue] = set()
-    left = list(op.operands)
-    while left:
-        if (value := left.pop()) not in found:
-            found.add(value)
-            if isinstance(owner := value.owner, Operation):
-                left += owner.operands
-    return found
-
-
-def _users(op: Operation) -> set[Operation]:
-    """The operations that cannot begin before `op` has results."""
-    found: set[Operation] = set()
-    left = [op]
-    while left:
-        for use in (use for result in left.pop().results for use in result.uses):
-            if use.operation not in found:
-                found.add(use.operation)
-                left.append(use.operation)
-    return found
-
-
 class _Place(NamedTuple):
     """An operation at which tiles are alive together: their registers, and the shape and registers of each."""
 
@@ -116,7 +94,8 @@ class _Together:
         self._registers: dict[SSAValue, int] = {}
         """Tiles whose elements somebody has to keep -> the fewest registers of a thread for them."""
         self._sources: dict[SSAValue, frozenset[SSAValue]] = {}
-        """Tiles -> the loaded, computed or carried tiles that maps make them of: they may be kept instead."""
+        """Tiles -> the loaded, computed or carried tiles that maps make them of: they may be kept instead, if a thread
+        has so many registers."""
         for op, tile in _tiles(ops):
             self._add(op, tile)
 
@@ -129,7 +108,10 @@ class _Together:
                 sources = frozenset((tile,))
             case tirx.MapOp():
                 sources = frozenset[SSAValue]().union(*(self._sources.get(each, ()) for each in op.operands))
-                registers = min(registers, sum(self._registers[each] for each in sources))
+                if (needed := sum(map(self._registers.__getitem__, sources))) > REGISTER_LIMIT:
+                    sources = frozenset((tile,))
+                else:
+                    registers = min(registers, needed)
             case _:
                 return
         if registers and sources and _is_in_first_thread(tile):
@@ -154,23 +136,56 @@ class _Together:
     def places(self) -> Iterator[_Place]:
         """The loops and reductions, each with the tiles that are alive while it runs."""
         starts = {tile: self._start(tile) for tile in self._registers}
+        ends = {tile: max((self._end_of(use.operation, tile) for use in tile.uses), default=0) for tile in starts}
+        numbers = {tile: number for number, tile in enumerate(starts)}
+        left = sorted(starts, key=starts.__getitem__, reverse=True)
+        alive: list[SSAValue] = []
         for at, op in enumerate(self._ops):
-            before = [tile for tile, start in starts.items() if start < at]
+            is_small = isinstance(op, tirx.ReduceOp) and all(_registers(result) == 1 for result in op.results)
+            if not is_small and not isinstance(op, scf.ForOp):
+                continue
+            while left and starts[left[-1]] < at:
+                alive.append(left.pop())
+            alive = [tile for tile in alive if ends[tile] > at]
+            before = sorted(alive, key=numbers.__getitem__)
             if isinstance(op, scf.ForOp):
                 carried = [each for each in op.body.block.args if each in self._registers]
                 yield self._place(op, [tile for tile in before if self._end(tile, op) > at] + carried)
-            elif isinstance(op, tirx.ReduceOp) and all(_registers(result) == 1 for result in op.results):
-                origins, users = _origins(op), _users(op)
-                held = [tile for tile in before if tile in origins and any(use.operation in users for use in tile.uses)]
-                yield self._place(op, held)
+            elif before:
+                origins = self._origins(op, min(starts[tile] for tile in before))
+                needed = self._needed_behind(op, max(ends[tile] for tile in before))
+                yield self._place(op, [tile for tile in before if tile in origins and tile in needed])
+
+    def _origins(self, op: Operation, first: int) -> set[SSAValue]:
+        """The values from position `first` on that `op` computes its results of, within the body that it is in."""
+        found: set[SSAValue] = set()
+        left = list(op.operands)
+        while left:
+            if (value := left.pop()) not in found:
+                found.add(value)
+                if isinstance(owner := value.owner, Operation) and self._position[owner] > first:
+                    left += owner.operands
+        return found
+
+    def _needed_behind(self, op: Operation, last: int) -> set[SSAValue]:
+        """The operands of the operations up to position `last` that cannot begin before `op` has results."""
+        users: set[Operation] = set()
+        left = [op]
+        while left:
+            for use in (use for result in left.pop().results for use in result.uses):
+                if use.operation not in users and self._position[use.operation] <= last:
+                    users.add(use.operation)
+                    left.append(use.operation)
+        return {operand for user in users for operand in user.operands}
 
     def _place(self, op: Operation, alive: Sequence[SSAValue]) -> _Place:
         """The tiles that are kept: these, or those that they are made of, whichever is less."""
-        sources = list(dict.fromkeys(source for tile in alive for source in self._sources[tile]))
-        kept = min((alive, sources), key=lambda tiles: sum(self._registers[each] for each in tiles))
+        sources = list(dict.fromkeys(chain.from_iterable(map(self._sources.__getitem__, alive))))
+        sums = ((sum(map(self._registers.__getitem__, tiles)), tiles) for tiles in (alive, sources))
+        registers, kept = min(sums, key=itemgetter(0))
         return _Place(
             op,
-            sum(self._registers[each] for each in kept),
+            registers,
             tuple((_name(each), self._registers[each]) for each in kept),
         )
 

@@ -58,8 +58,8 @@ def may_access(op: Operation) -> bool:
     return _is_accessing(type(op)) or tirx.is_foreign(op)
 
 
-def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
-    """Returns what an operation without regions does to global memory."""
+def accesses_of(op: Operation, written: tuple[SSAValue, ...] | None = None) -> tuple[GlobalAccess, ...]:
+    """Returns what an operation without regions does to global memory; `written` as in `handed_on_at`."""
     if not may_access(op):
         return ()
     match op:
@@ -78,7 +78,7 @@ def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
         case memref.StoreOp():
             return _of_threads((), (op.memref,))
         case tirx.AtomicOp() | tirx.SignalOp() | tirx.WaitUntilOp():
-            effects, handed_on = tirx.tile_effects(op), handed_on_at(op)
+            effects, handed_on = tirx.tile_effects(op), handed_on_at(op, written)
             return _of_threads((*effects.reads, *handed_on.reads), (*effects.writes, *handed_on.writes))
         case _ if tirx.is_foreign(op) or isinstance(op, tirx.TileOpInterface):
             effects = tirx.tile_effects(op)
@@ -87,16 +87,27 @@ def accesses_of(op: Operation) -> tuple[GlobalAccess, ...]:
             return ()
 
 
-def handed_on_at(op: tirx.OrderingOp) -> tirx.TileEffects:
+def handed_on_at(op: tirx.OrderingOp, written: tuple[SSAValue, ...] | None = None) -> tirx.TileEffects:
     """Returns what an operation that orders blocks does to the memory that the kernel writes.
 
-    One that releases reads it for other blocks, one that acquires may find anything there.
+    One that releases reads it for other blocks, one that acquires may find anything there. `written` is that memory
+    (`written_by`): who asks about many operations of a kernel finds it once.
     """
-    kernel = enclosing(op, tirx.KernelOp)
-    if kernel is None or not (op.releases or op.acquires):
+    if not (op.releases or op.acquires):
         return tirx.TileEffects((), ())
+    if written is None:
+        kernel = enclosing(op, tirx.KernelOp)
+        written = () if kernel is None else written_by(kernel)
+    return tirx.TileEffects(written if op.releases else (), written if op.acquires else ())
+
+
+def written_by(kernel: tirx.KernelOp) -> tuple[SSAValue, ...]:
+    """Returns the memory that a kernel writes; nothing if no operation of it orders blocks."""
+    ops = walk(kernel)
+    if not any(isinstance(op, tirx.OrderingOp) for op in ops):
+        return ()
     written: dict[SSAValue, None] = {}
-    for inner in walk(kernel):
+    for inner in ops:
         if isinstance(inner, tirx.OrderingOp):
             found = tirx.tile_effects(inner).writes
         elif inner.regions and not tirx.is_foreign(inner):
@@ -104,7 +115,7 @@ def handed_on_at(op: tirx.OrderingOp) -> tirx.TileEffects:
         else:
             found = [one.tile for one in accesses_of(inner) if one.writes]
         written.update((base, None) for tile in found if _is_global(tile) and (base := tirx.base_allocation(tile)))
-    return tirx.TileEffects(tuple(written) if op.releases else (), tuple(written) if op.acquires else ())
+    return tuple(written)
 
 
 def _of_threads(reads: Iterable[SSAValue], writes: Iterable[SSAValue]) -> tuple[GlobalAccess, ...]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from unit.cases import together
 from xdsl.dialects import scf
 
-from tirx.passes.kernels.register_pressure import registers_alive, registers_of_thread
+from tirx.dialects.ptx.core import EntryOp
+from tirx.passes.kernels.register_pressure import registers_alive, registers_of_threads
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
 
-def _loop(clauses: str, body: str, before: str = "") -> scf.ForOp:
+def _loop(clauses: str, body: str) -> scf.ForOp:
     module = parse_located(
         new_context(),
         f"""
@@ -19,7 +20,6 @@ def _loop(clauses: str, body: str, before: str = "") -> scf.ForOp:
           %c1 = ptx.constant 1 : i64
           %n = ptx.ld.param @n : i64
           %x = ptx.read_special tid.x
-          {before}
           scf.for %k = %c0 to %n step %c1 : i64 {{
             {body}
             scf.yield
@@ -51,14 +51,10 @@ def test_registers_alive(body: str, registers: int):
 
 
 @together(
-    ("clauses", "before", "registers"),
-    [
-        ("", "", 255),
-        ("reqntid(128)", "", 255),
-        ("reqntid(288)", "", 168),
-        ("reqntid(384) maxnreg(160)", "", 160),
-        ("reqntid(384) maxnreg(168)", "ptx.setmaxnreg inc 232", 232),
-    ],
+    ("clauses", "registers"),
+    [("", 255), ("reqntid(128)", 255), ("reqntid(288)", 168), ("reqntid(384) maxnreg(160)", 160)],
 )
-def test_registers_of_thread(clauses: str, before: str, registers: int):
-    assert registers_of_thread(_loop(clauses, "ptx.st shared %x, %x : i32, i32", before)) == registers
+def test_registers_of_threads(clauses: str, registers: int):
+    entry = _loop(clauses, "ptx.st shared %x, %x : i32, i32").parent_op()
+    assert isinstance(entry, EntryOp)
+    assert registers_of_threads(entry) == registers

@@ -13,19 +13,19 @@ from tirx.passes.kernels.tirx_hoist_addresses import TirxHoistAddressesPass
 ALIVE = 100
 
 
-def _left(free: int, chains: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def _left(free: int, chains: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch, before: str = "") -> list[int]:
     """
     How many operations of each chain stay in the loop. A chain is a type, and how many operations follow each other;
     the eight registers that are to spare are not `free`.
     """
 
-    def registers_of_thread(_loop: object) -> int:
+    def registers_of_threads(_entry: object) -> int:
         return ALIVE + 8 + free
 
     def registers_alive(_loop: object) -> int:
         return ALIVE
 
-    monkeypatch.setattr(tirx_hoist_addresses, "registers_of_thread", registers_of_thread)
+    monkeypatch.setattr(tirx_hoist_addresses, "registers_of_threads", registers_of_threads)
     monkeypatch.setattr(tirx_hoist_addresses, "registers_alive", registers_alive)
     lines: list[str] = []
     for number, (type_, length) in enumerate(chains):
@@ -41,17 +41,25 @@ def _left(free: int, chains: list[tuple[str, int]], monkeypatch: pytest.MonkeyPa
       %one = ptx.constant 1 : i64
       %i64 = ptx.ld.param @a : i64
       %i32 = ptx.read_special tid.x
+      BEFORE
       scf.for %k = %zero to %i64 step %one : i64 {
         LINES
         scf.yield
       }
       ptx.ret
-    }""".replace("LINES", "\n".join(lines))
+    }""".replace("LINES", "\n".join(lines)).replace("BEFORE", before)
     module = parsed(text)
     TirxHoistAddressesPass().apply(context(), module)
-    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp))
+    *_, loop = (op for op in module.walk() if isinstance(op, scf.ForOp))
     left = [str(op.operands[0].type) for op in loop.walk() if isinstance(op, XorOp)]
     return [left.count(type_) for type_, _ in chains]
+
+
+def test_roles_have_the_registers_that_they_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _left(0, [("i32", 4)], monkeypatch) == [4]
+    assert _left(0, [("i32", 4)], monkeypatch, "ptx.setmaxnreg inc 232") == [0]
+    within = "scf.for %i = %zero to %i64 step %one : i64 { ptx.setmaxnreg inc 232  scf.yield }"
+    assert _left(0, [("i32", 4)], monkeypatch, within) == [4]
 
 
 @pytest.mark.parametrize(
