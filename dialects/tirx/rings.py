@@ -25,7 +25,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.tirx.clauses import STATION, VALUE, Clause, Form, WrittenOp
 from tirx.dialects.tirx.engines import Queue, QueueAttr
-from tirx.dialects.tirx.kernel import KernelOp
+from tirx.dialects.tirx.kernel import PAIR, KernelOp
 from tirx.dialects.tirx.ring_types import RingType
 from tirx.dialects.tirx.syntax import parse_defined, types_text
 from tirx.dialects.tirx.thread_sets import thread_owner
@@ -36,10 +36,14 @@ SELF = "self"
 
 
 class Across(StrEnum):
-    """The blocks whose parties share a ring: those of a cluster, each with its own slots, or of a pair."""
+    """The blocks whose parties share a ring: those of a cluster or of a pair, or the pairs of a cluster.
+
+    Each block, or pair, of a cluster has slots of its own.
+    """
 
     CLUSTER = "cluster"
     PAIR = "pair"
+    PAIRS = "pairs"
 
 
 AcrossAttr = enum_attribute("tirx.across", Across)
@@ -74,8 +78,9 @@ class RingOp(WrittenOp):
     number u of a ring is slot u modulo `slots`, and numbers never restart, not even in the next tile of a persistent
     loop. Slot indices, phases, barriers and their counts follow from the users of a ring and are not written.
 
-    With `across`, parties of all blocks of the cluster or pair take part. With `carries`, the first station finds in
-    the slot what the use before left, for which there can be only one slot.
+    With `across`, parties of all blocks of the cluster or pair take part; with `across(pairs)` copies of a block may
+    come to other pairs of the cluster, too. With `carries`, the first station finds in the slot what the use before
+    left, for which there can be only one slot.
     """
 
     name = "tirx.ring"
@@ -132,6 +137,12 @@ class RingOp(WrittenOp):
         kernel = self.parent_op()
         if self.across is not None and isinstance(kernel, KernelOp) and not kernel.in_clusters:
             raise RingOpError(f"expected a kernel with a cluster for across({self.across.data}), found one without")
+        several = self.across is not None and self.across.data is Across.PAIRS
+        if several and isinstance(kernel, KernelOp) and (kernel.cluster_size <= PAIR or kernel.cluster_size % PAIR):
+            raise RingOpError(
+                f"expected a kernel with a cluster of several pairs for across({Across.PAIRS}), found "
+                f"cluster({kernel.cluster_size})"
+            )
 
 
 def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[ReleaseOp]) -> None:

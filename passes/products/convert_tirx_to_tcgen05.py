@@ -174,7 +174,7 @@ class _KernelLowering:
         if self.group == 1:
             return leader
         rank = emit(ptx.ReadSpecialOp("cluster_ctarank")).result
-        in_first = emit.compare(rank, emit.constant(0, i32), "eq")
+        in_first = emit.compare(rank if self._is_alone else emit.bit_and(rank, 1), emit.constant(0, i32), "eq")
         return emit.bit_and(leader, in_first)
 
     @staticmethod
@@ -261,7 +261,7 @@ class _KernelLowering:
     def _issue(self, emit: Emitter, issued: Sequence[Operation]) -> None:
         """One thread issues asynchronous operations; all threads wait for their end, each at the mbarrier of its own
         block."""
-        both = emit.constant(ALL_CTAS, i16) if self.group == PAIR else None
+        both = self._both(emit) if self.group == PAIR else None
         commit = tcgen05.CommitOp(self.mbarrier, multicast=both, cta_group=self.group)
         emit.branch(self.issuer, [*issued, commit])
         phase = emit(memref.LoadOp.get(self.phase, [])).results[0]
@@ -270,6 +270,19 @@ class _KernelLowering:
         # The waiting loop may let the lanes of a warp go on apart from each other.
         emit(ptx.BarWarpSyncOp())
         emit(tcgen05.FenceOp(FencePosition.AFTER))
+
+    @property
+    def _is_alone(self) -> bool:
+        """True if the pair of a block is the whole cluster."""
+        return self.kernel.cluster_size == PAIR
+
+    def _both(self, emit: Emitter) -> SSAValue:
+        """The mask of the blocks of the own pair."""
+        if self._is_alone:
+            return emit.constant(ALL_CTAS, i16)
+        rank = emit(ptx.ReadSpecialOp("cluster_ctarank")).result
+        mask = emit(arith.ShLIOp(emit.constant(ALL_CTAS, i32), emit.bit_and(rank, -PAIR))).result
+        return emit(arith.TruncIOp(mask, i16)).result
 
     def _scale_copy(self, copy: tirx.CopyOp | tirx.AsyncCopyOp, emit: Emitter) -> Sequence[Operation]:
         """The instructions of a copy of scale factors, in both blocks of a pair; their descriptors are emitted."""

@@ -92,7 +92,7 @@ class CopyCode:
                 op, "expected a copy by TMA to a slot acquired in the same round and released after(tma), found another"
             )
         mbarrier = code.storage.mbarrier(emit, station, code.slot_of[slot.acquire])
-        return (of_block(emit, mbarrier, 0), 2) if station.to is To.FIRST else (mbarrier, None)
+        return (of_block(emit, mbarrier, code.first_block), 2) if station.to is To.FIRST else (mbarrier, None)
 
     def commit(self, op: tirx.ReleaseOp, emit: Emitter) -> None:
         """Makes a group of the copies so far, where threads wait for groups."""

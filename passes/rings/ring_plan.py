@@ -26,6 +26,7 @@ from tirx.passes.rings.proof.parties import (
     SELF,
     Members,
     Owner,
+    blocks_led,
     is_of_one_thread,
     multiplies_in_pairs,
     owners,
@@ -142,7 +143,7 @@ class To(Enum):
     OWN = auto()
     """Its own block."""
     FIRST = auto()
-    """The first block, which alone waits."""
+    """The first block, or that of the own pair, which alone waits."""
     ALL = auto()
     GROUP = auto()
     """The blocks that share slots with it."""
@@ -158,6 +159,8 @@ class Station:
     first: int | None
     sources: int = 1
     """Blocks of the cluster whose threads arrive at a barrier."""
+    leading: int = 1
+    """Of these blocks, those that work for others, too: where only they do, as many arrive."""
     to: To = To.OWN
     """The blocks whose barriers an arrival goes to."""
     differences: tuple[int, ...] = ()
@@ -166,10 +169,12 @@ class Station:
     @property
     def arrivals(self) -> int:
         """Arrivals that complete a phase. Bytes of several blocks are announced by one of them."""
-        return sum(
-            side.arrivals * (1 if side.passing is Passing.BYTES or side.members is Members.FIRST else self.sources)
-            for side in self.sides
-        )
+        return sum(side.arrivals * self._blocks_of(side) for side in self.sides)
+
+    def _blocks_of(self, side: Side) -> int:
+        if side.passing is Passing.BYTES:
+            return 1
+        return self.leading if side.members is Members.FIRST else self.sources
 
     def side(self, owner: Owner) -> Side:
         """Returns the part of a role."""
@@ -257,6 +262,11 @@ class RingsPlan:
         ]
         return Schedule(tuple(roles), tuple(plan.names() for plan in self.rings.values()))
 
+    @cached_property
+    def led(self) -> int:
+        """The blocks for which the first of them works: those of a pair, or of the cluster."""
+        return blocks_led(self.kernel)
+
     @property
     def spans_blocks(self) -> bool:
         """True if blocks write the shared memory or arrive at the barriers of others."""
@@ -333,36 +343,40 @@ class RingsPlan:
             # Threads reach tensor memory through no proxy.
             fence = self.happens.needs_fence(model, index) and not any(tile.in_tensor_memory for tile in tiles)
             first_barrier = first if used[index] else None
-            sources, to = self._blocks(ring, index, passings)
-            differences = tuple(sorted(model.differences)) if to is To.GROUP else ()
-            stations.append(Station(index, sides, fence, first_barrier, sources, to, differences))
+            sources, to, differences = self._blocks(ring, index, passings)
+            blocks = sources, max(1, sources // self.led), to, tuple(sorted(differences))
+            stations.append(Station(index, sides, fence, first_barrier, *blocks))
             first += ring.num_slots if used[index] else 0
         taken = {plan.name for plan in self.rings.values()}
         hint = ring.result.name_hint or f"ring{len(taken)}"
         name = next(each for n in count() if (each := f"{hint}_{n}" if n else hint) not in taken)
         return RingPlan(ring, name, tuple(tiles), tuple(stations))
 
-    def _blocks(self, ring: tirx.RingOp, index: int, passings: Mapping[str, Mapping[Owner, Passing]]) -> tuple[int, To]:
-        """Returns how many blocks arrive at the barriers behind a station, and the blocks of these barriers."""
-        names = ring.station_names
-        match None if ring.across is None else ring.across.data:
-            case tirx.Across.CLUSTER if ring.result.type.is_tile_id:
-                # The first block asks for all, and waits until all have read the answer that was in the slot.
-                return (1, To.ALL) if index == 0 else (self.kernel.cluster_size, To.FIRST)
-            case tirx.Across.CLUSTER if index == len(names) - 1:
-                # A fill that reaches the slots of other blocks waits until the readers of these are done.
-                sharing = len(self._model_of(ring).differences)
-                return (sharing, To.GROUP) if sharing else (self.kernel.cluster_size, To.ALL)
-            case tirx.Across.PAIR:
-                from_first, to_first = (
-                    all(self.places[owner][(ring, name)] is Members.FIRST for owner in passings[name])
-                    for name in (names[i % len(names)] for i in (index, index + 1))
-                )
-                if from_first == to_first:
-                    return 1, To.OWN
-                return (1, To.ALL) if from_first else (self.kernel.cluster_size, To.FIRST)
-            case _:
-                return 1, To.OWN
+    def _blocks(
+        self, ring: tirx.RingOp, index: int, passings: Mapping[str, Mapping[Owner, Passing]]
+    ) -> tuple[int, To, frozenset[int]]:
+        """Returns how many blocks arrive at the barriers behind a station, the blocks of these barriers, and for
+        `To.GROUP` the differences of their ranks.
+        """
+        if ring.across is None:
+            return 1, To.OWN, frozenset()
+        names, everyone = ring.station_names, self.kernel.cluster_size
+        if ring.result.type.is_tile_id and ring.across.data is tirx.Across.CLUSTER:
+            # The first block asks for all, and waits until all have read the answer that was in the slot.
+            return (1, To.ALL, frozenset()) if index == 0 else (everyone, To.FIRST, frozenset())
+        from_first, to_first = (
+            all(self.places[owner][(ring, name)] is Members.FIRST for owner in passings[name])
+            for name in (names[i % len(names)] for i in (index, index + 1))
+        )
+        if ring.across.data is not tirx.Across.PAIR and index == len(names) - 1:
+            # A fill that reaches the slots of other blocks waits until the readers of these are done.
+            found = self._model_of(ring).differences
+            return len(found) or everyone, To.GROUP if found else To.ALL, found
+        if ring.across.data is tirx.Across.CLUSTER or from_first == to_first:
+            return 1, To.OWN, frozenset()
+        if not from_first:
+            return self.led, To.FIRST, frozenset()
+        return (1, To.ALL, frozenset()) if self.led == everyone else (1, To.GROUP, frozenset(range(self.led)))
 
     def _model_of(self, ring: tirx.RingOp) -> Ring:
         for found in self.model.rings.values():
@@ -376,11 +390,12 @@ class RingsPlan:
         """
         if station or not model.bytes:
             return 0
-        pair = ring.across is not None and ring.across.data is tirx.Across.PAIR
+        of_pairs = ring.across is not None and ring.across.data is not tirx.Across.CLUSTER
         labels = {
             label
             for label in model.stations[0]
-            if (party := self.extraction.parties[label]).owner is owner and (pair or not party.block)
+            if (party := self.extraction.parties[label]).owner is owner
+            and (party.block or 0) < (self.led if of_pairs else 1)
         }
         return sum(map(model.share, labels))
 

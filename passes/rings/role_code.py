@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -17,6 +17,14 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import Members, Owner, runs_in_first_block_only
 from tirx.passes.rings.ring_code import RingStorage
 from tirx.passes.rings.ring_plan import RingsPlan
+
+
+def in_first_block(emit: Emitter, plan: RingsPlan) -> SSAValue:
+    """The condition of the block that works for others: the first one of the cluster, or of each pair of several."""
+    rank = emit(ReadSpecialOp("cluster_ctarank")).result
+    if plan.led < plan.kernel.cluster_size:
+        rank = emit.bit_and(rank, plan.led - 1)
+    return emit.compare(rank, emit.constant(0, i32), "eq")
 
 
 class RoleCode(abc.ABC):
@@ -35,6 +43,8 @@ class RoleCode(abc.ABC):
         """The index of the slot that an acquire gave when it was emitted last."""
         self.is_single = plan.is_single(owner)
         """True if all code of the role runs on one thread."""
+        self.first_block: int | SSAValue = 0
+        """The rank of the block that works for others."""
         self.leader: SSAValue | None = None
         """The condition that is true in the elected thread, where the role has others."""
         self.opened: dict[Block, scf.IfOp] = {}
@@ -87,8 +97,7 @@ class RoleCode(abc.ABC):
         following = emit.point.insert_before
         before = emit.point.block.last_op if following is None else following.prev_op
         if before not in self.in_first_block:
-            rank = emit(ReadSpecialOp("cluster_ctarank")).result
-            emit.branch(emit(arith.CmpiOp(rank, emit.constant(0, i32), "eq")).result)
+            emit.branch(in_first_block(emit, self.plan))
             before = emit.point.block.last_op if following is None else following.prev_op
             assert before is not None
             self.in_first_block.add(before)

@@ -15,6 +15,7 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import runs_in_first_block_only
 from tirx.passes.rings.ring_code import RingStorage
 from tirx.passes.rings.ring_plan import RingsPlan, plan_rings
+from tirx.passes.rings.role_code import in_first_block
 from tirx.passes.rings.scheduled_role import Schedule
 
 
@@ -64,8 +65,7 @@ def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAV
         if plan.is_single(role):
             inside = around.branch(around(LeaderOp()).result)
         if runs_in_first_block_only(role):
-            rank = inside(ReadSpecialOp("cluster_ctarank")).result
-            inside = inside.branch(inside.compare(rank, inside.constant(0, i32), "eq"))
+            inside = inside.branch(in_first_block(inside, plan))
         code = Schedule(plan, storage, role, dict(values), inside)
         code.block(role.body.block, inside)
         code.finish(inside)

@@ -32,7 +32,7 @@ from tirx.passes.rings.ring_code import (
     write_integers,
 )
 from tirx.passes.rings.ring_plan import UNCOUNTED, Passing, RingsPlan, Side, Station, To
-from tirx.passes.rings.role_code import RoleCode
+from tirx.passes.rings.role_code import RoleCode, in_first_block
 from tirx.passes.rings.skewed_loop import SkewedLoop
 from tirx.passes.rings.tile_order import launched_tiles, persistent_tiles
 
@@ -97,9 +97,12 @@ class Schedule(RoleCode):
         """Computes which blocks of the cluster get copies and arrivals, where these are not all of them."""
         stations = [self.plan.station(place) for place in self.plan.places[self.owner] if place[1] != SELF]
         grouped = dict.fromkeys(station.differences for station in stations if station.to is To.GROUP)
-        if not grouped and not self.copies.groups:
+        several = self.plan.led < self.plan.kernel.cluster_size and any(each.to is To.FIRST for each in stations)
+        if not grouped and not self.copies.groups and not several:
             return
         rank = emit(ptx.ReadSpecialOp("cluster_ctarank")).result
+        if several:
+            self.first_block = emit.bit_and(rank, -self.plan.led)
         self.copies.begin(rank, emit)
         for differences in grouped:
             self.sharing[differences] = [emit.xor(rank, each) for each in differences]
@@ -252,8 +255,7 @@ class Schedule(RoleCode):
         answers that come to all blocks in each of them.
         """
         if station.to is To.FIRST:
-            rank = emit(ptx.ReadSpecialOp("cluster_ctarank")).result
-            emit = emit.branch(emit.compare(rank, emit.constant(0, i32), "eq"))
+            emit = emit.branch(in_first_block(emit, self.plan))
         expect_bytes(emit, mbarrier, count, self._ranks(station) if station.to is To.ALL else ())
 
     def _take_turn(self, ring: tirx.RingOp, emit: Emitter) -> None:
@@ -354,7 +356,7 @@ class Schedule(RoleCode):
             case To.OWN:
                 return ()
             case To.FIRST:
-                return (0,)
+                return (self.first_block,)
             case To.ALL:
                 return range(self.plan.kernel.cluster_size)
             case To.GROUP:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -17,7 +17,7 @@ from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx.block_groups import BlockGroup
-from tirx.dialects.tirx.kernel import PAIR, grid_attr
+from tirx.dialects.tirx.kernel import MOST_BLOCKS, PAIR, grid_attr
 from tirx.dialects.tirx.places import strided_layout
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.traits import is_terminator
@@ -35,7 +35,7 @@ from tirx.passes.match.pipelining import NotApplicable, hardware_operation, requ
 from tirx.passes.match.product import ILLEGAL
 from tirx.passes.match.slots import CLUSTER, Cluster
 from tirx.passes.rings.attempt import attempt
-from tirx.passes.rings.proof.parties import is_issued_by_one_thread
+from tirx.passes.rings.proof.parties import Members, is_issued_by_one_thread, multiplies_in_pairs, owners, stations_of
 from tirx.passes.rings.proof.slots import slot_tile
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, start_values
 from tirx.remarks import ClustersMade, NoClusters, PairsMade, Reason, Remark
@@ -54,10 +54,14 @@ class TirxMulticastCopiesPass(ModulePass):
     A. Each block loads one half of the rows of a shared tile and sends it to both (`tma_multicast`); its ring becomes
     one of the cluster, whose slots are free once the readers of both blocks have released them. `2x2` are clusters of
     two rows and columns of tiles, whose rows share A and whose columns B; `4x1`, `1x4`, `4x2`, `2x4`, `8x1` and `1x8`
-    likewise. A slot is free once the readers of all blocks that the own one sends to have released it. `cluster` is one
-    of these, `none` or `auto`, which looks it up by the family of the products; `attributes {tirx.cluster = "rows"}`
-    says it for one kernel. A role has to fill the rings. Grids need not be whole clusters: blocks without a tile load
-    for the others and write nothing. A remark tells why a kernel stays as it is.
+    likewise. A slot is free once the readers of all blocks that the own one sends to have released it.
+
+    Two blocks that multiply together (`tirx-split-pairs`) have one tile: with `rows` two such pairs, a cluster of four
+    blocks, share B, with `2x2` four pairs A and B. Each block sends to those of the same place in other pairs.
+
+    `cluster` is one of these, `none` or `auto`, which looks it up by the family of the products; `attributes
+    {tirx.cluster = "rows"}` says it for one kernel. A role has to fill the rings. Grids need not be whole clusters:
+    blocks without a tile load for the others and write nothing. A remark tells why a kernel stays as it is.
 
     A persistent grid has a pair for each two multiprocessors of the GPU, and at most for each two of `multiprocessors`;
     of larger clusters it has as many as the GPU runs at once (`cluster_count()`).
@@ -76,11 +80,11 @@ class TirxMulticastCopiesPass(ModulePass):
             along = start_values(products).cluster if word == AUTO else Cluster(word)
             if along is Cluster.NONE:
                 continue
+            clusters = _Clusters(kernel, along, self.multiprocessors)
             try:
-                clusters = _Clusters(kernel, along, self.multiprocessors)
                 attempt(kernel, f"has no {clusters.what}", clusters.share)
             except NotApplicable as e:
-                remark(e.where, NoClusters(kernel.sym_name.data, _what(along.size), e.reason))
+                remark(e.where, NoClusters(kernel.sym_name.data, clusters.what, e.reason))
 
 
 def _what(size: int) -> str:
@@ -127,7 +131,9 @@ class _Clusters:
         self.most = most
         self.along = along
         self.shape = along.shape
-        self.size = along.size
+        self.unit = PAIR if multiplies_in_pairs(kernel) else 1
+        """The blocks that multiply one tile."""
+        self.size = along.size * self.unit
         self.what = _what(self.size)
         self.each = "of a pair" if self.size == PAIR else "of a cluster"
         self.sides = [side for side, extent in enumerate(self.shape) if extent > 1]
@@ -148,6 +154,7 @@ class _Clusters:
         shared, too_many = self._shared(), self._tiles_too_many()
         kernel.cluster = i32_attr(self.size)
         kernel.per_cta = UnitAttr()
+        self._number_blocks()
         for each in shared:
             self._load_part(each)
         counts = {loop: tuple(loop.extents) for loop in self.loops}
@@ -156,7 +163,8 @@ class _Clusters:
         for each in too_many:
             self._leave_out(each, counts, tiles)
         for each in shared:
-            self._ring(each.copy).across = tirx.AcrossAttr(tirx.Across.CLUSTER)
+            across = tirx.Across.CLUSTER if self.unit == 1 else tirx.Across.PAIRS
+            self._ring(each.copy).across = tirx.AcrossAttr(across)
             erase(each.copy)
         remark(kernel, self._made(shared))
 
@@ -165,7 +173,8 @@ class _Clusters:
         if self.size == PAIR:
             return PairsMade(self.kernel.sym_name.data, self.along, ", ".join(names))
         parts = (f"1/{each.group.count} of the tiles of {name}" for each, name in zip(shared, names, strict=True))
-        return ClustersMade(self.kernel.sym_name.data, self.size, self.along, ", ".join(dict.fromkeys(parts)))
+        shape = "{}x{}".format(*self.shape)
+        return ClustersMade(self.kernel.sym_name.data, self.size, shape, ", ".join(dict.fromkeys(parts)))
 
     # What has to hold
 
@@ -179,8 +188,10 @@ class _Clusters:
 
     def _check_kernel(self) -> None:
         kernel = self.kernel
-        if kernel.in_clusters:
+        if kernel.in_clusters and not (self.unit == kernel.cluster_size == PAIR):
             raise NotApplicable(kernel, "its blocks form clusters already")
+        if self.size > MOST_BLOCKS:
+            raise NotApplicable(kernel, f"not every GPU runs clusters of more than {MOST_BLOCKS} blocks")
         if (target := kernel.target_info) is None or not supports(target, "fast_multicast"):
             found = "no target" if target is None else target.name
             raise NotApplicable(
@@ -243,7 +254,7 @@ class _Clusters:
         rows, columns = (1 if source in self.dependent[side] else self.shape[side] for side in range(2))
         if rows * columns == 1:
             return None
-        return BlockGroup(rows * columns, self.shape[1] if columns == 1 else 1)
+        return BlockGroup(rows * columns, self.unit * (self.shape[1] if columns == 1 else 1))
 
     def _parts(self, copy: tirx.AsyncCopyOp, group: BlockGroup) -> _Shared:
         view, slot, count = copy.source.owner, copy.destination, group.count
@@ -252,6 +263,8 @@ class _Clusters:
             raise NotApplicable(copy, f"its {what} share no copy of a part of a tile")
         if not any(isinstance(around, tirx.RoleOp) for around in ancestors(copy)):
             raise NotApplicable(copy, "no role of its own fills its rings")
+        if self.unit > 1 and not self._is_read_by_pairs(self._ring(copy)):
+            raise NotApplicable(copy, "its slots are not read by products of pairs alone")
         rows, *others = tirx.TileType.of(slot).dims
         if rows % count:
             parts = "halves" if count == PAIR else f"{count} equal parts"
@@ -268,6 +281,13 @@ class _Clusters:
             part = "half" if count == PAIR else f"1/{count}"
             raise NotApplicable(copy, f"{part} of a tile cannot be loaded: {e}") from e
         return _Shared(copy, view, parts, group)
+
+    def _is_read_by_pairs(self, ring: tirx.RingOp) -> bool:
+        """True if slots of the ring are filled, then read by products that the first block of each pair starts."""
+        names, places = ring.station_names, map(stations_of, owners(self.kernel))
+        members = {found[ring, names[-1]] for found in places if (ring, names[-1]) in found}
+        of_pair = ring.across is not None and ring.across.data is tirx.Across.PAIR
+        return len(names) == 2 and of_pair and members == {Members.FIRST}
 
     def _ring(self, copy: tirx.AsyncCopyOp) -> tirx.RingOp:
         slot = slot_tile(copy.destination)
@@ -329,6 +349,7 @@ class _Clusters:
             return False
         leading = len(view.indices) - len(view.result.type.dims)
         for d, (index, size) in enumerate(zip(view.indices, view.source_type.get_shape(), strict=True)):
+            index = _without_place_in_pair(index)
             if d < leading or not isinstance(index.owner, arith.MuliOp):
                 continue
             first, step = index.owner.operands
@@ -388,6 +409,12 @@ class _Clusters:
 
         from_part(0, emit)
 
+    def _number_blocks(self) -> None:
+        """The rank within a pair takes the place of that within the cluster."""
+        for op in [op for op in self.kernel.walk() if isinstance(op, tirx.CtaRankOp)]:
+            op.result.replace_all_uses_with(self._rank_within(self.unit, 1, Emitter.before(op)))
+            erase(op)
+
     def _rank_within(self, count: int, stride: int, emit: Emitter) -> SSAValue:
         """The number of the own block among `count` blocks whose ranks are `stride` apart."""
         rank = emit.value(tirx.CtaRankOp())
@@ -434,7 +461,7 @@ class _Clusters:
         """The number along a side of the tile that this block has of a cluster."""
         count = self.shape[side]
         first = emit.mul(cluster, emit.constant(count, IndexType()))
-        tile = emit.add(first, self._rank_within(count, 1 if side else self.shape[1], emit))
+        tile = emit.add(first, self._rank_within(count, self.unit * (1 if side else self.shape[1]), emit))
         tile.name_hint = cluster.name_hint
         return tile
 
@@ -506,6 +533,17 @@ def _dependent(coordinates: Iterable[SSAValue]) -> set[SSAValue]:
                         found.add(value)
                         pending.append(value)
     return found
+
+
+def _without_place_in_pair(index: SSAValue) -> SSAValue:
+    """The index of the tile of a pair, where `index` is that of a block in it: that without a multiple of the rank."""
+    match index.owner:
+        case arith.AddiOp(lhs=first, rhs=OpResult(op=arith.MuliOp() | arith.ShLIOp() as op)):
+            times = constant_value(op.rhs)
+            is_place = isinstance(op.lhs.owner, tirx.CtaRankOp) and times is not None and times >= 0
+            return first if is_place else index
+        case _:
+            return index
 
 
 def _part_of(view: tirx.ViewOp, indices: Sequence[SSAValue], part: tirx.TileType) -> tirx.ViewOp:

@@ -233,6 +233,44 @@ tirx.kernel @pair() target("sm_100a") cluster(2) per_cta threads(128) {
   tirx.return
 }
 
+// In a cluster of several pairs the first block of each issues, and the commit arrives in its own pair.
+
+// CHECK-LABEL: tirx.kernel @pairs
+// CHECK:         %[[RANK:[0-9]+]] = ptx.read_special cluster_ctarank
+// CHECK-NEXT:    %[[ONE:[0-9]+]] = arith.constant 1 : i32
+// CHECK-NEXT:    %[[PLACE:[0-9]+]] = arith.andi %[[RANK]], %[[ONE]] : i32
+// CHECK-NEXT:    %[[ZERO:[0-9]+]] = arith.constant 0 : i32
+// CHECK-NEXT:    arith.cmpi eq, %[[PLACE]], %[[ZERO]] : i32
+// CHECK:         %[[RANK:[0-9]+]] = ptx.read_special cluster_ctarank
+// CHECK-NEXT:    %[[TWO:[0-9]+]] = arith.constant 3 : i32
+// CHECK-NEXT:    %[[EVEN:[0-9]+]] = arith.constant -2 : i32
+// CHECK-NEXT:    %[[FIRST:[0-9]+]] = arith.andi %[[RANK]], %[[EVEN]] : i32
+// CHECK-NEXT:    %[[BITS:[0-9]+]] = arith.shli %[[TWO]], %[[FIRST]] : i32
+// CHECK-NEXT:    %[[BOTH:[0-9]+]] = arith.trunci %[[BITS]] : i32 to i16
+// CHECK:         tcgen05.commit %{{.*}} multicast %[[BOTH]] cta_group 2
+tirx.kernel @pairs() target("sm_100a") cluster(4) per_cta threads(128) {
+  %a = tirx.alloc : !pair_operand
+  %b = tirx.alloc : !pair_operand
+  %acc = tirx.alloc : !path_b
+  tirx.mma %a, %b, %acc pair : !pair_operand, !pair_operand, !path_b
+  tirx.return
+}
+
+// In a cluster whose blocks multiply alone each of them issues.
+
+// CHECK-LABEL: tirx.kernel @alone
+// CHECK-NOT:     cluster_ctarank
+// CHECK:         tcgen05.commit %{{[0-9]+$}}
+#alone = #tirx.tile_layout<S[(4, 16, 128) : (32@TLane, 1@TLane, 1@TCol)]>
+!alone_operand = !tirx.tile<128x16xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(128, 16) : (16, 1)]>>>
+tirx.kernel @alone() target("sm_100a") cluster(4) per_cta threads(128) {
+  %a = tirx.alloc : !pair_operand
+  %b = tirx.alloc : !alone_operand
+  %acc = tirx.alloc : !tirx.tile<64x128xf32, tensor, #alone>
+  tirx.mma %a, %b, %acc : !pair_operand, !alone_operand, !tirx.tile<64x128xf32, tensor, #alone>
+  tirx.return
+}
+
 // A tile that is one column wide need not name the axis.
 
 // CHECK-LABEL: tirx.kernel @one_column

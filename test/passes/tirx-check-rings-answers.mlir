@@ -129,3 +129,34 @@ tirx.kernel @held(%n: index) target("sm_100a") threads(32) {
   }
   tirx.return
 }
+
+// -----
+
+// The first block asks for the whole cluster, but multiplies for its pair only.
+
+!s = !tirx.tile<64x16xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(64, 16) : (16, 1)]>>>
+!t = !tirx.tile<64x128xf32, tensor, #tirx.tile_layout<S[(64, 2, 64) : (1@TLane, 64@TLane, 1@TCol)]>>
+tirx.kernel @pairs(%a: !s) target("sm_100a") cluster(4) per_cta threads(160) {
+  // expected-error@+1 {{expected a cluster of one pair, to which hardware gives tiles, found cluster(4)}}
+  %clc = tirx.ring slots(1) stations(ask, read) across(cluster) : !tirx.ring<tile_id>
+  %sums = tirx.ring slots(1) stations(sum, read) across(pair) : !tirx.ring<!t>
+  tirx.roles {
+    tirx.role @mma warps(1) {
+      tirx.tiles @tile %i, %j = hardware(%clc, read) {
+        tirx.acquire %clc at(ask)
+        tirx.async_next %clc engine(clc)
+        tirx.release %clc at(ask) after(tma)
+        %t = tirx.acquire %sums at(sum)
+        tirx.async_mma %a, %a, %t pair : !s, !s, !t
+        tirx.release %sums at(sum) after(tcgen05)
+      }
+    }
+    tirx.role @epilogue warps(4) {
+      tirx.tiles @tile %i, %j = hardware(%clc, read) {
+        %t = tirx.acquire %sums at(read)
+        tirx.release %sums at(read)
+      }
+    }
+  }
+  tirx.return
+}

@@ -205,3 +205,62 @@ tirx.kernel @eighths(%b: memref<36x4096xf16>, %n: index) target("sm_90a") grid(1
 tirx.kernel @word() target("sm_90a") threads(128) attributes {tirx.cluster = "squares"} {
   tirx.return
 }
+
+// -----
+
+// Eight pairs would be more blocks than every GPU runs together.
+
+!b = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!gb = !tirx.tile<64x64xf16, global>
+!t = !tirx.tile<64x128xf32, tensor, #tirx.tile_layout<S[(64, 2, 64) : (1@TLane, 64@TLane, 1@TCol)]>>
+
+// expected-remark@+1 {{@eight_pairs has no clusters of 16 blocks: not every GPU runs clusters of more than 8 blocks}}
+tirx.kernel @eight_pairs(%a: !b, %t: !t) target("sm_100a") grid(4, 4) cluster(2) per_cta threads(192)
+    attributes {tirx.cluster = "2x4"} {
+  tirx.async_mma %a, %a, %t pair : !b, !b, !t
+  tirx.return
+}
+
+// Threads read what the pairs would have to share.
+
+tirx.kernel @read_by_threads(%b: memref<128x4096xf16>, %n: index) target("sm_100a") grid(1, 2) cluster(2) per_cta
+    threads(320) attributes {tirx.cluster = "rows"} {
+  %rank = tirx.cta_rank
+  %c64 = arith.constant 64 : index
+  %columns = arith.muli %rank, %c64 : index
+  %ring = tirx.ring slots(4) stations(fill, use) across(pair) : !tirx.ring<!b>
+  %sums = tirx.ring slots(1) stations(sum, read) across(pair) : !tirx.ring<!t>
+  tirx.roles {
+    tirx.role @epilogue warps(4) {
+      %t = tirx.acquire %sums at(read)
+      tirx.release %sums at(read)
+    }
+    tirx.role @load warps(1) {
+      tirx.for @k %k = 0 to %n {
+        %kk = arith.muli %k, %c64 : index
+        %gb = tirx.view %b[%columns, %kk] : memref<128x4096xf16> -> !gb
+        %filled = tirx.acquire %ring at(fill)
+        // expected-remark@+1 {{@read_by_threads has no clusters of 4 blocks: its slots are not read by products of pairs alone}}
+        tirx.async_copy %gb, %filled engine(tma) : !gb, !b
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+    tirx.role @look warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        "test.op"(%used) : (!b) -> ()
+        tirx.release %ring at(use)
+      }
+    }
+    tirx.role @mma warps(1) {
+      %t = tirx.acquire %sums at(sum)
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        tirx.async_mma %used, %used, %t pair : !b, !b, !t
+        tirx.release %ring at(use) after(tcgen05)
+      }
+      tirx.release %sums at(sum) after(tcgen05)
+    }
+  }
+  tirx.return
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -55,6 +55,7 @@ from tirx.dialects.tirx import (
 )
 from tirx.dialects.tirx.debugging import shown_format
 from tirx.dialects.tirx.interface import is_register_tile
+from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.wgmma import UninitializedOp
 from tirx.interp.errors import RunError, UndefinedUse
@@ -493,15 +494,17 @@ def product(interpreter: Interpreter, op: ProductOp, args: PythonValues) -> Pyth
 
 def _of_both(block: Block, op: ProductOp, own: Numbers) -> Numbers:
     """Returns the rows of B of both blocks of a pair, which multiply together."""
-    return joined(of_all(block, op, own), 0)
+    first = block.rank - block.rank % PAIR
+    return joined(of_all(block, op, own, range(first, first + PAIR)), 0)
 
 
-def of_all(block: Block, op: Operation, own: Numbers) -> list[Numbers]:
-    """Returns what each block of a cluster has for an operation of all, by rank: each waits for the others."""
+def of_all(block: Block, op: Operation, own: Numbers, ranks: Iterable[int] | None = None) -> list[Numbers]:
+    """Returns what each block of a cluster, or of `ranks`, has for an operation of all: each waits for the others."""
     kernel = block.launch.kernel
     assert isinstance(kernel, KernelOp)
     block.done[op] += 1
-    turn, shared, ranks = block.done[op], block.cluster.operands, range(kernel.cluster_size)
+    ranks = range(kernel.cluster_size) if ranks is None else ranks
+    turn, shared = block.done[op], block.cluster.operands
     shared[op, turn, block.rank] = own.each(lambda each: each.copy())
     block.launch.parties.wait(lambda: all((op, turn, rank) in shared for rank in ranks), op)
     found = [shared[op, turn, rank] for rank in ranks]

@@ -41,6 +41,7 @@ from tirx.passes.rings.proof.parties import (
     Members,
     Owner,
     Party,
+    blocks_led,
     cluster_blocks,
     is_multicast,
     issuer,
@@ -138,8 +139,8 @@ class Extraction:
         self.accesses = {role: list(accesses_in(role)) for role in roles}
         for ring in self.names:
             self._require_contents(ring)
-        blocks = cluster_blocks(self.source)
-        parties = [party for role in roles for party in parties_of(role, blocks)]
+        blocks, led = cluster_blocks(self.source), blocks_led(self.source)
+        parties = [party for role in roles for party in parties_of(role, blocks, led)]
         for party in parties:
             if self.parties.setdefault(party.label, party) is not party:
                 raise PartyError(f"expected another name of a role, found a second party {party.label}", party.owner)
@@ -205,19 +206,25 @@ class Extraction:
             bytes=sum(shares),
             shares=tuple(shares),
             multicast=is_multicast(ring),
-            differences=self._differences(ring) if is_multicast(ring) else frozenset(),
+            differences=self._differences(ring),
             station_names=ring.station_names,
             origin=ring,
         )
 
     def _differences(self, ring: tirx.RingOp) -> frozenset[int]:
         """The ranks of the blocks that share slots, combined with the own one by exclusive or; empty for all blocks."""
+        if ring.across is not None and ring.across.data is tirx.Across.PAIR:
+            return _of_pairs(frozenset({0}), self.source)
+        if not is_multicast(ring):
+            return frozenset()
         copies = (access.op for access in self.all_accesses if access.slot.ring is ring)
         multicast = [
             op for op in copies if isinstance(op, tirx.AsyncCopyOp) and op.engine.data is tirx.Engine.TMA_MULTICAST
         ]
         groups = {op.group for op in multicast}
         found = frozenset(each for group in groups if group is not None for each in group.differences)
+        if ring.across is not None and ring.across.data is tirx.Across.PAIRS:
+            found = _of_pairs(found, self.source)
         return frozenset() if None in groups or len(found) == self.source.cluster_size else found
 
     def _share(self, ring: tirx.RingOp, party: Party) -> int:
@@ -505,6 +512,12 @@ class _Program:
             if test is None or test[0] != trips or use.index != (2 if test[1] else 1):
                 return False
         return True
+
+
+def _of_pairs(differences: frozenset[int], kernel: tirx.KernelOp) -> frozenset[int]:
+    """The same differences of ranks, and those of the other blocks of the pairs; none where these are the cluster."""
+    found = frozenset(difference ^ other for difference in differences for other in range(tirx.PAIR))
+    return frozenset() if len(found) == kernel.cluster_size else found
 
 
 def loop_inside(op: Operation, acquire: tirx.AcquireOp) -> Operation | None:

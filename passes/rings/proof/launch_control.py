@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tirx.dialects.tirx import AcquireOp, Across, AsyncNextOp, KernelOp, ReleaseOp, RingOp, TilesOp
 from tirx.passes.rings.proof.errors import LaunchControlError
-from tirx.passes.rings.proof.parties import Owner, response_place
+from tirx.passes.rings.proof.parties import Owner, blocks_led, response_place
 from tirx.passes.rings.proof.slots import place_of
 
 
@@ -41,6 +41,11 @@ def _check_ring(kernel: KernelOp, ring: RingOp) -> None:
         raise LaunchControlError(
             f"expected across(cluster) of a ring of answers, since a cluster asks once for all of its blocks, found "
             f"{found}",
+            ring,
+        )
+    if blocks_led(kernel) < kernel.cluster_size:
+        raise LaunchControlError(
+            f"expected a cluster of one pair, to which hardware gives tiles, found cluster({kernel.cluster_size})",
             ring,
         )
     for op in kernel.walk():

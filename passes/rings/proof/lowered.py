@@ -36,12 +36,12 @@ class _Address:
 
 @dataclass(frozen=True)
 class _Arrival:
-    """An operation that arrives: how many threads of a block execute it, and in how many blocks of a cluster."""
+    """An operation that arrives: how many threads of a block execute it, and the ranks of the blocks that do."""
 
     op: Operation
     at: _Address
     threads: int
-    blocks: int
+    ranks: Sequence[int]
 
 
 _Arrives = ptx.MbarrierArriveOp | ptx.MbarrierArriveExpectTxOp | ptx.CpAsyncMbarrierArriveOp | CommitOp
@@ -125,7 +125,7 @@ def _is_thread(value: SSAValue) -> bool:
 
 
 def _arrival(kernel: tirx.KernelOp, op: _Arrives) -> _Arrival:
-    everyone, blocks = tirx.thread_set(op).count, kernel.cluster_size
+    everyone, ranks = tirx.thread_set(op).count, range(kernel.cluster_size)
     threads = everyone
     for condition in _conditions(op):
         match condition.op:
@@ -133,14 +133,14 @@ def _arrival(kernel: tirx.KernelOp, op: _Arrives) -> _Arrival:
                 threads = 1
             case arith.CmpiOp() as test if _is_lane(test.lhs):
                 threads = min(threads, everyone // WARP_SIZE)
-            case arith.CmpiOp() as test if _is_rank(test.lhs):
-                blocks = 1
+            case _ if (first := _first_blocks(condition, kernel.cluster_size)) is not None:
+                ranks = first
             case _:
                 pass  # what all threads of a role decide alike
     at = _address(op.barrier)
     if at.party is not None and threads > 1:
         threads = threads * min(at.party, everyone) // everyone
-    return _Arrival(op, at, threads, blocks)
+    return _Arrival(op, at, threads, ranks)
 
 
 def _conditions(op: Operation) -> Iterator[OpResult]:
@@ -208,7 +208,7 @@ def _reached(release: Sequence[_Arrival]) -> set[int]:
     """The numbers of arrivals of all blocks at the mbarrier of a block that one release reaches."""
     counts: Counter[int] = Counter()
     for arrival in release:
-        for own in range(arrival.blocks):
+        for own in arrival.ranks:
             for rank in _ranks_of(arrival, own):
                 counts[rank] += arrival.threads
     return set(counts.values())
@@ -253,13 +253,14 @@ def _by_rank(value: SSAValue, own: int) -> int:
 def _check_bytes(kernel: tirx.KernelOp, announced: ptx.MbarrierArriveExpectTxOp) -> None:
     """The copies behind an announcement, in the same round, bring its bytes.
 
-    What is announced in the first block only comes from both blocks of a pair. Lanes that name rows start copies behind
-    the branch of the elected one.
+    What is announced in the first block only, or in that of each pair, comes from all blocks for which it works. Lanes
+    that name rows start copies behind the branch of the elected one.
     """
     at, around, blocks = _address(announced.barrier), announced.parent_op(), kernel.cluster_size
     found, sources = _behind(announced, at, blocks), 1
-    if not found and isinstance(around, scf.IfOp) and any(map(_is_first_block, _conditions(announced))):
-        sources = blocks
+    first = next((each for part in _conditions(announced) if (each := _first_blocks(part, blocks)) is not None), None)
+    if not found and isinstance(around, scf.IfOp) and first:
+        sources = blocks // len(first)
         found, around = _behind(around, at, blocks, sources), around.parent_op()
     if isinstance(around, scf.IfOp) and any(isinstance(part.op, tirx.LeaderOp) for part in _parts(around.cond)):
         found += _behind(around, at, blocks, sources)
@@ -267,8 +268,13 @@ def _check_bytes(kernel: tirx.KernelOp, announced: ptx.MbarrierArriveExpectTxOp)
         raise ArrivalError(f"expected {found} bytes of the copies behind it, found {expected} announced", announced)
 
 
-def _is_first_block(condition: OpResult) -> bool:
-    return isinstance(condition.op, arith.CmpiOp) and _is_rank(condition.op.lhs)
+def _first_blocks(condition: OpResult, blocks: int) -> Sequence[int] | None:
+    """The ranks, of so many blocks, for which a condition that compares some of their bits holds; None for another."""
+    if not isinstance(test := condition.op, arith.CmpiOp):
+        return None
+    if not _is_rank(test.lhs.owner.lhs if isinstance(test.lhs.owner, arith.AndIOp) else test.lhs):
+        return None
+    return [own for own in range(blocks) if _by_rank(test.lhs, own) == _by_rank(test.rhs, own)]
 
 
 def _behind(place: Operation, at: _Address, blocks: int, sources: int = 1) -> int:
@@ -289,7 +295,7 @@ def _loaded(op: Operation, at: _Address, blocks: int, sources: int) -> int:
         if isinstance(op, ptx.TryCancelOp):
             return ptx.ANSWER_BYTES * sources
         return tirx.TileType.of(op.destination).num_bytes * sources * _copies(op, blocks)
-    if isinstance(op, scf.IfOp) and any(map(_is_first_block, _parts(op.cond))):
+    if isinstance(op, scf.IfOp) and any(_first_blocks(part, blocks) is not None for part in _parts(op.cond)):
         sources = 1
     totals = {_in_block(block, at, blocks, sources) for region in op.regions for block in region.blocks}
     if len(totals) > 1:

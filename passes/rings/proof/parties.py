@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 
 from xdsl.ir import Operation
@@ -35,17 +35,21 @@ class Members(Enum):
     ELECTED = auto()
     """Only the party with the thread that issues TMA, tcgen05 and bulk stores: the first one."""
     FIRST = auto()
-    """Only that party of the first block of a cluster or pair, which issues for all of its blocks."""
+    """Only that party of the first block of a cluster, or of each pair, which issues for all of its blocks."""
 
 
 @dataclass(frozen=True)
 class Party:
-    """A set of threads that moves together. `block` counts the blocks of a cluster; None if only one is looked at."""
+    """A set of threads that moves together. `block` counts the blocks of a cluster; None if only one is looked at.
+
+    `leads`: its block is the first one of the cluster, or of a pair that multiplies together.
+    """
 
     owner: Owner
     name: str
     index: int
     block: int | None
+    leads: bool
 
     @property
     def is_elected(self) -> bool:
@@ -59,7 +63,7 @@ class Party:
             case Members.ELECTED:
                 return self.is_elected
             case Members.FIRST:
-                return self.is_elected and not self.block
+                return self.is_elected and self.leads
 
     @property
     def label(self) -> str:
@@ -173,12 +177,18 @@ def is_of_one_thread(owner: Owner, places: Mapping[Place, Members]) -> bool:
     )
 
 
-def parties_of(owner: Owner, blocks: tuple[int | None, ...]) -> list[Party]:
-    """The parties of a role in each block of the cluster in which it runs."""
+def parties_of(owner: Owner, blocks: Sequence[int | None], led: int) -> list[Party]:
+    """The parties of a role in each block of the cluster in which it runs; one of each `led` blocks leads them."""
     prefix, count = _units(owner)
     names = [f"{prefix}{i}" for i in range(count)] if count > 1 else [""]
-    where = blocks[:1] if runs_in_first_block_only(owner) else blocks
-    return [Party(owner, name, i, block) for block in where for i, name in enumerate(names)]
+    alone = runs_in_first_block_only(owner)
+    leading = {block: (block or 0) % led == 0 for block in blocks}
+    return [
+        Party(owner, name, i, block, leads)
+        for block, leads in leading.items()
+        if leads or not alone
+        for i, name in enumerate(names)
+    ]
 
 
 def _units(owner: Owner) -> tuple[str, int]:
@@ -227,9 +237,15 @@ def cluster_blocks(kernel: tirx.KernelOp) -> tuple[int | None, ...]:
     return tuple(range(kernel.cluster_size))
 
 
+def blocks_led(kernel: tirx.KernelOp) -> int:
+    """The blocks for which the first of them works: those of a pair where pairs multiply, else of the cluster."""
+    return tirx.PAIR if multiplies_in_pairs(kernel) else kernel.cluster_size
+
+
 def is_multicast(ring: tirx.RingOp) -> bool:
-    """True if a fill of the ring writes the slots of every block of the cluster."""
-    return ring.across is not None and ring.across.data is tirx.Across.CLUSTER and not ring.result.type.is_tile_id
+    """True if a fill of the ring writes the slots of other blocks of the cluster, or of other pairs."""
+    shared = tirx.Across.CLUSTER, tirx.Across.PAIRS
+    return ring.across is not None and ring.across.data in shared and not ring.result.type.is_tile_id
 
 
 def station_index(ring: tirx.RingOp, station: str, party: Party) -> int:

@@ -142,7 +142,7 @@ tirx.kernel @k(%x: i32, %i: index) threads(32) {
 // -----
 
 tirx.kernel @k() threads(32) {
-  // expected-error@+1 {{Expected `cluster`, or `pair`}}
+  // expected-error@+1 {{Expected `cluster`, `pair`, or `pairs`}}
   %r = tirx.ring slots(2) stations(a) across(grid) : !tirx.ring<>
 }
 
@@ -225,5 +225,21 @@ tirx.kernel @again() threads(128) {
 tirx.kernel @again() threads(128) {
   // expected-error@+1 {{expected the clause 'carries' once, found it again}}
   %r = tirx.ring slots(1) stations(a) carries carries : !tirx.ring<a: !tirx.tile<8x64xf16, shared>>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @one_pair() target("sm_100a") cluster(2) per_cta threads(128) {
+  // expected-error@+1 {{expected a kernel with a cluster of several pairs for across(pairs), found cluster(2)}}
+  %r = tirx.ring slots(2) stations(a) across(pairs) : !tirx.ring<>
+  tirx.return
+}
+
+// -----
+
+tirx.kernel @no_pairs() target("sm_100a") cluster(5) per_cta threads(128) {
+  // expected-error@+1 {{expected a kernel with a cluster of several pairs for across(pairs), found cluster(5)}}
+  %r = tirx.ring slots(2) stations(a) across(pairs) : !tirx.ring<>
   tirx.return
 }

@@ -27,6 +27,14 @@ tirx.kernel @rings() cluster(2) threads(32) {
   tirx.return
 }
 
+// CHECK-LABEL: tirx.kernel @pairs() cluster(4) per_cta threads(32) {
+// CHECK-NEXT:    %ab = tirx.ring slots(4) stations(fill, use) across(pairs) : !tirx.ring<!tirx.tile<128x64xf16, shared>>
+// GENERIC:       across = #tirx<across pairs>
+tirx.kernel @pairs() cluster(4) per_cta threads(32) {
+  %ab = tirx.ring slots(4) stations(fill, use) across(pairs) : !tirx.ring<!a>
+  tirx.return
+}
+
 // CHECK-LABEL: tirx.kernel @acquire_release(%n: index, %last: i1) threads(32) {
 // CHECK:         %a, %b = tirx.acquire %ab at(fill)
 // CHECK-NEXT:    tirx.release %ab at(fill) after(tma)

@@ -59,6 +59,12 @@ def test_pairs_of_blocks_load_for_each_other(pipelined: Pipelined):
         (Pipelined("tcgen05, sparse", "cluster=4x1 stages=3 order=none", (4, 1)), 4),
         (Pipelined("tcgen05 i8", "cluster=1x4 stages=2 order=none", (1, 3)), 4),
         (Pipelined("tcgen05", "cluster=2x4 stages=2 order=row", (2, 3)), 8),
+        # Pairs that multiply together count as one: their rows and columns end within clusters.
+        (Pipelined("tcgen05, pairs", "cluster=rows stages=4 order=group roles=load", (3, 2), odd=True), 4),
+        (Pipelined("tcgen05, pairs", "cluster=columns stages=2 order=none", (1, 2)), 4),
+        (Pipelined("tcgen05, pairs", "cluster=2x2 stages=2 order=row", (3, 2), odd=True), 8),
+        (Pipelined("tcgen05, pairs", "cluster=4x1 stages=3 order=row", (3, 1), odd=True), 8),
+        (Pipelined("tcgen05, pairs", "cluster=1x4 stages=2 order=none", (1, 4)), 8),
     ],
 )
 @pytest.mark.sample(1)

@@ -201,6 +201,34 @@ def test_commits_to_a_part_of_a_cluster(body: str, message: int | str | None):
     assert said(f"{_BESIDE}{_MASKS}\nptx.mbarrier.init %bars, 777\n{body}", 256, _SQUARE) == expected
 
 
+_LEADS = """
+  %i1 = arith.constant 1 : i32
+  %even = arith.constant -2 : i32
+  %place = arith.andi %rank, %i1 : i32
+  %leads = arith.cmpi eq, %place, %0 : i32
+  %first = arith.andi %rank, %even : i32
+  %pair = arith.shli %3, %first : i32
+  %both = arith.trunci %pair : i32 to i16
+  %of_first = ptx.mapa %bars, %first
+  %i15 = arith.constant 15 : i16
+"""
+
+
+@together(
+    "body, count",
+    [
+        # The first block of each of two pairs: commits to its own pair and to all, and the warps of both blocks there.
+        (when("%leads", when("%one", "tcgen05.commit %bars multicast %both cta_group 2")), 1),
+        (when("%leads", when("%one", "tcgen05.commit %bars multicast %i15 cta_group 2")), 2),
+        (when("%lane", arrive("%of_first")), 16),
+        (when("%leads", when("%one", arrive())), 1),
+    ],
+)
+def test_arrivals_of_the_pairs_of_a_cluster(body: str, count: int):
+    expected = f"expected an mbarrier for {count} arrivals, found one for 777"
+    assert said(f"{_LEADS}\nptx.mbarrier.init %bars, 777\n{body}", 256, _SQUARE) == expected
+
+
 def test_ranks_that_others_compute():
     body = "ptx.mbarrier.init %bars, 3\n%x = ptx.mapa %bars, %any_rank\n" + arrive("%x")
     message = "cannot decide: which blocks of the cluster are meant, by a value that is not known"
@@ -287,6 +315,22 @@ def mask(pattern: int, digits: int) -> str:
 def test_bytes_for_a_part_of_a_cluster(pattern: int, digits: int, count: int):
     """The blocks of a row of 2 x 2, those of a column, each alone, and all of them."""
     body = "\n".join([mask(pattern, digits), _ANNOUNCED, load(multicast="multicast %some")])
+    message = f"expected {count * _TILE} bytes of the copies behind it, found 7 announced"
+    assert said(body, cluster=_SQUARE) == message
+
+
+@together(
+    "copies, count",
+    [
+        # Both blocks of a pair copy to themselves, and to the block of the same place in the other pair.
+        ([load("%of_first", "cta_group 2")], 2),
+        ([load("%of_first", "multicast %some cta_group 2")], 4),
+        ([load("%of_first", "multicast %some cta_group 2"), load("%of_first", "cta_group 2")], 6),
+        ([when("%leads", load("%of_first", "cta_group 2"))], 1),
+    ],
+)
+def test_bytes_of_the_pairs_of_a_cluster(copies: list[str], count: int):
+    body = "\n".join([_LEADS, mask(5, 1), when("%leads", _ANNOUNCED), *copies])
     message = f"expected {count * _TILE} bytes of the copies behind it, found 7 announced"
     assert said(body, cluster=_SQUARE) == message
 
