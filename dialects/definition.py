@@ -14,14 +14,7 @@ from operator import attrgetter
 from types import new_class
 from typing import Any, TypeVar, cast
 
-from xdsl.dialects.builtin import (
-    UNKNOWN_LOC,
-    DenseArrayBase,
-    FileLineColLoc,
-    IntAttr,
-    StringAttr,
-    i32,
-)
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, FileLineColLoc, IntAttr, StringAttr, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, VerificationContext, irdl_attr_definition

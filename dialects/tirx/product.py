@@ -32,14 +32,7 @@ from tirx.dialects.tirx.attributes import MemorySpace, TileType, ZeroColumnsAttr
 from tirx.dialects.tirx.clauses import OPERAND, AnyOrder, Clause, Form
 from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.ring_types import PendingType
-from tirx.dialects.tirx.syntax import (
-    parse_attributes,
-    parse_operands,
-    parse_types,
-    shape_text,
-    write,
-    write_types,
-)
+from tirx.dialects.tirx.syntax import parse_attributes, parse_operands, parse_types, shape_text, write, write_types
 from tirx.mma.fragments import VARIANTS
 from tirx.rules import InstructionNameError, ProductClauseError, ProductShapeError, TileMemoryError
 from tirx.smem.swizzle_modes import MAJORS, Major

@@ -21,13 +21,7 @@ from tirx.dialects.tirx.kernel import MOST_BLOCKS, KernelOp
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.rings import RingOp
-from tirx.dialects.tirx.syntax import (
-    parse_attributes,
-    parse_in_parens,
-    parse_integer,
-    require_alike,
-    write,
-)
+from tirx.dialects.tirx.syntax import parse_attributes, parse_in_parens, parse_integer, require_alike, write
 from tirx.rules import EngineError, ProductClauseError, QueueError, TileMemoryError
 
 _EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())

@@ -27,20 +27,9 @@ from tirx.hw.targets import Target, TargetError
 from tirx.passes.ir.emitter import Emitter, erase, is_zero
 from tirx.passes.ir.launch_values import ceildiv, launched
 from tirx.passes.match.slots import CLUSTER, MOST_SLOTS, MOST_STAGES, ORDER, PARTS, SPLIT, Cluster
-from tirx.passes.match.tile_choice import (
-    Operands,
-    Schedules,
-    TileChoice,
-    VariantChoice,
-    choose_tiles,
-)
+from tirx.passes.match.tile_choice import Operands, Schedules, TileChoice, VariantChoice, choose_tiles
 from tirx.passes.products.linalg_reading import Reading
-from tirx.passes.products.linalg_steps import (
-    factors_of,
-    require_computable,
-    require_type,
-    used_inputs,
-)
+from tirx.passes.products.linalg_steps import factors_of, require_computable, require_type, used_inputs
 from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 from tirx.values import dataclass, field, replace

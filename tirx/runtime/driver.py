@@ -9,10 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from tirx.hw.workspaces import ZEROS
 from tirx.values import dataclass, field
-
-ZEROS = 4096
-"""Bytes of zeros at the start of a workspace, and for tensor maps of arrays without elements."""
 
 _LOG_BYTES = 16384
 

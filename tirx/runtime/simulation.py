@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tirx.copy.tma import ROW_UNIT
+from tirx.hw.workspaces import ZEROS
 from tirx.runtime.arrays import ArgumentError, flat_bytes, restrided, view_of_numpy
 from tirx.runtime.binding import BoundLaunch, Value, bind, check_preconditions
-from tirx.runtime.driver import ZEROS
 from tirx.runtime.launch import (
     ComputedArgument,
     Launch,

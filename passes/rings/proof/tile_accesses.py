@@ -14,13 +14,8 @@ from tirx.dialects.traits import is_pure, is_terminator
 from tirx.dialects.xdsl_private import operands_of
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.scheduled import is_scheduling
-from tirx.passes.rings.proof.model import (
-    Mode,
-)
-from tirx.passes.rings.proof.slots import (
-    SlotTile,
-    slot_tile,
-)
+from tirx.passes.rings.proof.model import Mode
+from tirx.passes.rings.proof.slots import SlotTile, slot_tile
 from tirx.values import dataclass, replace
 
 

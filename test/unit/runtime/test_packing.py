@@ -17,10 +17,11 @@ from unit.runtime.fake_cuda import CUresult, FakeCuda
 from unit.runtime.test_launcher import Tensor, aligned, fake, torch
 
 from tirx.dialects.formula import Call
+from tirx.hw.workspaces import ZEROS
 from tirx.runtime import ArgumentError, GpuError, driver, launcher, tune
 from tirx.runtime.arrays import ArrayView, StrideError
 from tirx.runtime.binding import bind
-from tirx.runtime.driver import ZEROS, Device, Driver
+from tirx.runtime.driver import Device, Driver
 from tirx.runtime.launch import (
     Access,
     Argument,
