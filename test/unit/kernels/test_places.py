@@ -194,7 +194,10 @@ def test_copies_by_threads_for_products_rounds_apart() -> None:
     last = [each.name for each in passes].index("tirx-pipeline-loops")
     with diagnostic_handler(found.append):
         run_passes(new_context(), embed.parse(text), passes[: last + 1])
-    assert any("products would run rounds apart from cp_async" in each.message for each in found)
+    assert any(
+        "products would run rounds apart from cp_async, for which threads have to wait" in each.message
+        for each in found
+    )
     assert sum("filled 1 iteration ahead by cp_async, read by wgmma" in each.message for each in found) == 4
 
 

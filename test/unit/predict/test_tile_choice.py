@@ -155,6 +155,21 @@ def test_tiles_without_room_are_none() -> None:
     assert on_blackwell is not None and on_blackwell.family == "tcgen05", "sums are no registers there"
 
 
+def test_words_of_choices() -> None:
+    operands, target = Operands((4096, 4096, 4096), f16, f16, f32, f16), Target.parse("sm_90a")
+    plain = rated_tile(operands, target, (128, 128, 64), 128)
+    streamed = rated_tile(operands, target, (128, 128, 64), 256, streamed=True)
+    assert plain is not None and streamed is not None
+    ordered = " in groups of rows" * streamed.is_ordered
+    assert str(streamed) == f"128x128x64{ordered} as a stream along K"
+    changed = replace(
+        plain, exchanged=True, parts=2, shares="a", is_ordered=True, work=replace(plain.work, cluster=(2, 4))
+    )
+    assert str(changed) == (
+        "128x128x64 of D^T = B A^T in 2 parts of K in pairs that share A in clusters of 2x4 in groups of rows"
+    )
+
+
 def test_choices_are_legal() -> None:
     """Sums fit into registers, operands into shared memory."""
     found = choose_tiles(Operands((4096, 4096, 4096), f16, f16, f32, f16), Target.parse("sm_90a"))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from unit.cases import together
 
 from tirx.dialects.tirx import MmaOp
-from tirx.passes.products.fragment_steps import StagedProduct, plan_steps
+from tirx.layout import LayoutError, TileLayout
+from tirx.passes.products.fragment_steps import (
+    StagedProduct,
+    _packed,  # pyright: ignore[reportPrivateUsage]
+    plan_steps,
+)
 from tirx.text.parsing import parse_located
 from tirx.universe import new_context
 
@@ -61,3 +66,21 @@ def test_as_many_as_instructions():
 )
 def test_whole_where_fragments_do_not_fall_into_steps(shared: str, registers: str, engine: str):
     assert _count(shared, registers, engine) == 1
+
+
+@together(
+    ("layout", "expected"),
+    [
+        ("S[(4, 2, 2) : (1@laneid, 8, 2)] + 4", "S[(4, 4) : (1@laneid, 1)]"),
+        ("S[(2, 4) : (4, 1)] + 1@laneid", "S[8 : 1] + 1@laneid"),
+        ("S[(2, 3) : (1, 1)]", "expected registers whose iters nest, found S[(2, 3) : (1, 1)]"),
+        ("S[(2, 4) : (2, 1)]", "expected registers whose iters nest, found S[(2, 4) : (2, 1)]"),
+        ("S[2 : 1] + R[2 : 4]", "expected every element once in the registers of a thread, found S[2 : 1] + R[2 : 4]"),
+    ],
+)
+def test_registers_without_gaps(layout: str, expected: str) -> None:
+    try:
+        found = str(_packed(TileLayout.parse(layout)))
+    except LayoutError as error:
+        found = str(error)
+    assert found == expected

@@ -7,13 +7,15 @@ import weakref
 from collections.abc import Callable
 
 import pytest
-from unit.passes.parsed import parsed
+from unit.passes.parsed import context, parsed
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, remark
-from tirx.dialects.tirx import KernelOp, ReleaseOp, kernels
+from tirx.dialects.tirx import KernelOp, ReleaseOp, RingOp, kernels
 from tirx.passes.ir.emitter import erase
+from tirx.passes.rings import attempt as attempts
 from tirx.passes.rings.attempt import STRICT, attempt
 from tirx.passes.rings.proof import proof
+from tirx.passes.rings.tirx_pipeline_loops import TirxPipelineLoopsPass
 from tirx.remarks import Reason
 
 _KERNEL = """
@@ -136,3 +138,51 @@ def test_what_was_proved_does_not_keep_kernels():
     del kernel
     gc.collect(1)  # a whole collection looks at all that the process has
     assert gone() is None
+
+
+_LOOP = """
+!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+tirx.kernel @k(%a: memref<128x4096xf16>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %sa = tirx.alloc : !s
+  %acc = tirx.alloc : !t
+  scf.for %k = %c0 to %n step %c1 {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !tirx.tile<128x64xf16, global>
+    tirx.copy %ga, %sa : !tirx.tile<128x64xf16, global>, !s
+    tirx.mma %sa, %sa, %acc : !s, !s, !t
+  }
+  tirx.return
+}
+"""
+_STORES = """
+!s = !tirx.tile<64x64xf16, shared>
+!d = !tirx.tile<64x64xf16, register>
+!g = !tirx.tile<64x64xf16, global>
+tirx.kernel @k(%d: memref<?x64xf16>, %n: index) target("sm_90") threads(128) {
+  %out = tirx.alloc : !s
+  tirx.tiles @tile %i, %j = order(row) of (%n, %n) {
+    %v = "test.op"(%i) : (index) -> !d
+    tirx.store %v, %out : !d, !s
+    %gd = tirx.view %d[%i, %j] : memref<?x64xf16> -> !g
+    tirx.copy %out, %gd engine tma_store : !s, !g
+  }
+  tirx.return
+}
+"""
+
+
+@pytest.mark.parametrize(("text", "kept"), [(_LOOP, "keeps its loops"), (_STORES, "waits for its bulk stores")])
+def test_what_is_kept_instead(text: str, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops of which no ring is proved, and stores that threads wait for."""
+
+    def fails(kernel: KernelOp) -> None:
+        if any(isinstance(op, RingOp) for op in kernel.walk()):
+            raise LocatedError(kernel, "no proof")
+
+    monkeypatch.setattr(attempts, "_require_right", fails)
+    said: list[str] = []
+    with diagnostic_handler(lambda diagnostic: said.append(diagnostic.message)):
+        TirxPipelineLoopsPass().apply(context(), parsed(text))
+    assert any(message.startswith(f"@k {kept}: no proof") for message in said), said
