@@ -244,7 +244,7 @@ def operation(
 
 
 def _optional(kind: type[IRDLOperation]) -> bool:
-    return any(type(each).__name__.startswith(("Opt", "OptSingle")) for _, each in kind.get_irdl_definition().regions)
+    return any(type(each).__name__.startswith("Opt") for _, each in kind.get_irdl_definition().regions)
 
 
 def _types(kind: type[IRDLOperation], values: list[SSAValue], to: Any) -> list[Attribute]:

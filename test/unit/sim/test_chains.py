@@ -9,6 +9,7 @@ import pytest
 
 from tirx.sim.memory.gather import Gather
 from tirx.sim.memory.segment import Segment
+from tirx.sim.numerics import chains
 from tirx.sim.numerics.chains import _MOST, Chain  # pyright: ignore[reportPrivateUsage]
 from tirx.sim.numerics.tensor_cores import find_rule, multiply_values
 from tirx.sim.tensor.accumulation import accumulate
@@ -80,3 +81,35 @@ def test_products_wait_until_there_are_many() -> None:
     counts = [waiting.count(each) for each in dict.fromkeys(waiting)]
     assert counts == [_MOST, 1, 1] and memory.finish_deferred.call_count == 3
     assert not accumulate([memory], area, Mock(a="f16", d="s32"), "sm_100a", ones, ones, True)
+
+
+def test_small_integers_are_multiplied_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as no sum reaches the numbers that are rounded: each product by itself behind that."""
+    rule = find_rule("mma.sync", "sm_80", "f16")
+    assert rule is not None
+    limit = 2 ** min(rule.bits - 1, rule.fraction + 1)
+    slow = Mock(side_effect=multiply_values)
+    monkeypatch.setattr(chains, "multiply_values", slow)
+    two = np.full((1, 1, 16), 2, np.float32)
+    for result, c, factor, count in (
+        ("f32", 0, 1.0, 0), ("f32", limit - 129, 1.0, 0), ("f32", limit - 128, 1.0, 2), ("f32", 0.5, 1.0, 2),
+        ("f32", 0, 0.25, 2), ("f32", -(limit - 129), -1.0, 0), ("f16", 0, 1.0, 2),
+    ):  # fmt: skip
+        chain = Chain(rule, ("f16", "f16"), result)
+        for _ in range(2):
+            chain.add(two * np.float32(factor), two)
+        slow.reset_mock()
+        assert chain.plus(np.full((1, 1, 1), c, np.float32)) == c + 128 * factor
+        assert slow.call_count == count, (result, c, factor)
+
+
+def test_how_many_products_are_multiplied_at_once() -> None:
+    rule = find_rule("mma.sync", "sm_80", "f16")
+    assert rule is not None
+    for depths, ends in (((16,) * 5, [4, 5]), ((64, 16, 48, 1), [1, 3, 4]), ((128, 8), [1, 2]), ((32, 33), [1, 2])):
+        chain, found, start = Chain(rule, ("f16", "f16"), "f32"), list[int](), 0
+        for depth in depths:
+            chain.add(np.ones((1, 1, depth), np.float32), np.ones((1, 1, depth), np.float32))
+        while start < len(depths):
+            found.append(start := chain._end(start))  # pyright: ignore[reportPrivateUsage]
+        assert found == ends

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
@@ -11,18 +12,23 @@ from unit.cases import together
 from unit.sim.kernels import entry, run_threads
 from unit.sim.strict import run
 
-from tirx.sim import SimError, TensorMap
+from tirx.sim import SimError, TensorMap, entries
 from tirx.sim.core.traffic import Traffic
 from tirx.sim.core.types import TYPES
+from tirx.sim.hazards.global_order import GlobalOrder
+from tirx.sim.hazards.global_shadow import GlobalShadow, ReadLog, silent_of
 from tirx.sim.hazards.monitor import Monitor
+from tirx.sim.isa import compression, tensor_maps
 from tirx.sim.isa.bulk_tensor import _check_barrier, _Part  # pyright: ignore[reportPrivateUsage]
 from tirx.sim.isa.decoder import single, uniform
 from tirx.sim.isa.deferred import Products, defer
 from tirx.sim.isa.mma_sync import multiply_and_add
 from tirx.sim.isa.special import SPECIAL_REGISTERS
+from tirx.sim.isa.wmma import _Matrix  # pyright: ignore[reportPrivateUsage]
 from tirx.sim.numerics.combine import combine_function, running_function
 from tirx.sim.numerics.tensor_cores import find_rule, multiplier
 from tirx.sim.tensor.memory import TensorMemory
+from tirx.sim.tensor.shared_descriptor import SharedDescriptor
 
 
 @together(
@@ -369,3 +375,98 @@ def test_errors_without_a_line_have_no_source() -> None:
     assert (error.source, f"{error}") == ("", "wrong")
     error.at(3).find_source('.file 1 "k.py"\n.loc 1 3 5\nret;\n')
     assert error.source == "k.py:3:5"
+
+
+def test_fields_of_tensor_maps_have_limits() -> None:
+    for field, index, most in (("rank", None, 255), ("box_dim", 2, (1 << 16) - 1), ("global_stride", 1, (1 << 64) - 1)):
+        raw = np.zeros(tensor_maps.SIZE, np.uint8)
+        tensor_maps._set(raw, field, index, most)  # pyright: ignore[reportPrivateUsage]
+        record = raw.view(tensor_maps.FIELDS)[0]
+        assert int(record[field] if index is None else record[field][index]) == most
+        assert record["magic"] == tensor_maps.MAGIC
+        with pytest.raises(SimError, match=f"^expected a value of .{field} up to {most}, found {most + 1}$"):
+            tensor_maps._set(raw, field, index, most + 1)  # pyright: ignore[reportPrivateUsage]
+
+
+def test_which_elements_of_wmma_are_packed() -> None:
+    packed = {each: _Matrix(8, 32, each, 1).is_packed for each in ("s4", "u4", "b1", "s8", "u8", "f16")}
+    assert packed == {"s4": True, "u4": True, "b1": True, "s8": False, "u8": False, "f16": False}
+
+
+def test_writes_that_change_nothing_behind_no_others() -> None:
+    """Who has written such a place first is forgotten where nobody has written it any more."""
+    shadow = GlobalShadow(64, ReadLog())
+    places = np.arange(2)
+    shadow.writes, shadow.write_hows = np.zeros(2, np.int64), np.zeros(2, np.int32)
+    shadow.firsts = np.array([7, 7])
+    GlobalOrder._set(Mock(), Mock(), shadow, places, places, np.array([5, 6]), np.array([True, False]), 0)  # pyright: ignore
+    assert (shadow.firsts.tolist(), shadow.writes.tolist()) == ([7, 0], [5, 6])
+    assert silent_of(shadow.write_hows).tolist() == [False, True]
+
+
+def test_absolute_addresses_are_for_rows_along_k() -> None:
+    """A descriptor of a B200 and later: bit 52 makes the leading dimension offset an address."""
+    bits = 1 << 46 | 2 << 61 | 64 << 32 | 1 << 52
+    descriptor = SharedDescriptor(bits, "A", "sm_107a")
+    with pytest.raises(SimError, match=r"absolute leading dimension addresses \(bit 52\) are for K-major operands$"):
+        descriptor.mn_major(np.arange(8), 8, 2)
+    assert descriptor == SharedDescriptor(bits, "A", "sm_107a") and descriptor != bits
+    assert descriptor != SharedDescriptor(bits, "B", "sm_107a")
+
+
+def _said(call: Callable[..., object], *arguments: Any) -> str | None:
+    try:
+        call(*arguments)
+    except SimError as error:
+        return error.message
+    return None
+
+
+def test_columns_of_tensor_memory() -> None:
+    memory = TensorMemory(Monitor(), 0, Traffic())
+    for count in (32, 64, 512):
+        assert _said(memory.check_count, count) is None
+    for count in (16, 0, 48, 96, 1024):
+        assert _said(memory.check_count, count) == (f"expected a power of two from 32 to 512 columns, found {count}")
+    for count, wrong in ((32, False), (96, False), (576, False), (0, True), (16, True), (48, True), (608, True)):
+        found = _said(memory.check_count, count, 576)
+        assert found == (f"expected a multiple of 32 columns up to 576, found {count}" if wrong else None)
+    column = memory.allocate(32, 1)
+    assert column == 480 and memory.allocate(32, 1) == 448
+    for address, count in ((column, 64), (column + 32, 32), (1 << 16 | column, 32)):
+        assert _said(memory.free, address, count, 0, 1) == (
+            f"tcgen05.dealloc of {count} columns at {address:#x}, but the allocated columns are 32 at 0x1c0, "
+            "32 at 0x1e0"
+        )
+    for lanes, columns, wrong in (
+        ((0, 127), (480, 511), False), ((-1, 0), (480, 511), True), ((0, 128), (480, 511), True),
+        ((0, 1), (-1, 480), True), ((0, 1), (480, 512), True),
+    ):  # fmt: skip
+        found = _said(memory.check_cells, np.array(lanes), np.array(columns), "x")
+        assert (found is not None and "are not in tensor memory (128 lanes, 512 columns)" in found) is wrong
+    memory.free(column, 32, 0, 1)
+    found = _said(memory.check_cells, np.array([0]), np.array([column]), "x")
+    assert found == "x: columns 480-480, but the allocated columns are 32 at 0x1c0"
+
+
+def test_descriptors_of_compression() -> None:
+    for bits, types in compression._TYPES.items():  # pyright: ignore[reportPrivateUsage]
+        elements = np.zeros((1, 1, 4), f"u{bits // 8}")
+        for descriptor in (0, 3, len(types) - 1 << 2 | 3, len(types) << 2, 32, 64):
+            found = _said(compression._keys, elements, descriptor, bits)  # pyright: ignore[reportPrivateUsage]
+            is_legal = descriptor < len(types) << 2
+            assert (found is None) is is_legal, (bits, descriptor)
+            assert is_legal or found == (
+                f"expected a descriptor of spcompress of {', '.join(types)}, found {descriptor:#x}"
+            )
+
+
+def test_entries_are_defined_here() -> None:
+    text = (
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry a();\n.func b() { ret; }\n.visible .entry c() { ret; }"
+    )
+    assert entries(text) == ("c",)
+    for name in ("a", "b", "d"):
+        assert _said(run, text, name, 1, 32, []) == (
+            f"expected the name of an entry of the module (a, c), found {name!r}"
+        )

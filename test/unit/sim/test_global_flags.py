@@ -47,3 +47,23 @@ def test_proxy_fences_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fence(0, 1) == [[0], [0, 1], [0, 1]]
     assert fence(2) == [[0], [0, 1], [0, 1], [2]] and not flags.forgotten
     assert fence(3) == [[0, 1], [2], [3]] and flags.forgotten
+
+
+def test_what_may_be_acquired_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of reads of the same records by the same threads, one after the other, the last one counts; the oldest go."""
+    monkeypatch.setattr(global_flags, "_MOST_PENDING", 3)
+    flags, side = GlobalFlags(), Side(0, 32, Monitor(), slice(None))
+
+    def read(threads: tuple[int, ...], records: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
+        flags.receive(side, np.array(threads), np.array(records), Access(Kind.STRONG, Scope.GPU))
+        found = flags._pending.get(0, [])  # pyright: ignore[reportPrivateUsage]
+        return [(each.read.threads.tolist(), each.read.records.tolist()) for each in found]
+
+    assert read((0, 1), (0, 0)) == []
+    first, second, third, fourth = ([0, 1], [5, 6]), ([0, 2], [5, 6]), ([0, 1], [5, 7]), ([1], [6])
+    assert read((0, 1, 2), (5, 6, 0)) == read((0, 1), (5, 6)) == [first]
+    assert read((0, 2), (5, 6)) == [first, second]
+    assert read((0, 1), (5, 6)) == [first, second, first] and not flags.forgotten
+    assert read((0, 1), (5, 7)) == [second, first, third] and flags.forgotten
+    assert read((0, 1), (0, 6)) == [first, third, fourth]
+    assert read((1,), (6,)) == [first, third, fourth]

@@ -219,6 +219,18 @@ _COPY = entry(
 
 
 @pytest.mark.parametrize("seed", [None, 1])
+def test_sources_that_are_ignored_are_zeros(seed: int | None):
+    text = _COPY.replace("[%r2], [%d0], 16;", "[%r2], [%d0], 16, %p0;").replace(
+        "mov.u32 %r0, %tid.x;", "mov.u32 %r0, %tid.x; setp.gt.u32 %p0, %r0, 40;"
+    )
+    x = np.random.default_rng(1).integers(1, 2**32, (64, 4), dtype=np.uint32)
+    out = np.zeros_like(x)
+    run(text, "k", 1, 64, [x, out], seed=seed)
+    from_ = np.arange(64) ^ 1
+    assert np.array_equal(out[:, :3], np.where(from_[:, None] > 40, 0, x[from_, :3]))
+
+
+@pytest.mark.parametrize("seed", [None, 1])
 def test_asynchronous_copies(seed: int | None):
     x = np.random.default_rng(0).integers(0, 2**32, (64, 4), dtype=np.uint32)
     out = np.zeros_like(x)

@@ -60,6 +60,32 @@ def test_mixed_precision(instruction: str, expected: Any, narrow: str) -> None:
     np.testing.assert_array_equal(out, exact.astype(np.float32))
 
 
+@together("narrow", ["f16", "bf16"])
+@together(
+    ("instruction", "expected"),
+    [
+        ("add.rn.f32x2.{}x2.f32x2 %x, %a, %c", _sum),
+        ("sub.rn.f32x2.{}x2.f32x2 %x, %a, %c", _difference),
+        ("fma.rn.f32x2.{}x2.f32x2.f32x2 %x, %a, %b, %c", _fused),
+    ],
+)
+def test_pairs_of_mixed_precision(instruction: str, expected: Any, narrow: str) -> None:
+    rng = np.random.default_rng(7)
+    a = rng.standard_normal(64).astype(np.float16 if narrow == "f16" else ml_dtypes.bfloat16)
+    b, c, out = (*(rng.standard_normal(64).astype(np.float32) for _ in range(2)), np.zeros(64, np.float32))
+    text = f"""{HEADER.replace("sm_100a", "sm_107a").replace("8.6", "9.4")}
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) {{
+  .reg .b32 %a, %t; .reg .b64 %b, %c, %x, %q<4>; mov.u32 %t, %laneid;
+  ld.param.u64 %q0, [a]; mad.wide.u32 %q0, %t, 4, %q0; ld.global.b32 %a, [%q0];
+  ld.param.u64 %q1, [b]; mad.wide.u32 %q1, %t, 8, %q1; ld.global.b64 %b, [%q1];
+  ld.param.u64 %q2, [c]; mad.wide.u32 %q2, %t, 8, %q2; ld.global.b64 %c, [%q2];
+  {instruction.format(narrow)};
+  ld.param.u64 %q3, [d]; mad.wide.u32 %q3, %t, 8, %q3; st.global.b64 [%q3], %x; ret; }}"""
+    run(text, "k", 1, 32, [a, b, c, out])
+    exact = expected(a.astype(np.float64), b.astype(np.float64), c.astype(np.float64))
+    np.testing.assert_array_equal(out, exact.astype(np.float32))
+
+
 def test_half_formats_without_rounding() -> None:
     """ptxas accepts it; what is exact needs none."""
     text = f"""{HEADER}.visible .entry k(.param .u64 a) {{ .reg .b16 %a; .reg .b64 %q; .reg .b32 %t;

@@ -25,6 +25,8 @@ def test_residues_are_those_of_exact_arithmetic() -> None:
     x, y = a.reshape(10, 20), b.reshape(10, 20)
     np.testing.assert_array_equal(multiply(x, y, c[:100].reshape(10, 10)), residues(x @ y.T + c[:100].reshape(10, 10)))
     assert np.abs(residues(a)).max() <= PRIME // 2
+    np.testing.assert_array_equal(FUNCTIONS["abs"](a), np.abs(residues(a)))
+    np.testing.assert_array_equal(FUNCTIONS["abs"](np.array([-np.inf, np.nan])), [np.inf, np.nan])
 
 
 @together("name", ["ex2", "lg2", "sqrt", "rsqrt", "sin", "cos", "tanh"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -18,9 +19,10 @@ from unit.sim.tensor_core_model import decode, fused, grouped, value
 from unit.sim.tensor_kernels import run_tensor_kernel, tensor_kernel
 from unit.sim.tensor_operands import k_major, row_bytes
 
-from tirx.sim.numerics import tensor_cores
+from tirx.sim.numerics import modular, tensor_cores
 from tirx.sim.numerics.rounding import canonical
 from tirx.sim.numerics.tensor_cores import (
+    MODULAR,
     Rule,
     find_rule,
     largest_integer,
@@ -339,6 +341,58 @@ def test_scaled_products_without_a_rule():
     found = multiply_scaled(None, (a, b), factors, c, ("f32", "e4m3", "e4m3", "f32"), "ue8m0", None)
     wide_a, wide_b = (np.repeat(each, 4, axis=1) for each in factors)
     assert np.array_equal(found, (a * wide_a) @ (b * wide_b).T + c)
+
+
+def test_scaled_products_of_residues():
+    rng = np.random.default_rng(5)
+    a, b, c = (rng.integers(-300, 300, shape).astype(np.float64) for shape in ((2, 8), (3, 8), (2, 3)))
+    factors = np.array([[1.0, 2.0], [4.0, 300.0]]), np.array([[2.0, 8.0], [1.0, 1.0], [16.0, 4.0]])
+    found = multiply_scaled(MODULAR, (a, b), factors, c, ("f32", "e4m3", "e4m3", "f32"), "ue8m0", None)
+    wide_a, wide_b = (np.repeat(each, 4, axis=1) for each in factors)
+    assert np.array_equal(found, modular.residues((a * wide_a) @ (b * wide_b).T + c))
+    kept = np.arange(8) % 3 > 0
+    found = multiply_scaled(
+        MODULAR, (a, b), factors, c, ("f32", "e4m3", "e4m3", "f32"), "ue8m0", np.broadcast_to(kept, (2, 8))
+    )
+    assert np.array_equal(found, modular.residues((a * wide_a * kept) @ (b * wide_b).T + c))
+
+
+@together(
+    ("element", "rule"),
+    [
+        *((each, MODULAR) for each in ("f16", "bf16", "e4m3", "sm3")),
+        *((each, None) for each in ("s1z4m11", "s8", "u4", "b1")),
+    ],
+)
+def test_integers_are_no_residues(element: str, rule: Rule | None):
+    assert tensor_cores.rule_of("modular", "mma.sync", "sm_100a", element) is rule
+    assert tensor_cores.rule_of("exact", "mma.sync", "sm_100a", element) is None
+
+
+@together(
+    ("a", "b", "c"),
+    [
+        ([1.0, 2.0], [3.0, 4.0], 5.0),
+        ([1.0, 2.0], [0.5, 4.0], 5.0),
+        ([0.5, 2.0], [3.0, 4.0], 5.0),
+        ([1.0, 2.0], [3.0, 4.0], 0.25),
+        ([2.0**23] * 128, [2.0**23] * 128, 0.0),
+        ([2.0**23] * 128, [2.0**23] * 128, 1.0),
+        ([2.0**23] * 127, [2.0**23] * 127, 2.0**46 - 1),
+        ([2.0**23] * 128, [2.0**23] * 128, 2.0**-30),
+        ([1.0], [-1.0], 1.0),
+        ([1.0], [1.0], 2.0**52),
+    ],
+)
+def test_ideal_sums_are_rounded_to_odd(a: list[float], b: list[float], c: float):
+    found = tensor_cores.ideal(np.array([a]), np.array([b]), np.array([[c]]))[0, 0]
+    exact = sum((Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True)), Fraction(c))
+    near = float(exact)
+    if Fraction(near) != exact:
+        low = near if Fraction(near) < exact else np.nextafter(near, -np.inf)
+        both = (low, np.nextafter(low, np.inf))
+        near = next(each for each in both if np.float64(each).view(np.int64) & 1)
+    assert found == near and not np.signbit(found)
 
 
 def test_the_largest_of_integers_below_2_to_the_24():

@@ -132,6 +132,16 @@ def _refusal(text: str, cluster: int, arguments: list[Any], check: bool = True, 
             "cp.async.bulk: expected up to 15 ignored bytes, found 16 and 0",
         ),
         (
+            "mov.u32 %r5, 15; mov.u32 %r6, 16; "
+            f"cp.async.bulk.shared::cta.global.{_COMPLETE}.ignore_oob [s], [g], 64, %r5, %r6, [b];",
+            "cp.async.bulk: expected up to 15 ignored bytes, found 15 and 16",
+        ),
+        (
+            "mov.u32 %r5, 9; mov.u32 %r6, 8; "
+            f"cp.async.bulk.shared::cta.global.{_COMPLETE}.ignore_oob [s], [g], 16, %r5, %r6, [b];",
+            "cp.async.bulk: expected up to 15 ignored bytes, found 9 and 8",
+        ),
+        (
             f"cp.reduce.async.bulk.shared::cluster.shared::cta.{_COMPLETE}.add.u32 [%r2], [s], 16, [b];",
             "cp.reduce.async.bulk: expected the mbarrier in the CTA of the target",
         ),

@@ -215,7 +215,7 @@ class Monitor:
 
     def received(self, threads: Array) -> Array:
         """Returns the last instant of each thread of the cluster that one of `threads`, but itself, may rely on."""
-        return np.zeros(0, np.int64)
+        raise NotImplementedError
 
     def flags(self, threads: Array, scope: Scope | None) -> Sequence[Flag]:
         """

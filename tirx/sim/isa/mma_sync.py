@@ -104,7 +104,8 @@ class _Sum:
     def of(self, group: ThreadGroup, mask: Mask, a: Array, b: Array, c: Array) -> Array:
         """A (warps, products, M, K) times the transpose of B, plus C."""
         form, kept = self.form, None
-        if self.metadata is not None and self.words is not None:
+        if self.metadata is not None:
+            assert self.words is not None
             codes = self.words(group, mask).reshape(-1, WARP)
             stored = a.reshape(-1, *a.shape[2:])  # one product in a warp
             kept = self.metadata.expand(np.ones_like(stored), codes)[:, None] != 0
