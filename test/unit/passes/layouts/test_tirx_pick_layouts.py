@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import Float4E2M1FNType, f16, i8
 from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 
+from tirx.diagnostics import diagnostic_handler
 from tirx.dialects.tirx import LoadOp, MemorySpace, TileOpInterface, TileType, kernels
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.targets import Target
@@ -135,3 +136,46 @@ def test_tiles_that_are_reduced(shape: tuple[int, ...], memory: str, along: int,
     TirxPickLayoutsPass().apply(context(), module)
     (load,) = (op for op in module.walk() if isinstance(op, LoadOp))
     assert load.result.type.layout == row_layout(shape, {along}, fastest, 32, 128)
+
+
+_PRODUCTS = {
+    "sm_89": (
+        {"a": "32x32xf16", "b": "24x64xf16", "d": "32x24xf32", "e": "32x16xi4"},
+        "%a, %b, %d metadata(%e) : !a, !b, !d, !e -> !d",
+        "metadata of mma.sync over 2 warps",
+    ),
+    "sm_120a": (
+        {
+            "a": "64x128xf8E4M3FN",
+            "b": "32x128xf8E4M3FN",
+            "d": "64x32xf32",
+            "s": "64x4xf8E8M0FNU",
+            "t": "32x4xf8E8M0FNU",
+        },
+        "%a, %b, %d scales(%s, %t) : !a, !b, !d, !s, !t -> !d",
+        "scale factors of mma.sync over 2 warps",
+    ),
+    "sm_70": (
+        {"a": "32x8xf16", "b": "16x8xf16", "c": "32x16xf16", "d": "32x16xf32"},
+        "%a, %b, %c : !a, !b, !c -> !d",
+        "fragments of C in f16, of a product whose result is f32",
+    ),
+}
+
+
+@together("target", _PRODUCTS)
+def test_remarks_of_products(target: str) -> None:
+    tiles, product, why = _PRODUCTS[target]
+    types = "\n".join(f"!{name} = !tirx.tile<{type_}, register>" for name, type_ in tiles.items())
+    zeros = "\n".join(f"%{name} = tirx.zero : !{name}" for name in tiles)
+    text = f"""{types}
+    tirx.kernel @k() target("{target}") threads(64) {{
+      {zeros}
+      %r = tirx.mma {product}
+      "test.op"(%r) : (!d) -> ()
+      tirx.return
+    }}"""
+    said: list[str] = []
+    with diagnostic_handler(lambda diagnostic: said.append(diagnostic.message)):
+        TirxPickLayoutsPass().apply(context(), parsed(text))
+    assert any(why in message for message in said), said
