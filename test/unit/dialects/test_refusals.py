@@ -139,6 +139,28 @@ ptx.inline " ; \\n" () : () -> ()
     expected a register type (i1, i16, f16, bf16, i32, i64, f32, f64), found i7
 %r = ptx.fma rm %h, %h, %h : f16
     ptx.fma: expected 'rm' on f32 or f64, found f16
+ptx.st.strong acquire gpu %l, %i : i64, i32
+    expected order of a store to be one of relaxed, release, found acquire
+ptx.fabric.submit group fetching
+    expected of 'group' and 'fetching' to be one of 0, found 1
+ptx.multimem.cp.async.bulk reduce "add" "f16" %l, %i, %i mask %j
+    expected masks of a reduction to be one of 0, found 1
+ptx.multimem.cp.async.bulk reduce "add" "f17" %l, %i, %i
+    expected type to be one of u32, s32, u64, f32, f64, f16, bf16, found f17
+ptx.multimem.cp.async.bulk reduce "mul" "f16" %l, %i, %i
+    expected operation to be one of add, min, max, inc, dec, and, or, xor, found mul
+ptx.multimem.st async "f32" release sys %l, %f, %f : f32, f32
+    expected number of registers of an asynchronous access to be one of 1, found 2
+ptx.multimem.st async "f32" release cta %l, %f : f32
+    expected scope of an asynchronous access to be one of gpu, sys, found cta
+ptx.multimem.st async "f32" relaxed sys %l, %f : f32
+    expected order of an asynchronous access to be one of release, found relaxed
+ptx.fabric.try_put reduce "mul" "u32" %i[%l], %i, %i, %i
+    expected operation to be one of add, min, max, and, or, xor, found mul
+ptx.fabric.try_put reduce "add" "u33" %i[%l], %i, %i, %i
+    expected type to be one of u32, u64, f32, found u33
+ptx.fabric.try_put reduce "add" "u32" %i[%l], %i, %i, %i mask %j
+    expected masks of a counted copy or a reduction to be one of 0, found 1
 """
 _OPERATIONS = """
 %f = "test.op"() : () -> memref<4xi64>
@@ -360,6 +382,19 @@ register>
 %o = tirx.zero : !tirx.tile<4xf32, register> %r = tirx.map ins(%o : !tirx.tile<4xf32, register>) (%e) { sqrt() } ->
 !tirx.tile<4xf32, register>
     expected an expression, found ')'
+%d = "test.op"() : () -> i64 %c = tirx.zero : !tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 8, 2, 4, 8, 2) :
+(1@warpid, 4@laneid, 2, 1@laneid, 4, 1)]>> %r = wgmma.mma_async "f16" "f16" a(%d : i64) b(%d) c(%c :
+!tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 8, 2, 4, 8, 2) : (1@warpid, 4@laneid, 2, 1@laneid, 4, 1)]>>)
+-> !tirx.pending<!tirx.tile<64x64xf32, register, #tirx.tile_layout<S[(4, 8, 2, 4, 8, 2) : (1@warpid, 4@laneid, 2,
+1@laneid, 4, 1)]>>>
+    expected n, at, and one A and one C with tiles
+%r = "test.op"() : () -> !tirx.ring<3>
+    identifier expected of a tile or a type
+%r = tirx.wait_until %m[%c0, %c0] 3, %x : memref<64x64xf16>
+    identifier expected of a comparison
+%g, %s = "test.op"() : () -> (!tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>) "tirx.async_copy"(%g, %s)
+<{engine = #tirx.engine tma, blocks = 2 : i32}> : (!tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>) -> ()
+    expected both numbers of among, found one
 """
 _DESCRIPTORS = """!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>,
 #tirx.tile_layout<S[128, 64]>>>
@@ -509,6 +544,12 @@ ptx.binary @k target("sm_1") launch {} text ""
     expected a positive divisor, found 0
 "test.op"() {f = #ptx.formula<foo(1, 2)>} : () -> ()
     expected an integer or a function of size, stride, sm_count, cluster_count, add, mul, ceildiv, min, max, found 'foo'
+ptx.entry @k(3 : u32) target("sm_90a") { ptx.ret }
+    identifier expected for parameter name
+ptx.entry @k(a : 3) target("sm_90a") { ptx.ret }
+    identifier expected for parameter type
+tirx.kernel @k(%a: memref<4xf16>) grid("x") threads(32) { tirx.return }
+    identifier expected or a number for a formula of the launch
 """
 
 
