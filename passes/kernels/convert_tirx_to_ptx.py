@@ -350,7 +350,8 @@ def _named_rows(tile: SSAValue, at: Place, *, loads: bool) -> NamedRows | None:
     (index,) = view.index_tiles.values()
     type_ = tirx.TileType.of(index)
     wanted = index_layout(type_.num_elements)
-    if not isinstance(type_.layout, TileLayout) or not type_.layout.equivalent(wanted):
+    assert isinstance(type_.layout, TileLayout), "it has registers"
+    if not type_.layout.equivalent(wanted):
         raise StageError(
             at.emit.location, f"expected indices as {wanted}, found {type_}; tirx-fit-index-tiles converts them"
         )
