@@ -380,6 +380,8 @@ class _Program:
     def _work(self, op: tirx.AsyncCopyOp | tirx.AsyncMmaOp) -> list[Statement]:
         if not self.party.is_among(issuer(op)):
             return []
+        if isinstance(op, tirx.AsyncCopyOp) and op.engine.data is tirx.Engine.TMA_MULTICAST:
+            _require_shared(op)
         accesses = [self._access(access) for access in tile_accesses(op)]
         if isinstance(op, tirx.AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None:
             if slot.ring.carries is not None and slot.place[1] == slot.ring.station_names[0]:
@@ -533,6 +535,18 @@ def loop_inside(op: Operation, acquire: tirx.AcquireOp) -> Operation | None:
 
 def _is_asynchronous(op: Operation) -> bool:
     return isinstance(op, tirx.AsyncCopyOp | tirx.AsyncMmaOp | tirx.AsyncNextOp)
+
+
+def _require_shared(op: tirx.AsyncCopyOp) -> None:
+    """Raises PartyError for a copy to slots of other blocks in a ring that these do not share."""
+    slot = slot_tile(op.destination)
+    if slot is not None and not is_multicast(slot.ring):
+        across = slot.ring.across
+        raise PartyError(
+            "expected across(cluster) or across(pairs) of a ring whose slots are filled in several blocks by one copy, "
+            f"found {'none' if across is None else f'across({across.data})'}",
+            op,
+        )
 
 
 def _box_bytes(access: TileAccess) -> int:

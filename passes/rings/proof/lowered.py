@@ -220,8 +220,7 @@ def _ranks_of(arrival: _Arrival, own: int) -> Sequence[int]:
         return (_by_rank(arrival.at.rank, own),)
     assert isinstance(arrival.op, CommitOp)
     assert arrival.op.multicast is not None
-    mask = _by_rank(arrival.op.multicast, own)
-    return [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
+    return _in_mask(_by_rank(arrival.op.multicast, own))
 
 
 _OPERATORS: dict[type[Operation], Callable[[int, int], int]] = {
@@ -256,14 +255,15 @@ def _check_bytes(kernel: tirx.KernelOp, announced: ptx.MbarrierArriveExpectTxOp)
     What is announced in the first block only, or in that of each pair, comes from all blocks for which it works. Lanes
     that name rows start copies behind the branch of the elected one.
     """
-    at, around, blocks = _address(announced.barrier), announced.parent_op(), kernel.cluster_size
-    found, sources = _behind(announced, at, blocks), 1
+    around, blocks = announced.parent_op(), kernel.cluster_size
     first = next((each for part in _conditions(announced) if (each := _first_blocks(part, blocks)) is not None), None)
+    bytes_of = _Bytes(_address(announced.barrier), blocks, 1)
+    found = bytes_of.behind(announced)
     if not found and isinstance(around, scf.IfOp) and first:
-        sources = blocks // len(first)
-        found, around = _behind(around, at, blocks, sources), around.parent_op()
+        bytes_of = _Bytes(bytes_of.at, blocks, blocks // len(first))
+        found, around = bytes_of.behind(around), around.parent_op()
     if isinstance(around, scf.IfOp) and any(isinstance(part.op, tirx.LeaderOp) for part in _parts(around.cond)):
-        found += _behind(around, at, blocks, sources)
+        found += bytes_of.behind(around)
     if found != (expected := announced.bytes.value.data):
         raise ArrivalError(f"expected {found} bytes of the copies behind it, found {expected} announced", announced)
 
@@ -277,30 +277,65 @@ def _first_blocks(condition: OpResult, blocks: int) -> Sequence[int] | None:
     return [own for own in range(blocks) if _by_rank(test.lhs, own) == _by_rank(test.rhs, own)]
 
 
-def _behind(place: Operation, at: _Address, blocks: int, sources: int = 1) -> int:
-    """The bytes that come to one mbarrier by what follows an operation in its block, which `sources` blocks run."""
-    found = 0
-    while (following := place.next_op) is not None:
-        place = following
-        found += _loaded(place, at, blocks, sources)
-    return found
+@dataclass(frozen=True)
+class _Bytes:
+    """Counts the bytes that come to the mbarrier `at` in the first of each `led` blocks, of a cluster of `blocks`."""
+
+    at: _Address
+    blocks: int
+    led: int
+
+    def behind(self, place: Operation) -> int:
+        """The bytes by what follows an operation in its block, which all blocks of the cluster run."""
+        found = 0
+        while (following := place.next_op) is not None:
+            place = following
+            found += self._loaded(place, self.led)
+        return found
+
+    def _loaded(self, op: Operation, sources: int) -> int:
+        """The bytes by an operation that `sources` of the blocks run which one leads; branches bring the same."""
+        if isinstance(op, tirx.TmaLoadOp | ptx.TryCancelOp):
+            where = _address(op.barrier)
+            if (where.base, where.offset) != (self.at.base, self.at.offset):
+                return 0
+            if isinstance(op, ptx.TryCancelOp):
+                return ptx.ANSWER_BYTES * sources
+            self._check_told(op, where)
+            return tirx.TileType.of(op.destination).num_bytes * sources * _copies(op, self.blocks)
+        if isinstance(op, scf.IfOp) and any(_first_blocks(part, self.blocks) is not None for part in _parts(op.cond)):
+            sources = 1
+        totals = {
+            sum(self._loaded(each, sources) for each in block.ops) for region in op.regions for block in region.blocks
+        }
+        if len(totals) > 1:
+            found = ", ".join(map(str, sorted(totals)))
+            raise ArrivalError(f"expected the same bytes in all branches, found {found}", op)
+        return sum(totals)
+
+    def _check_told(self, op: tirx.TmaLoadOp, where: _Address) -> None:
+        """Raises ArrivalError for bytes that are counted in a block which does not expect those of the destination.
+
+        By a multicast to pairs the mbarrier of that block of each pair hears of them whose rank is as even or odd as
+        that of the named one (PTX ISA, "cp.async.bulk.tensor", `.cta_group`).
+        """
+        if where.rank is None:
+            return
+        for own in range(self.blocks):
+            named = _by_rank(where.rank, own)
+            for rank in [own] if op.multicast is None else _in_mask(_by_rank(op.multicast, own)):
+                told = named if op.multicast is None else rank - rank % tirx.PAIR + named % tirx.PAIR
+                if told != rank - rank % self.led:
+                    raise ArrivalError(
+                        f"expected bytes for block {rank} of the cluster to be counted in block "
+                        f"{rank - rank % self.led}, found them counted in block {told}",
+                        op,
+                    )
 
 
-def _loaded(op: Operation, at: _Address, blocks: int, sources: int) -> int:
-    """The bytes that come to one mbarrier by an operation in so many blocks; branches bring the same."""
-    if isinstance(op, tirx.TmaLoadOp | ptx.TryCancelOp):
-        where = _address(op.barrier)
-        if (where.base, where.offset) != (at.base, at.offset):
-            return 0
-        if isinstance(op, ptx.TryCancelOp):
-            return ptx.ANSWER_BYTES * sources
-        return tirx.TileType.of(op.destination).num_bytes * sources * _copies(op, blocks)
-    if isinstance(op, scf.IfOp) and any(_first_blocks(part, blocks) is not None for part in _parts(op.cond)):
-        sources = 1
-    totals = {_in_block(block, at, blocks, sources) for region in op.regions for block in region.blocks}
-    if len(totals) > 1:
-        raise ArrivalError(f"expected the same bytes in all branches, found {', '.join(map(str, sorted(totals)))}", op)
-    return sum(totals)
+def _in_mask(mask: int) -> Sequence[int]:
+    """The ranks whose bits are set."""
+    return [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
 
 
 def _copies(op: tirx.TmaLoadOp, blocks: int) -> int:
@@ -313,7 +348,3 @@ def _copies(op: tirx.TmaLoadOp, blocks: int) -> int:
         counts = ", ".join(map(str, sorted(found)))
         raise ArrivalError(f"expected as many copies to each block of the cluster, found {counts}", op)
     return found.pop()
-
-
-def _in_block(block: Block, at: _Address, blocks: int, sources: int) -> int:
-    return sum(_loaded(op, at, blocks, sources) for op in block.ops)

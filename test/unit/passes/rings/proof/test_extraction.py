@@ -12,6 +12,7 @@ from unit.passes.rings.proof.test_progress import witness
 from xdsl.dialects import test
 
 from tirx.dialects.tirx import AcquireOp, KernelOp
+from tirx.passes.rings.proof.errors import PartyError
 from tirx.passes.rings.proof.extraction import Extraction
 from tirx.passes.rings.proof.model import Kernel
 from tirx.passes.rings.proof.progress import check
@@ -68,18 +69,30 @@ def test_bytes_follow_from_copies():
     assert (cluster.rings["%ab"].bytes, cluster.rings["%ab"].shares) == (2 * size, (size, size))
 
 
-@pytest.mark.parametrize("across", [True, False])
-def test_blocks_of_a_row_and_a_column_share_slots(across: bool):
-    """Those of a cluster of 2 x 2 but the one across; none of a ring that is not one of the cluster."""
-    text = RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, square=True).text
-    (kernel,) = parsed(text if across else text.replace("across(cluster)", "")).ops
+_SQUARE = RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, square=True).text
+
+
+def test_blocks_of_a_row_and_a_column_share_slots():
+    """Those of a cluster of 2 x 2 but the one across."""
+    (kernel,) = parsed(_SQUARE).ops
     assert isinstance(kernel, KernelOp)
     extracted = Extraction(kernel).model
     assert extracted is not None
     (ring,) = extracted.rings.values()
-    assert ring.differences == (frozenset((0, 1, 2)) if across else frozenset())
-    if across:
-        check(extracted)
+    assert ring.differences == frozenset((0, 1, 2))
+    check(extracted)
+
+
+@pytest.mark.parametrize(("across", "found"), [("", "none"), ("across(pair)", "across(pair)")])
+def test_slots_that_are_filled_in_several_blocks_are_shared(across: str, found: str):
+    (kernel,) = parsed(_SQUARE.replace("across(cluster)", across)).ops
+    assert isinstance(kernel, KernelOp)
+    with pytest.raises(PartyError) as error:
+        _ = Extraction(kernel).model
+    assert error.value.message == (
+        "expected across(cluster) or across(pairs) of a ring whose slots are filled in several blocks by one copy, "
+        f"found {found}"
+    )
 
 
 def test_what_operations_of_others_do_with_slots():

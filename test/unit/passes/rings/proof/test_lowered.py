@@ -335,6 +335,22 @@ def test_bytes_of_the_pairs_of_a_cluster(copies: list[str], count: int):
     assert said(body, cluster=_SQUARE) == message
 
 
+@together(
+    "copy, rank, other, found",
+    [
+        # The own mbarrier, that of the other pair, and by the second block its own one, of both pairs.
+        (load("%at_own", "cta_group 2"), 1, 0, 1),
+        (load("%far", "cta_group 2"), 2, 2, 0),
+        (load("%at_own", "multicast %some cta_group 2"), 1, 0, 1),
+    ],
+)
+def test_bytes_that_are_counted_in_other_blocks(copy: str, rank: int, other: int, found: int):
+    at_own = "%at_own = ptx.mapa %bars, %rank"
+    body = "\n".join([_LEADS, at_own, mask(5, 1), when("%leads", _ANNOUNCED), copy])
+    expected = f"expected bytes for block {rank} of the cluster to be counted in block {other}"
+    assert said(body, cluster=_SQUARE) == f"{expected}, found them counted in block {found}"
+
+
 def test_blocks_to_which_more_copies_come():
     body = "\n".join([mask(3, 0), _ANNOUNCED, load(multicast="multicast %some")])
     assert said(body, cluster=_SQUARE) == "expected as many copies to each block of the cluster, found 0, 4"
