@@ -28,6 +28,7 @@ import tirx as tx
 from tirx import embed, universe
 from tirx.dialects.ptx import ConstantOp, Names, PureInstruction
 from tirx.passes import lower_to_ptx_pipeline
+from tirx.text.source import file_location
 from tirx.tools.tirx_opt import main as tirx_opt
 
 _INSTALLED = any(distribution.name == "tirx-compiler" for distribution in distributions(path=site.getsitepackages()))
@@ -442,3 +443,17 @@ def test_errors_of_others_have_no_rule_of_an_error_beside_them() -> None:
 def _print_generic(text: str, output: StringIO) -> None:
     """The module in generic form, which tools read that do not know its dialect."""
     Printer(stream=output, print_generic_format=True).print_op(embed.parse(text, context=embed.context(_TOY["TOY"])))
+
+
+def test_places_of_texts_that_a_compiler_makes() -> None:
+    """Operations that the text gives another place keep it; errors say where in the text they are."""
+    place = file_location("mine.toy", 7, 3)
+    body = '"test.op"() : () -> () loc("other":1:2)\n"test.op"() : () -> () loc(unknown)\nfunc.return'
+    module = embed.parse(f"func.func @f() {{\n{body}\n}}", "made.mlir", location=place)
+    (function,) = module.ops
+    _, unknown, last = places = [op.location for op in function.regions[0].block.ops]
+    assert str(places[0]) == 'loc("other":1:2)' and unknown is last is function.location is place
+    with pytest.raises(embed.LocatedError) as error:
+        embed.parse("func.func @f( {", "made.mlir", location=place)
+    assert error.value.location is place
+    assert [note.message for note in error.value.notes] == ["in this text"]

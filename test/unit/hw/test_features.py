@@ -11,6 +11,7 @@ from tirx.hw.features import (
     Since,
     UnsupportedFeature,
     required_version,
+    since,
     smallest_version,
     supports,
 )
@@ -305,6 +306,7 @@ def test_evidence():
     assert all(evidence(f, rubin).assembled is None for f in CAPABILITIES if supports(rubin, f))
     assert evidence("tcgen05.wide_K", rubin) == Evidence(evidence("tcgen05.K96", rubin).text, None, "model")
     assert {name for name, _ in NUMBERS} <= {*FEATURES, *CAPABILITIES}
+    assert since("mma.f16.prefers_m16n8k8") == "PTX 6.5, sm_75"  # which newer targets do not have
     assert evidence("tensor_map.atom_32B", Target.parse("sm_100a")).text.startswith("PTX ISA 8.")
     with pytest.raises(
         UnsupportedFeature,

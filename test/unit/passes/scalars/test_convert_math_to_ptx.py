@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from unit.sim.assembled import assembled
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.dialects.utils import FastMathFlag
 
 import tirx
 from tirx.hw.approximations import EXACT, FUNCTIONS, INSTRUCTIONS, WIDE_FUNCTIONS, Bound
+from tirx.passes.scalars.fast_math import may_approximate
 from tirx.passes.scalars.math_functions import _f32_below  # pyright: ignore[reportPrivateUsage]
 from tirx.sim import run
 
@@ -266,3 +270,15 @@ def test_approximations_of_f32_are_single_instructions() -> None:
 def test_parts_of_numbers() -> None:
     """Three f32 that together have 62 bits of a number, none of them above what is left."""
     assert [_f32_below(x) for x in (0.5, 1 / 3, 0.1)] == [0.5, 0.3333333134651184, 0.09999999403953552]
+
+
+def test_operations_without_flags() -> None:
+    """Only afn lets an instruction stand for a function."""
+    x = arith.ConstantOp(FloatAttr(1.0, f32))
+    flags = (
+        arith.FastMathFlagsAttr("none"),
+        arith.FastMathFlagsAttr([FastMathFlag.REASSOC]),
+        arith.FastMathFlagsAttr("fast"),
+    )
+    assert [may_approximate(arith.AddfOp(x, x, each)) for each in flags] == [False, False, True]
+    assert not may_approximate(x)

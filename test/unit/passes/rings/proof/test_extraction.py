@@ -9,14 +9,17 @@ import pytest
 from unit.kernels.ring_kernels import RingKernel
 from unit.passes.parsed import parsed
 from unit.passes.rings.proof.test_progress import witness
-from xdsl.dialects import test
+from xdsl.dialects import scf, test
 
 from tirx.dialects.tirx import AcquireOp, KernelOp
 from tirx.passes.rings.proof.errors import PartyError
 from tirx.passes.rings.proof.extraction import Extraction
 from tirx.passes.rings.proof.model import Kernel
 from tirx.passes.rings.proof.progress import check
-from tirx.passes.rings.proof.tile_accesses import tile_accesses
+from tirx.passes.rings.proof.tile_accesses import (
+    _may_be_skipped,  # pyright: ignore[reportPrivateUsage]
+    tile_accesses,
+)
 
 FILES = Path(__file__).parents[4] / "passes"
 """The FileCheck tests of passes."""
@@ -118,3 +121,18 @@ def test_what_operations_of_others_do_with_slots():
         test.TestPureOp.name: [],
     }
     assert list(tile_accesses(test.TestOp.create())) == []
+
+
+def test_loops_that_may_not_run() -> None:
+    text = """tirx.kernel @k(%n: index) threads(32) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %c0 step %c1 { }
+      scf.for %i = %c0 to %c1 step %c1 { }
+      scf.for %i = %c1 to %c0 step %c1 { }
+      scf.for %i = %c0 to %n step %c1 { }
+      scf.for %i = %n to %c1 step %c1 { }
+      tirx.return
+    }"""
+    loops = [op for op in parsed(text).walk() if isinstance(op, scf.ForOp)]
+    assert [_may_be_skipped(loop) for loop in loops] == [True, False, True, True, True]
