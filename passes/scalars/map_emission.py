@@ -197,7 +197,7 @@ class MapEmission:
             if narrow_format(value.type) is not None:
                 raise NoFormError(op, f"expected arith.extf and arith.truncf only on {value.type}, found '{op.name}'")
         lows = [self._low(two, value.type) for two, value in zip(operands, sources, strict=True)]
-        highs = [self._high(two, value.type) for two, value in zip(operands, sources, strict=True)]
+        highs = list(map(self._high, operands))
         first = self._clone(op, lows)
         same = all(a is b for a, b in zip(lows, highs, strict=True))
         return _Two(first, first if same else self._clone(op, highs))
@@ -235,18 +235,18 @@ class MapEmission:
         wide: list[_Two] = []
         for two, value in zip(operands, op.operands, strict=True):
             low = self.emit(arith.ExtFOp(self._low(two, value.type), f32)).result
-            wide.append(_Two(low, low if two.is_one else self.emit(arith.ExtFOp(self._high(two, type_), f32)).result))
+            wide.append(_Two(low, low if two.is_one else self.emit(arith.ExtFOp(self._high(two), f32)).result))
         low = self._clone(op, [self._low(two, f32) for two in wide], f32)
         if all(two.is_one for two in wide):
             low = self.emit(arith.TruncFOp(low, type_)).result
             return _Two(low, low)
-        result = _Two(low, self._clone(op, [self._high(two, f32) for two in wide], f32))
+        result = _Two(low, self._clone(op, [self._high(two) for two in wide], f32))
         return self._rounded(result, _FORMAT_OF[type_], type_)
 
     def _rounded(self, two: _Two, format_: PairFormat, type_: Attribute) -> _Two:
         """Two f32 rounded to 16 bits, by one instruction where the target has it."""
         if supports(self.target, NARROW_FEATURES[format_]):
-            return _Two(packed=self.emit(CvtPairOp(format_, self._low(two, f32), self._high(two, f32))).result)
+            return _Two(packed=self.emit(CvtPairOp(format_, self._low(two, f32), self._high(two))).result)
         return _Two(*(self.emit(arith.TruncFOp(value, type_)).result for value in (two.low, two.high) if value))
 
     def _narrowed(self, op: arith.TruncFOp, operand: _Two) -> _Two | None:
@@ -260,12 +260,12 @@ class MapEmission:
                 return None
         elif source in (f16, bf16):
             # f32 has all numbers of both, so that rounding is done once.
-            low, high = self._low(operand, source), self._high(operand, source)
+            low, high = self._low(operand, source), self._high(operand)
             operand = _Two(*(self.emit(arith.ExtFOp(value, f32)).result for value in (low, high)))
         elif source != f32:
             raise PackedElementsError(op, f"expected f16, bf16 or f32 to convert to {target}, found {source}")
         emit = Emitter(self.emit.point, op.location)
-        return _Two(packed=emit(CvtPairOp(format_, self._low(operand, f32), self._high(operand, f32))).result)
+        return _Two(packed=emit(CvtPairOp(format_, self._low(operand, f32), self._high(operand))).result)
 
     def _widened(self, op: arith.ExtFOp, operand: _Two) -> _Two | None:
         """Elements of a byte by way of f16, which has all their numbers; None for wider ones."""
@@ -280,7 +280,7 @@ class MapEmission:
         middle = bf16 if format_ is PairFormat.UE8M0X2 else f16
         if target == middle:
             return halves
-        scalars = [self._low(halves, middle), self._high(halves, middle)]
+        scalars = [self._low(halves, middle), self._high(halves)]
         wide = [emit(arith.ExtFOp(value, f32)).result for value in scalars]
         if target == f32:
             return _Two(*wide)
@@ -294,10 +294,9 @@ class MapEmission:
         assert two.low is not None
         return two.low
 
-    def _high(self, two: _Two, type_: Attribute) -> SSAValue:
-        if two.high is None:
-            self._split(two, type_)
-        assert two.high is not None
+    @staticmethod
+    def _high(two: _Two) -> SSAValue:
+        assert two.high is not None, "of which the first element was asked for"
         return two.high
 
     def _split(self, two: _Two, type_: Attribute) -> None:
@@ -311,7 +310,7 @@ class MapEmission:
 
     def _packed(self, two: _Two, type_: Attribute) -> SSAValue:
         if two.packed is None:
-            two.packed = self.emit(PackOp(self._low(two, type_), self._high(two, type_))).result
+            two.packed = self.emit(PackOp(self._low(two, type_), self._high(two))).result
         return two.packed
 
     # Indices.
@@ -397,7 +396,7 @@ class MapEmission:
             elif format_.packed == 1:
                 two = parts[0]
                 assert two is not None
-                value = self._high(two, element) if first % 2 else self._low(two, element)
+                value = self._high(two) if first % 2 else self._low(two, element)
                 registers.append(value if format_.type == element else self._bits(value, type_, format_.type))
             elif format_.packed == 2:
                 two = parts[0]
@@ -424,8 +423,8 @@ class MapEmission:
                 raise PackedElementsError(self.op, f"expected {element} to come from arith.truncf or an operand")
             return two.packed
         if element == NIBBLE:
-            return packed_nibbles(self.emit, self._low(two, element), self._high(two, element))
-        low, high = (self.emit.extend(value, i16) for value in (self._low(two, element), self._high(two, element)))
+            return packed_nibbles(self.emit, self._low(two, element), self._high(two))
+        low, high = (self.emit.extend(value, i16) for value in (self._low(two, element), self._high(two)))
         shifted = self.emit.mul(high, 1 << 8)
         return self.emit.bit_or(low, shifted)
 

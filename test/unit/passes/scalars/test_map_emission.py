@@ -253,3 +253,20 @@ tirx.kernel @k(%a: memref<{s}>, %b: memref<{d}>) target("sm_90a") grid(1) thread
     a = (np.random.default_rng(0).integers(-60, 61, (32, columns)) / 8).astype(NUMPY[source])
     program.kernels["k"].simulate(a, b := np.zeros((32, columns), NUMPY[result]))
     assert np.array_equal(b.astype(np.float32), a.astype(np.float32).astype(NUMPY[result]).astype(np.float32))
+
+
+@pytest.mark.parametrize(("result", "body"), [("f32", "f32(%e)"), ("i8", "%e + 1")])
+def test_registers_without_elements(result: str, body: str) -> None:
+    """Registers 4 to 7, and the second one of four elements each, hold none."""
+    layout = "#tirx.tile_layout<S[(32, 2, 4) : (1@laneid, 8, 1)]>"
+    program = tirx.build(f"""
+tirx.kernel @k(%a: memref<32x8xi8>, %d: memref<32x8x{result}>) target("sm_90a") grid(1) threads(32) {{
+  %x = tirx.load %a[0, 0] : memref<32x8xi8> -> !tirx.tile<32x8xi8, register, {layout}>
+  %y = tirx.map ins(%x : !tirx.tile<32x8xi8, register, {layout}>) (%e) {{ {body} }}
+    -> !tirx.tile<32x8x{result}, register, {layout}>
+  tirx.store %y, %d[0, 0] : !tirx.tile<32x8x{result}, register, {layout}>, memref<32x8x{result}>
+}}
+""")
+    a = np.arange(-128, 128, dtype=np.int8).reshape(32, 8)
+    program.kernels["k"].simulate(a, d := np.zeros((32, 8), np.float32 if result == "f32" else np.int8))
+    assert np.array_equal(d, a if result == "f32" else a + np.int8(1))
