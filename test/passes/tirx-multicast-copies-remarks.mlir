@@ -264,3 +264,34 @@ tirx.kernel @read_by_threads(%b: memref<128x4096xf16>, %n: index) target("sm_100
   }
   tirx.return
 }
+
+// -----
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+!g = !tirx.tile<64x64xf16, global>
+
+tirx.kernel @more_rounds(%b: memref<64x4096xf16>) target("sm_90a") grid(1, 8) threads(256)
+    attributes {tirx.cluster = "8x1"} {
+  %c0 = arith.constant 0 : index
+  %i = tirx.block_id y
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.roles {
+    tirx.role @math warps(4) {
+      // expected-remark@+1 {{@more_rounds has no clusters of 8 blocks: 'tirx.for' may do something else in another block of a cluster}}
+      tirx.for @k %k = 0 to %i {
+        %used = tirx.acquire %ring at(use)
+        "test.op"(%used) : (!s) -> ()
+        tirx.release %ring at(use)
+      }
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %i {
+        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+  }
+  tirx.return
+}

@@ -317,3 +317,27 @@ tirx.kernel @one(%a: memref<128x4096xf16>, %tm: index) target("sm_100a") threads
   }
   tirx.return
 }
+
+// -----
+
+// Threads would wait for the product in every role.
+
+!s = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[128, 64]>>>
+!t = !tirx.tile<128x128xf32, tensor, #tirx.tile_layout<S[(128, 128) : (1@TLane, 1@TCol)]>>
+!g = !tirx.tile<128x64xf16, global>
+tirx.kernel @waits(%a: memref<128x4096xf16>, %n: index) target("sm_100a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %acc = tirx.alloc : !t
+  %sa = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  tirx.for @k %k = 0 to %n {
+    %ga = tirx.view %a[%c0, %k] : memref<128x4096xf16> -> !g
+    %sa_1 = tirx.acquire %sa at(fill)
+    tirx.async_copy %ga, %sa_1 engine(tma) : !g, !s
+    tirx.release %sa at(fill) after(tma)
+    %sa_2 = tirx.acquire %sa at(use)
+    // expected-remark@+1 {{@waits keeps one role: threads wait for 'tirx.mma', which needs all of the block}}
+    tirx.mma %sa_2, %sa_2, %acc : !s, !s, !t
+    tirx.release %sa at(use)
+  }
+  tirx.return
+}
