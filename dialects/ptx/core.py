@@ -37,9 +37,8 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, HasFolder, IsTerminator, SymbolOpInterface
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import DirectOperation, enum_attribute, fill, irdl_op_definition
-from tirx.dialects.formula import Formula
-from tirx.dialects.formula_attr import FormulaAttr, parse_formula
+from tirx.dialects.definition import enum_attribute, fill, irdl_op_definition
+from tirx.dialects.formula_attr import FormulaAttr
 from tirx.dialects.nesting import QuickWalk, operations
 from tirx.dialects.ptx.base import Names, PTXTerminator, PureInstruction, Register, literal, memory_type, width
 from tirx.dialects.ptx.parameters import (
@@ -50,6 +49,7 @@ from tirx.dialects.ptx.parameters import (
     check_identifier,
     parameter_bytes,
 )
+from tirx.dialects.syntax import BODY, SYMBOL, Clause, WrittenOp
 from tirx.dialects.traits import Isolated
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import EntryError, InstructionFormError, InvalidOperation
@@ -64,11 +64,8 @@ REGISTER_LIMIT = 255
 """Registers of 32 bits that a thread can have (CUDA C++ Programming Guide, "Compute Capabilities")."""
 
 
-_NUMBERS = ("dynamic_shared", "maxnreg", "per_cta_memory")
-
-
 @irdl_op_definition
-class EntryOp(QuickWalk, DirectOperation):
+class EntryOp(QuickWalk, WrittenOp):
     """A kernel: a control flow graph of instructions, with named parameters that `ptx.ld.param` reads.
 
     ```mlir
@@ -97,6 +94,19 @@ class EntryOp(QuickWalk, DirectOperation):
     maxnreg = opt_prop_def(IntAttr)
     per_cta_memory = opt_prop_def(IntAttr)
     grid = opt_prop_def(ArrayAttr[FormulaAttr])
+
+    SYNTAX: ClassVar = (
+        Clause("", SYMBOL, "sym_name"),
+        Clause("(*)", EntryParamAttr, "params"),
+        Clause("target()", str, needed=True),
+        Clause("grid(*)", FormulaAttr),
+        Clause("reqntid(*)", int),
+        Clause("cluster(*)", int),
+        Clause("dynamic_shared()", int),
+        Clause("maxnreg()", int),
+        Clause("per_cta_memory()", int),
+    )
+    BEHIND: ClassVar = (Clause("", BODY, "body"),)
 
     traits = traits_def(Isolated(), SymbolOpInterface())
 
@@ -149,54 +159,6 @@ class EntryOp(QuickWalk, DirectOperation):
             raise EntryError(f"expected a grid of one to three extents, found {len(self.grid)}")
         if self.cluster_size > CLUSTER_LIMIT:
             raise EntryError(f"expected at most {CLUSTER_LIMIT} CTAs in a cluster, found {self.cluster_size}")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> EntryOp:
-        name = parser.parse_symbol_name().data
-        params = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: EntryParamAttr.parse_unbracketed(parser)
-        )
-        parser.parse_keyword("target")
-        with parser.in_parens():
-            target = parser.parse_str_literal(" for target")
-        grid: list[Formula] | None = None
-        if parser.parse_optional_keyword("grid") is not None:
-            grid = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_formula(parser))
-        clauses: dict[str, int | list[int]] = {}
-        for keyword in ("reqntid", "cluster"):
-            if parser.parse_optional_keyword(keyword) is not None:
-                clauses[keyword] = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_integer)
-        for keyword in _NUMBERS:
-            if parser.parse_optional_keyword(keyword) is not None:
-                with parser.in_parens():
-                    clauses[keyword] = parser.parse_integer(allow_boolean=False)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        body = parser.parse_region()
-        op = cls(name, params, target, body, grid=grid, **clauses)
-        if attributes is not None:
-            op.attributes |= attributes.data
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        with printer.in_parens():
-            printer.print_list(self.params, lambda p: p.print_unbracketed(printer))
-        printer.print_string(" target(")
-        printer.print_string_literal(self.target.data)
-        printer.print_string(")")
-        if self.grid is not None:
-            printer.print_string(f" grid({', '.join(str(n.data) for n in self.grid)})")
-        for keyword, extents in (("reqntid", self.reqntid), ("cluster", self.cluster)):
-            if extents is not None:
-                printer.print_string(f" {keyword}({', '.join(str(n.data) for n in extents)})")
-        numbers = self.dynamic_shared, self.maxnreg, self.per_cta_memory
-        for keyword, number in zip(_NUMBERS, numbers, strict=True):
-            if number is not None:
-                printer.print_string(f" {keyword}({number.data})")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
 
 
 LINES = "ptx.lines"
@@ -415,7 +377,7 @@ class PerCtaMemoryOp(PureInstruction):
 
 
 @irdl_op_definition
-class SharedAllocOp(PureInstruction):
+class SharedAllocOp(WrittenOp, PureInstruction):
     """Declares `bytes` of static shared memory, aligned to `align` bytes, and gives its shared-window address.
 
     ```mlir
@@ -433,6 +395,13 @@ class SharedAllocOp(PureInstruction):
     dynamic = opt_prop_def(UnitAttr)
     result = result_def(i32)
 
+    SYNTAX: ClassVar = (
+        Clause("", SYMBOL, "symbol"),
+        Clause("bytes ", int, needed=True),
+        Clause("align ", int, needed=True),
+        Clause("dynamic"),
+    )
+
     def verify_(self) -> None:
         check_identifier("shared memory name", self.symbol.data)
         if self.bytes.data < 1:
@@ -443,24 +412,6 @@ class SharedAllocOp(PureInstruction):
             raise InstructionFormError(
                 f"expected alignment to at most {ALIGNMENT_LIMIT} bytes, found {self.align.data}"
             )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SharedAllocOp:
-        symbol = parser.parse_symbol_name().data
-        parser.parse_keyword("bytes")
-        size = parser.parse_integer(allow_boolean=False)
-        parser.parse_keyword("align")
-        align = parser.parse_integer(allow_boolean=False)
-        op = cls(symbol, size, align, dynamic=parser.parse_optional_keyword("dynamic") is not None)
-        op.attributes |= parser.parse_optional_attr_dict()
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.symbol.data)
-        dynamic = "" if self.dynamic is None else " dynamic"
-        printer.print_string(f" bytes {self.bytes.data} align {self.align.data}{dynamic}")
-        printer.print_op_attributes(self.attributes)
 
     def declaration(self) -> str:
         """The PTX text, without semicolon."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, Data
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from tirx.dialects.text_data import TextData
 from tirx.rules import ParameterError
 from tirx.values import dataclass
 
@@ -112,7 +112,7 @@ def parameter_bytes(parameters: Sequence[EntryParam]) -> int:
 
 
 @irdl_attr_definition
-class EntryParamAttr(Data[EntryParam]):
+class EntryParamAttr(TextData[EntryParam]):
     """`a : u64 ptr align 16`, `n : u32`, `map : b8[128] align 64`; with what a launch passes behind `from`:
     `a : u64 ptr align 16 from memref<64x64xf16>`, `m : u64 from #ptx.formula<size(0, 1)>`.
     """
@@ -120,13 +120,7 @@ class EntryParamAttr(Data[EntryParam]):
     name = "ptx.param"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> EntryParam:
-        with parser.in_angle_brackets():
-            return cls.parse_unbracketed(parser)
-
-    @classmethod
-    def parse_unbracketed(cls, parser: AttrParser) -> EntryParam:
-        """Parses the text between the angle brackets."""
+    def parse_body(cls, parser: AttrParser) -> EntryParam:
         start = parser.pos
         name = parser.parse_identifier(context_msg=" for parameter name")
         parser.parse_punctuation(":")
@@ -149,23 +143,12 @@ class EntryParamAttr(Data[EntryParam]):
             parser.raise_error(str(error), start, parser.pos)
         return param
 
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            self.print_unbracketed(printer)
-
-    def print_unbracketed(self, printer: Printer) -> None:
-        """Prints the text between the angle brackets."""
+    def body(self) -> str:
         param = self.data
-        printer.print_string(f"{param.name} : {param.type}")
-        if param.count is not None:
-            printer.print_string(f"[{param.count}]")
-        if param.pointer:
-            printer.print_string(" ptr")
-        if param.align is not None:
-            printer.print_string(f" align {param.align}")
-        if param.source is not None:
-            printer.print_string(" from ")
-            printer.print_attribute(param.source)
+        count = "" if param.count is None else f"[{param.count}]"
+        align = "" if param.align is None else f" align {param.align}"
+        source = "" if param.source is None else f" from {param.source}"
+        return f"{param.name} : {param.type}{count}{' ptr' if param.pointer else ''}{align}{source}"
 
     def verify(self) -> None:
         self.data.check()

@@ -26,20 +26,22 @@ from xdsl.utils.hints import isa
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.atomics import Atomic, AtomicAttr, Order, OrderAttr, Scope, ScopeAttr
-from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.clauses import AnyOrder, Clause, Form, words
-from tirx.dialects.tirx.index_text import parse_index
-from tirx.dialects.tirx.interface import Reduced, TileOpInterface
-from tirx.dialects.tirx.kernel import KernelOp
-from tirx.dialects.tirx.syntax import (
+from tirx.dialects.syntax import (
+    AnyOrder,
+    Clause,
+    Form,
     in_parens,
     parse_attributes,
     parse_operands,
     parse_types,
-    shape_text,
+    words,
     write,
     write_types,
 )
+from tirx.dialects.tirx.attributes import MemorySpace, TileType, shape_text
+from tirx.dialects.tirx.index_text import parse_index
+from tirx.dialects.tirx.interface import Reduced, TileOpInterface
+from tirx.dialects.tirx.kernel import KernelOp
 from tirx.dialects.tirx.transfers import of_indices
 from tirx.rules import AtomicError, ElementTypeError, FlagError, TileMemoryError, TileShapeError
 

@@ -24,7 +24,7 @@ from tirx.hw.errors import ZeroColumnsError
 from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, axis
 from tirx.layout.arrays import np
 from tirx.layout.dtypes import ElementType, element_type
-from tirx.rules import TileTypeError, UnboundParameterError
+from tirx.rules import ElementTypeError, TileShapeError, TileTypeError, UnboundParameterError
 from tirx.tcgen05.tmem import COLUMN_BITS
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 from tirx.values import dataclass
@@ -575,3 +575,18 @@ class ZeroColumnsAttr(TextData[ZeroColumns]):
 
     def body(self) -> str:
         return f"{self.data.columns}{f', shift = {self.data.shift}' if self.data.shift else ''}"
+
+
+def require_alike(source: TileType, destination: TileType) -> None:
+    """Raises TileShapeError or ElementTypeError unless two tiles have one shape and one element type."""
+    if source.dims != destination.dims:
+        raise TileShapeError(f"expected tiles of one shape, found {shape_text(source)} and {shape_text(destination)}")
+    if source.element_type != destination.element_type:
+        raise ElementTypeError(
+            f"expected tiles of one element type, found {source.element_type} and {destination.element_type}"
+        )
+
+
+def shape_text(type_: TileType) -> str:
+    """`128x64`"""
+    return "x".join(map(str, type_.dims))

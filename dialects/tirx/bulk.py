@@ -12,9 +12,8 @@ from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
-from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.attributes import MemorySpace, TileType, shape_text
 from tirx.dialects.tirx.engines import ReductionAttr
-from tirx.dialects.tirx.syntax import shape_text
 from tirx.rules import ElementTypeError, InstructionFormError, TileMemoryError, TileShapeError
 
 CTA_GROUPS = (1, 2)

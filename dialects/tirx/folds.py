@@ -22,23 +22,24 @@ from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
-from tirx.dialects.tirx.attributes import TileType
-from tirx.dialects.tirx.clauses import TYPED, AnyOrder, Clause
-from tirx.dialects.tirx.elements import scalar_type
-from tirx.dialects.tirx.interface import Reduced, TileOpInterface
-from tirx.dialects.tirx.maps import YIELD, require_readable, verify_body
-from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.scalar_text import ScalarText
-from tirx.dialects.tirx.syntax import (
+from tirx.dialects.syntax import (
+    TYPED,
+    AnyOrder,
+    Clause,
     parse_attributes,
     parse_integer,
     parse_operands,
     parse_typed,
     parse_types,
-    shape_text,
     write,
     write_types,
 )
+from tirx.dialects.tirx.attributes import TileType, shape_text
+from tirx.dialects.tirx.elements import scalar_type
+from tirx.dialects.tirx.interface import Reduced, TileOpInterface
+from tirx.dialects.tirx.maps import YIELD, require_readable, verify_body
+from tirx.dialects.tirx.registers import require_register
+from tirx.dialects.tirx.scalar_text import ScalarText
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, OperandFormError, TileShapeError
 
 LEAST_BITS = 16

@@ -30,10 +30,19 @@ from tirx.dialects.definition import DirectOperation, enum_attribute, i32_attr, 
 from tirx.dialects.formula import Call, Formula, constant_divisors, lookups
 from tirx.dialects.formula_attr import FormulaAttr, parse_formula
 from tirx.dialects.nesting import QuickWalk, enclosing
-from tirx.dialects.tirx.clauses import AnyOrder, Clause, Form, WrittenOp, identifier, words
+from tirx.dialects.syntax import (
+    AnyOrder,
+    Clause,
+    Form,
+    WrittenOp,
+    identifier,
+    parse_attributes,
+    parse_integer,
+    types_text,
+    words,
+)
 from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.sizes import NAME, ParametersAttr, Size, SizeAttr, formula_names, parse_size
-from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, types_text
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet
 from tirx.dialects.traits import InSymbolTable, Isolated
 from tirx.dialects.xdsl_private import define

@@ -25,12 +25,10 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, RecursiveMemoryEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
-from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.clauses import AnyOrder, Clause, Form
-from tirx.dialects.tirx.folds import FoldOp, ReduceOp, ScanOp
-from tirx.dialects.tirx.maps import MapOp
-from tirx.dialects.tirx.ring_types import PendingType
-from tirx.dialects.tirx.syntax import (
+from tirx.dialects.syntax import (
+    AnyOrder,
+    Clause,
+    Form,
     Shown,
     in_parens,
     parse_attributes,
@@ -39,6 +37,10 @@ from tirx.dialects.tirx.syntax import (
     types_text,
     write,
 )
+from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.tirx.folds import FoldOp, ReduceOp, ScanOp
+from tirx.dialects.tirx.maps import MapOp
+from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.traits import UsableBeforeDefinition
 from tirx.dialects.xdsl_private import resume_from
 from tirx.rules import LoopError, LoopPartError

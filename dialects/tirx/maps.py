@@ -25,12 +25,12 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from tirx.diagnostics import operation_name
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.ptx.base import PureInstruction
-from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.syntax import parse_attributes, parse_typed, types_text, write
+from tirx.dialects.tirx.attributes import MemorySpace, TileType, shape_text
 from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.scalar_text import ScalarText
-from tirx.dialects.tirx.syntax import parse_attributes, parse_typed, shape_text, types_text, write
 from tirx.layout.arrangement import Arrangement
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 

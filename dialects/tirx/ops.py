@@ -15,11 +15,11 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, i32_attr, irdl_op_definition
+from tirx.dialects.syntax import parse_attributes, parse_in_parens, parse_integer, write
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.elements import is_element
 from tirx.dialects.tirx.index_text import made
 from tirx.dialects.tirx.interface import TileOpInterface
-from tirx.dialects.tirx.syntax import parse_attributes, parse_in_parens, parse_integer, write
 from tirx.rules import ElementTypeError, PlaceError, TileMemoryError
 
 _Number = UnresolvedOperand | int | float

@@ -10,12 +10,11 @@ from xdsl.irdl import AnyAttr, operand_def, prop_def, result_def, traits_def, va
 from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
-from tirx.dialects.tirx.attributes import TileType
+from tirx.dialects.tirx.attributes import TileType, shape_text
 from tirx.dialects.tirx.elements import SCALAR_ELEMENTS, is_element
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.maps import require_readable
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.syntax import shape_text
 from tirx.dialects.tirx.thread_sets import thread_set
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, Iter, TileLayout

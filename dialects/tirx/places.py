@@ -27,11 +27,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
-from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.clauses import AnyOrder, Clause, Form
+from tirx.dialects.syntax import AnyOrder, Clause, Form, Shown, parse_attributes, parse_integer, write, write_types
+from tirx.dialects.tirx.attributes import MemorySpace, TileType, shape_text
 from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.ops import AllocOp
-from tirx.dialects.tirx.syntax import Shown, parse_attributes, parse_integer, shape_text, write, write_types
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.rules import ElementTypeError, TileMemoryError, ViewError, ViewLayoutError
 from tirx.values import dataclass

@@ -27,12 +27,21 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.fields import fields_text, parse_value
+from tirx.dialects.syntax import (
+    OPERAND,
+    AnyOrder,
+    Clause,
+    Form,
+    parse_attributes,
+    parse_operands,
+    parse_types,
+    write,
+    write_types,
+)
 from tirx.dialects.text_data import TextData
-from tirx.dialects.tirx.attributes import MemorySpace, TileType, ZeroColumnsAttr
-from tirx.dialects.tirx.clauses import OPERAND, AnyOrder, Clause, Form
+from tirx.dialects.tirx.attributes import MemorySpace, TileType, ZeroColumnsAttr, shape_text
 from tirx.dialects.tirx.interface import TileOpInterface
 from tirx.dialects.tirx.ring_types import PendingType
-from tirx.dialects.tirx.syntax import parse_attributes, parse_operands, parse_types, shape_text, write, write_types
 from tirx.mma.fragments import VARIANTS
 from tirx.rules import InstructionNameError, ProductClauseError, ProductShapeError, TileMemoryError
 from tirx.smem.swizzle_modes import MAJORS, Major

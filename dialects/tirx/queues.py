@@ -13,15 +13,14 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.nesting import enclosing
-from tirx.dialects.tirx.attributes import MemorySpace, TileType
+from tirx.dialects.syntax import VALUE, Clause, WrittenOp, parse_attributes, parse_in_parens, parse_integer, write
+from tirx.dialects.tirx.attributes import MemorySpace, TileType, require_alike
 from tirx.dialects.tirx.block_groups import BlockGroup
-from tirx.dialects.tirx.clauses import VALUE, Clause, WrittenOp
 from tirx.dialects.tirx.engines import ASYNC_ENGINES, AsyncEngine, Engine, EngineAttr, Queue, QueueAttr
 from tirx.dialects.tirx.kernel import MOST_BLOCKS, KernelOp
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.tirx.rings import RingOp
-from tirx.dialects.tirx.syntax import parse_attributes, parse_in_parens, parse_integer, require_alike, write
 from tirx.rules import EngineError, ProductClauseError, QueueError, TileMemoryError
 
 _EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())

@@ -23,11 +23,10 @@ from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
-from tirx.dialects.tirx.clauses import STATION, VALUE, Clause, Form, WrittenOp
+from tirx.dialects.syntax import STATION, VALUE, Clause, Form, WrittenOp, parse_defined, types_text
 from tirx.dialects.tirx.engines import Queue, QueueAttr
 from tirx.dialects.tirx.kernel import PAIR, KernelOp
 from tirx.dialects.tirx.ring_types import RingType
-from tirx.dialects.tirx.syntax import parse_defined, types_text
 from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.rules import RingOpError, SlotTypeError, StationError
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from xdsl.dialects import builtin, memref
-from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import I32, IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.irdl import lazy_traits_def, opt_prop_def, prop_def, region_def
 from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
@@ -14,8 +14,8 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
 from tirx.dialects.nesting import QuickWalk
+from tirx.dialects.syntax import BODY, SYMBOL, AnyOrder, Clause, WrittenOp
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
-from tirx.dialects.tirx.clauses import BODY, AnyOrder, Clause, Form, WrittenOp
 from tirx.dialects.tirx.kernel import KernelOp
 from tirx.dialects.tirx.ring_types import PendingType, RingType
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet
@@ -68,7 +68,7 @@ class RoleOp(QuickWalk, WrittenOp, OnThreads):
     body = region_def("single_block")
 
     SYNTAX: ClassVar = (
-        Clause("", Form(lambda parser: parser.parse_symbol_name(), lambda name: [SymbolRefAttr(name)]), "sym_name"),
+        Clause("", SYMBOL, "sym_name"),
         AnyOrder(
             Clause("warps()", int),
             Clause("registers()", int),

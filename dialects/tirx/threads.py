@@ -10,8 +10,8 @@ from xdsl.irdl import prop_def, region_def, result_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.syntax import BODY, Clause, WrittenOp
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.clauses import BODY, Clause, WrittenOp
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet, thread_owner
 from tirx.dialects.traits import NoEnd
 from tirx.rules import WarpgroupTilesError

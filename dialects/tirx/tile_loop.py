@@ -21,9 +21,9 @@ from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
+from tirx.dialects.syntax import parse_attributes, parse_defined, parse_integer, types_text, write
 from tirx.dialects.tirx.ring_types import RingType
 from tirx.dialects.tirx.rings import RingOp
-from tirx.dialects.tirx.syntax import parse_attributes, parse_defined, parse_integer, types_text, write
 from tirx.dialects.traits import NoEnd
 from tirx.rules import LoopError, TileOrderError
 

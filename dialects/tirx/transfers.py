@@ -15,15 +15,14 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
-from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
-from tirx.dialects.tirx.clauses import VALUE, AnyOrder, Clause
+from tirx.dialects.syntax import VALUE, AnyOrder, Clause, defined_value, parse_attributes, write, write_types
+from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType, require_alike
 from tirx.dialects.tirx.elements import is_element
 from tirx.dialects.tirx.engines import Engine, EngineAttr, Reduction, ReductionAttr
 from tirx.dialects.tirx.index_text import made
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.places import Where, indexed_view
 from tirx.dialects.tirx.registers import require_register
-from tirx.dialects.tirx.syntax import defined_value, parse_attributes, require_alike, write, write_types
 from tirx.rules import ElementTypeError, EngineError, TileMemoryError, TileShapeError
 from tirx.values import dataclass
 

@@ -15,12 +15,11 @@ from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, Pure
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
-from tirx.dialects.tirx.attributes import MemorySpace, TileType
-from tirx.dialects.tirx.clauses import Clause
+from tirx.dialects.syntax import Clause, parse_attributes, parse_integer, write, write_types
+from tirx.dialects.tirx.attributes import MemorySpace, TileType, shape_text
 from tirx.dialects.tirx.index_text import made, parse_offset
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.places import ViewOp, layout_strides
-from tirx.dialects.tirx.syntax import parse_attributes, parse_integer, shape_text, write, write_types
 from tirx.hw.errors import LegalityError, OperandLayoutError
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.layout.arrangement import Arrangement

@@ -7,7 +7,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects.tirx import MemorySpace, ReshapeOp, SubviewOp, TileType, TransposeOp, ViewOp, tile_strides
-from tirx.dialects.tirx.syntax import shape_text
+from tirx.dialects.tirx.attributes import shape_text
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.rules import LayoutChoiceError
 from tirx.tcgen05.tmem import COLUMN_BITS, COLUMNS

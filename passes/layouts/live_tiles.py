@@ -13,8 +13,8 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from tirx.diagnostics import warn
 from tirx.dialects import tirx
 from tirx.dialects.ptx.core import REGISTER_LIMIT
+from tirx.dialects.tirx.attributes import shape_text
 from tirx.dialects.tirx.interface import is_register_tile
-from tirx.dialects.tirx.syntax import shape_text
 from tirx.passes.ir.register_values import REGISTER_BITS, register_format
 
 

@@ -8,7 +8,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import AllocOp, MmaOp, TileType, base_allocation
-from tirx.dialects.tirx.syntax import shape_text
+from tirx.dialects.tirx.attributes import shape_text
 from tirx.hw.errors import LegalityError, TensorMemoryError
 from tirx.layout import Iter, LayoutError, TileLayout
 from tirx.passes.layouts.operand_layouts import view_layout

@@ -16,9 +16,9 @@ from tirx.copy.distribute import Memory, copy_distribution
 from tirx.copy.exchange import plan_reduction
 from tirx.diagnostics import for_each, remark
 from tirx.dialects import tirx
+from tirx.dialects.tirx.attributes import shape_text
 from tirx.dialects.tirx.interface import errors_of_guest, is_register_tile
 from tirx.dialects.tirx.roles import MAX_REGISTERS
-from tirx.dialects.tirx.syntax import shape_text
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.axis import WARP_SIZE

@@ -9,8 +9,8 @@ from functools import lru_cache
 from xdsl.ir import SSAValue
 
 from tirx.dialects.tirx import KernelOp, MemorySpace, MmaOp, ProductOp, Tcgen05Plan, TileType
+from tirx.dialects.tirx.attributes import shape_text
 from tirx.dialects.tirx.kernel import PAIR
-from tirx.dialects.tirx.syntax import shape_text
 from tirx.hw.errors import LegalityError, MissingLayoutError, TensorProductError
 from tirx.hw.features import FEATURES, required_version, supports
 from tirx.hw.rules import reason

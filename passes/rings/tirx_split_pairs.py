@@ -13,9 +13,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tirx.dialects import tirx
+from tirx.dialects.tirx.attributes import shape_text
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.kernel import PAIR
-from tirx.dialects.tirx.syntax import shape_text
 from tirx.layout import ComposeLayout, Iter, TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_classes import RegisterClass, register_classes

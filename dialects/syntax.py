@@ -1,30 +1,132 @@
-"""Texts of operations as tables: the parser and the printer of a clause are made of one row."""
+"""
+Texts of operations: parsing and printing that dialects share, and clauses as tables.
+
+The parser and the printer of a clause are made of one row.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Self, TypeVar, cast
 
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import IntAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
+from xdsl.parser.core import UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation
 from tirx.dialects.text_data import TextData
-from tirx.dialects.tirx.syntax import (
-    Shown,
-    in_parens,
-    parse_attributes,
-    parse_defined,
-    parse_integer,
-    parse_typed,
-    write,
-)
 from tirx.dialects.xdsl_private import current_token
 from tirx.values import dataclass
+
+T = TypeVar("T")
+
+
+Shown = str | SSAValue | Attribute | Region | Iterable[SSAValue] | Iterable[Attribute]
+
+
+def write(printer: Printer, *parts: Shown) -> None:
+    """Prints texts, names of values, attributes, types and regions; commas stand between those of an iterable."""
+    for part in parts:
+        match part:
+            case str():
+                printer.print_string(part)
+            case SSAValue():
+                printer.print_ssa_value(part)
+            case Attribute():
+                printer.print_attribute(part)
+            case Region():
+                printer.print_region(part, print_empty_block=False)
+            case _:
+                printer.print_list(part, lambda each: write(printer, each))
+
+
+def write_types(printer: Printer, op: Operation, *operands: SSAValue, results: bool = True) -> None:
+    """Prints the end of an operation: its attributes, the types of some operands, and those of its results, if any."""
+    printer.print_op_attributes(op.attributes)
+    write(printer, " : ", [value.type for value in operands])
+    if results and op.results:
+        write(printer, " -> ", [result.type for result in op.results])
+
+
+def types_text(types: Iterable[Attribute]) -> str:
+    """`(f16, f32)`"""
+    return f"({', '.join(map(str, types))})"
+
+
+def parse_integer(parser: Parser) -> int:
+    """An integer; xDSL would take `true` for 1."""
+    return parser.parse_integer(allow_boolean=False)
+
+
+def parse_attributes(parser: Parser, op: type[IRDLOperation], keyword: bool = False) -> dict[str, Attribute]:
+    """An optional dictionary of attributes. A property in it would be taken for an attribute and have no effect."""
+    if keyword and parser.parse_optional_keyword("attributes") is None:
+        return {}
+    start = parser.pos
+    attributes = parser.parse_optional_attr_dict()
+    for name in attributes:
+        if name in op.get_irdl_definition().properties:
+            parser.raise_error(f"expected '{name}' in its own place, found it among the attributes", start, parser.pos)
+    return attributes
+
+
+def parse_defined(parser: Parser) -> SSAValue:
+    """A value that is defined above, with the type that it has there."""
+    return defined_value(parser, parser.parse_unresolved_operand())
+
+
+def defined_value(parser: Parser, operand: UnresolvedOperand) -> SSAValue:
+    """The value of a name, which is defined above."""
+    values = parser.ssa_values.get(operand.operand_name, ())
+    if operand.index >= len(values):
+        parser.raise_error(f"expected a value that is defined above, found %{operand.operand_name}", operand.span)
+    return values[operand.index]
+
+
+def in_parens(parser: Parser, parse: Callable[[], T]) -> T:
+    """Parses between parentheses."""
+    with parser.in_parens():
+        return parse()
+
+
+def parse_in_parens(parser: Parser, keyword: str, parse: Callable[[], T]) -> T | None:
+    """Parses `keyword(...)`, or returns None if the keyword does not follow."""
+    return None if parser.parse_optional_keyword(keyword) is None else in_parens(parser, parse)
+
+
+def parse_typed(parser: Parser) -> list[SSAValue]:
+    """`(%x, %y : T, U)`"""
+    with parser.in_parens():
+        start = parser.pos
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return list(parser.resolve_operands(operands, types, start))
+
+
+def parse_operands(parser: Parser, count: int) -> list[UnresolvedOperand]:
+    """As many operands as are asked for, whose types come later."""
+    operands = [parser.parse_unresolved_operand()]
+    for _ in range(1, count):
+        parser.parse_punctuation(",")
+        operands.append(parser.parse_unresolved_operand())
+    return operands
+
+
+def parse_types(parser: Parser, operands: Sequence[UnresolvedOperand]) -> list[SSAValue]:
+    """The operands with the types that follow a colon."""
+    parser.parse_punctuation(":")
+    types = [parser.parse_type()]
+    for _ in operands[1:]:
+        parser.parse_punctuation(",")
+        types.append(parser.parse_type())
+    return [parser.resolve_operand(operand, type_) for operand, type_ in zip(operands, types, strict=True)]
+
 
 _TEXT = re.compile(r"([^ (\[]*)( ?)([(\[]?)(\*?)[)\]]?")
 _BRACKETS = {"": ("", Parser.Delimiter.NONE), "(": (")", Parser.Delimiter.PAREN), "[": ("]", Parser.Delimiter.SQUARE)}
@@ -44,6 +146,7 @@ def identifier(of: str) -> Form:
 
 
 STATION = identifier(" of a station")
+SYMBOL = Form(lambda parser: parser.parse_symbol_name(), lambda name: [SymbolRefAttr(name)])
 VALUE = Form(parse_defined)
 OPERAND = Form(lambda parser: parser.parse_unresolved_operand())
 """An operand whose type comes later."""
@@ -62,7 +165,10 @@ def _form(kind: Kind) -> Form:
     if issubclass(kind, StrEnum):
         return Form(lambda parser: parser.parse_str_enum(kind), lambda value: [value.data])
     if kind is int:
-        return Form(parse_integer, lambda value: [str(value.value.data)])
+        return Form(
+            parse_integer,
+            lambda value: [str(cast(Any, value).data if isinstance(value, IntAttr) else value.value.data)],
+        )
     return Form(lambda parser: parser.parse_str_literal())
 
 
@@ -111,7 +217,7 @@ class Clause:
         value = getattr(op, self.field)
         if self._unsaid or value is None or value == () or self._member not in (None, value):
             return
-        write(printer, " ", self.keyword, self._space, self._bracket)
+        write(printer, " " if self.keyword or not self._bracket else "", self.keyword, self._space, self._bracket)
         if self._form is not None:
             for i, each in enumerate(value if self._star else [value]):
                 write(printer, *(", ",)[:i], *self._form.shown(each))
