@@ -436,6 +436,25 @@ _SAID = [
         "f32[64, 64] with extents",
     ),
     ("raise AttributeError('mine')", "mine"),
+    *(
+        (f"tx.{name}(a)", f"module 'tirx' has no attribute '{name}'; {way_out} is")
+        for name, way_out in (
+            ("arange", "tx.indices(0, n), or .index of a span"),
+            ("argmin", "(-t).argmax(dim)"),
+            ("astype", "t.to(dtype)"),
+            ("barrier", "nothing: barriers are derived"),
+            ("cdiv", "tx.ceildiv(a, b)"),
+            ("dot", "x @ y.T"),
+            ("load", "a[m, k], which is a view and is read where it is used"),
+            ("mean", "t.sum(dim) / n"),
+            ("permute", "t.transpose(1, 0)"),
+            ("program_id", 'tx.grid((extent, size)), or tx.block_id("x")'),
+            ("size", ".shape"),
+            ("sum", "t.sum(dim)"),
+            ("syncthreads", "nothing: barriers are derived"),
+            ("view", "t.reshape(...), or t.bitcast(dtype)"),
+        )
+    ),
     ("tx.reduce(a[:, :], 0, lambda x, y: (x, y))", "expected a function that returns 1 accumulators, found 2"),
     (
         'tx.op.arith.cmpi(n, n, predicate="x")',

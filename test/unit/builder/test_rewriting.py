@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import operator
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,7 @@ from tirx import bf16, f16, f32, i32, index
 from tirx.builder import calls, carried, rewrite
 from tirx.builder.functions import conversion
 from tirx.builder.operations import array_type
+from tirx.builder.scalars import OPERATORS
 from tirx.builder.views import _is_same_place
 from tirx.dialects.tirx import MapOp
 
@@ -41,6 +43,10 @@ _SAME: list[tuple[str, str]] = [
     ("k = max([1, 2])\nb[k, :] = a[0, :]", "b[2, :] = a[0, :]"),
     ("k = max(n, 2, 3)\nb[k, :] = a[0, :]", "k = tx.maximum(tx.maximum(n, 2), 3)\nb[k, :] = a[0, :]"),
     ("def min(x, y):\n    return x\nk = min(n, 3)\nb[k, :] = a[0, :]", "b[n, :] = a[0, :]"),
+    ("for k in tx.tiles(64, 16):\n    b[k, :] = a[k, :]",
+     "for i in tx.range(0, 64, 16):\n    k = tx.tile(i, 16)\n    b[k, :] = a[k, :]"),
+    ("for k in tx.tiles(60, 16):\n    b[k, :] = a[k, :]",
+     "for i in tx.range(0, 60, 16):\n    k = tx.tile(i, 16, end=60)\n    b[k, :] = a[k, :]"),
     ("for k in tx.tiles(n, 1):\n    b[k, :] = a[k, :]", "for k in tx.tiles(0, n, 1):\n    b[k, :] = a[k, :]"),
     ("for i in tx.range(n):\n    for f in [lambda x: x + 1.0]:\n        b[i, :] = f(a[i, :])",
      "for i in tx.range(n):\n    b[i, :] = a[i, :] + 1.0"),
@@ -279,3 +285,10 @@ def test_located_errors_keep_the_innermost_place() -> None:
     with pytest.raises(tx.BuildError) as caught:
         _ = tx.jit(f32[64, 64], threads=32, target="sm_80")(kernel).module
     assert caught.value.location is not None and "inner.toy" in str(caught.value.location)
+
+
+def test_signs_of_functions() -> None:
+    for name, sign in OPERATORS.items():
+        function = getattr(operator, name, None) or getattr(operator, f"{name}_")
+        for x, y in ((7, 2), (2, 7), (3, 3)):
+            assert eval(f"{x} {sign} {y}") == function(x, y)
