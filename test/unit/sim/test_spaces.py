@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unit.cases import together
 from unit.sim.machine import message_of, new_cluster, new_group
 
 from tirx.sim.core.traffic import Direction, Space, Traffic
@@ -210,3 +211,19 @@ def test_local_memory_of_threads() -> None:
         group, lanes, "local", np.array([8, 24], np.uint64), np.dtype(np.uint32), 2, lambda before, which: before + 1
     )
     assert old.tolist() == values.tolist() and int(cta.local_bytes.sum()) == 14
+
+
+@together(
+    ("offsets", "expected"),
+    [
+        ([], []),
+        ([5], [([[0]], [[True]])]),
+        ([5, 5, 5], [([[0, 1, 2]], [[True] * 3])]),
+        ([5, 9], [([[0], [1]], [[True], [True]])]),
+        ([9, 5, 9], [([[1, 1], [0, 2]], [[True, False], [True, True]])]),
+    ],
+)
+def test_turns_of_places(offsets: list[int], expected: Any) -> None:
+    """A row for each place, with its updates in their order."""
+    found = [(turns.tolist(), own.tolist()) for turns, own in spaces._turns(np.array(offsets, np.int64))]  # pyright: ignore[reportPrivateUsage]
+    assert found == expected

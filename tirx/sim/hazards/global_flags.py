@@ -83,8 +83,7 @@ class _Import:
         """Returns True if another import differs in its instant only."""
         if self.scope != other.scope or self.letter != other.letter:
             return False
-        own, others = (self.threads, self.records), (other.threads, other.records)
-        return all(one.tobytes() == another.tobytes() for one, another in zip(own, others, strict=True))
+        return self.threads.tobytes() == other.threads.tobytes() and self.records.tobytes() == other.records.tobytes()
 
     def of(self, which: Mask, instant: int, scope: Scope) -> _Import:
         """Returns the acquisition, by a fence, of some records that have been read."""

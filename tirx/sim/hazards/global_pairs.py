@@ -61,13 +61,13 @@ class Users:
 
     def of(self, which: Mask) -> Users:
         """Returns some of the accesses."""
-        ends = np.append(0, np.cumsum(which))
+        count = len(which)
+        before: list[int] = [0, *which.cumsum().tolist()]
         sides: list[Side] = []
         for side in self.sides:
-            first, end, _ = side.own.indices(len(which))
-            own = slice(int(ends[first]), int(ends[end]))
-            if own.start < own.stop:
-                sides.append(Side(side.cluster, side.lanes, side.monitor, own))
+            first, end, _ = side.own.indices(count)
+            if before[first] < before[end]:
+                sides.append(Side(side.cluster, side.lanes, side.monitor, slice(before[first], before[end])))
         return Users(self.threads[which], sides, self.pc)
 
     def by_sides(self) -> Iterator[tuple[Users, slice]]:

@@ -113,10 +113,11 @@ def compare_and_swap(old: Array, compared: Array, replacement: Array) -> Array:
     rows: Array = np.arange(len(old))
     now: Array = old[:, 0]
     behind: Array = np.zeros((len(old), 1), np.int64)
-    while len(rows):  # the next swap of each row that changes the value
+    while True:  # the next swap of each row that changes the value
         swaps: Mask = (expected[rows] == now) & (new[rows] != now) & (columns >= behind)
-        which = np.flatnonzero(swaps.any(axis=1))
+        which: Array = np.flatnonzero(swaps.any(axis=1))
+        if not len(which):
+            return values
         rows, first = rows[which], swaps[which].argmax(axis=1)
         now, behind = new[rows, first, None], first[:, None] + 1
         values[rows, 1:, 0] = np.where(columns >= behind - 1, now, values[rows, 1:, 0])
-    return values
