@@ -141,10 +141,11 @@ class _BarrierInsertion:
             acting = self._acting[block] = tuple(
                 op for op in operations(block) if op.regions or type(op) in _ACTING or self._of(op) is not _NOTHING
             )
+        barrier: Operation | None = None  # the last one of this block, if nothing with regions is behind it
         for op in acting:
             if isinstance(op, WarpgroupOp):
                 # Threads of other warpgroups pass by: all can meet only in front of it.
-                pending = self._meet(op, self._inside(op), pending, insert)
+                pending, barrier = self._meet(op, self._inside(op), pending, insert), None
             if isinstance(op, tirx.RolesOp):
                 # Roles run at the same time, and share nothing but rings; all threads meet at their end.
                 inside = self._inside(op)
@@ -154,6 +155,7 @@ class _BarrierInsertion:
                 pending = _Accesses(unfenced=pending.unfenced | inside.unfenced)
                 continue
             if op.regions:
+                barrier = None
                 around = self._tile_accesses(op)
                 pending = self._meet(op, around, pending, insert).then(around)
                 start, end = self._regions(op, pending)
@@ -172,8 +174,16 @@ class _BarrierInsertion:
             if accesses is None:
                 # Products on tensor memory and scale copies see to the async proxy as well.
                 pending = _Accesses(unfenced=pending.unfenced) if isinstance(op, tirx.BarrierOp) else _NOTHING
+                barrier = op if isinstance(op, tirx.BarrierOp) else None
             elif accesses is not _NOTHING:
-                pending = self._meet(op, accesses, pending, insert).then(accesses)
+                if barrier is not None and accesses.needs_fence(pending) and not accesses.races(pending):
+                    # What is read here was written before threads met: there it needs the fence, and no barrier more.
+                    if insert:
+                        Emitter.before(barrier)(FenceProxyAsyncOp("shared::cta"))
+                    pending = replace(pending, unfenced=pending.unfenced & pending.writes)
+                met = self._meet(op, accesses, pending, insert)
+                barrier = barrier if met is pending else None
+                pending = met.then(accesses)
         return pending
 
     @staticmethod
@@ -292,7 +302,8 @@ class TirxInsertBarriersPass(ModulePass):
     same allocation or memref, one of them writing, when no barrier stands between them on some path.
 
     A product of wgmma reads shared memory through the async proxy: behind threads that have written what it reads
-    stands `fence.proxy.async` in front of the barrier, which every product on tensor memory brings with it.
+    stands `fence.proxy.async` in front of the barrier, which every product on tensor memory brings with it. It may be a
+    barrier that is there for something else.
 
     Iterations of a tile loop that write other parts of a memref need none between them.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.nesting import ancestors
+from tirx.dialects.tirx.product import ProductOp
 from tirx.passes.ir.emitter import Emitter, erase, keep_attributes
 from tirx.remarks import StoreRingMade
 from tirx.values import dataclass
@@ -73,6 +74,23 @@ def _staged(copy: Operation) -> StagedStore | None:
             return None
 
 
+def _meeting(store: tirx.StoreOp) -> Operation:
+    """The last product in front of a store that reads what threads write in this round: they meet there anyway, and so
+    all know that the slot is free. The store itself, if there is none.
+    """
+    written: set[SSAValue] = set()
+    found: Operation = store
+    assert store.parent is not None
+    for op in store.parent.ops:
+        if op is store:
+            break
+        if isinstance(op, tirx.StoreOp):
+            written.add(tirx.base_allocation(op.destination))
+        elif isinstance(op, ProductOp) and not written.isdisjoint(map(tirx.base_allocation, (op.a, op.b))):
+            found = op
+    return found
+
+
 def _ring(kernel: tirx.KernelOp, staged: StagedStore, rounds: str) -> None:
     """Makes the ring; `rounds` is what the loop goes through, for the remark."""
     alloc, store, copy = staged.alloc, staged.store, staged.copy
@@ -84,7 +102,7 @@ def _ring(kernel: tirx.KernelOp, staged: StagedStore, rounds: str) -> None:
         tirx.RingOp(1, (WRITE, STORE), tirx.RingType.get([(label, alloc.result.type)]))
     )
     ring.result.name_hint = alloc.result.name_hint
-    before = Emitter.before(store)
+    before = Emitter.before(_meeting(store))
     # The store of the round before has had the time of this round to read its slot.
     before(tirx.AwaitOp(queue=tirx.Queue.STORE, pending=0))
     written = before(tirx.AcquireOp(ring.result, WRITE)).tiles[0]

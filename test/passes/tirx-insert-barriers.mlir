@@ -426,8 +426,9 @@ tirx.kernel @warpgroups(%ma: memref<32x16xf32>, %mb: memref<32x16xf32>, %mc: mem
   tirx.return
 }
 
-// wgmma reads shared memory through the async proxy: the threads that wrote there fence in front of the barrier. A barrier
-// alone, of an earlier pass or of the program, is not enough. What it has read is written again behind a barrier.
+// wgmma reads shared memory through the async proxy: the threads that wrote there fence in front of the barrier, which may
+// be one of an earlier pass or of the program, if it stands in the same block and nothing with regions is behind it. What
+// is written behind that barrier needs another one. What a product has read is written again behind a barrier.
 
 !sa = !tirx.tile<64x64xf16, shared>
 !ga = !tirx.tile<64x64xf16, global>
@@ -453,6 +454,29 @@ tirx.kernel @warpgroups(%ma: memref<32x16xf32>, %mb: memref<32x16xf32>, %mc: mem
 // CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
 // CHECK-NEXT:    tirx.barrier
 // CHECK-NEXT:    tirx.mma
+// CHECK:         tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %s
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.mma
+// CHECK-NEXT:    tirx.mma
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %s
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %t
+// CHECK-NEXT:    tirx.mma
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.mma
+// CHECK-NEXT:    tirx.copy %g, %s
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    scf.if
+// CHECK-NEXT:      ptx.bar.warp.sync
+// CHECK-NEXT:    }
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.mma
 tirx.kernel @wgmma(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %n: index) target("sm_90a") threads(128) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -474,6 +498,23 @@ tirx.kernel @wgmma(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %n: index) targ
   ptx.fence.proxy.async "shared::cta"
   tirx.barrier
   %4 = tirx.mma %s, %s, %3 : !sa, !sa, !d -> !d
+  %t = tirx.alloc : !sa
+  %some = arith.cmpi eq, %n, %c0 : index
+  tirx.copy %g, %s : !ga, !sa
+  tirx.barrier
+  %5 = tirx.mma %s, %s, %4 : !sa, !sa, !d -> !d
+  %6 = tirx.mma %s, %s, %5 : !sa, !sa, !d -> !d
+  tirx.copy %g, %s : !ga, !sa
+  tirx.barrier
+  tirx.copy %g, %t : !ga, !sa
+  %7 = tirx.mma %s, %s, %6 : !sa, !sa, !d -> !d
+  %8 = tirx.mma %t, %t, %7 : !sa, !sa, !d -> !d
+  tirx.copy %g, %s : !ga, !sa
+  tirx.barrier
+  scf.if %some {
+    ptx.bar.warp.sync
+  }
+  %9 = tirx.mma %s, %s, %8 : !sa, !sa, !d -> !d
   tirx.return
 }
 

@@ -61,6 +61,43 @@ tirx.kernel @adds(%d: memref<64x?xf32>, %n: index) target("sm_90") threads(128) 
   tirx.return
 }
 
+// A product that reads what threads have written in this iteration has a barrier in front of it, which also says that the
+// slot is free: they wait there, and not again in front of the store.
+
+!ps = !tirx.tile<64x64xf16, shared>
+!pd = !tirx.tile<64x64xf16, register>
+!pf = !tirx.tile<64x64xf32, register>
+!po = !tirx.tile<64x64xf32, shared>
+!pg = !tirx.tile<64x64xf32, global>
+// CHECK-LABEL: tirx.kernel @adds_products(
+// CHECK:         tirx.for
+// CHECK:           %first = tirx.mma %both, %both, %z
+// CHECK-NEXT:      tirx.store %v, %staged
+// CHECK-NEXT:      tirx.await store pending(0)
+// CHECK-NEXT:      %[[OUT:.*]] = tirx.acquire %out at(write)
+// CHECK-NEXT:      %p = tirx.mma %staged, %both, %first
+// CHECK-NEXT:      %q = tirx.mma %both, %both, %p
+// CHECK-NEXT:      tirx.store %q, %[[OUT]]
+// CHECK-NEXT:      tirx.release %out at(write)
+tirx.kernel @adds_products(%d: memref<64x?xf32>, %n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %out = tirx.alloc : !po
+  %staged = tirx.alloc : !ps
+  %both = tirx.alloc : !ps
+  %z = tirx.zero : !pf
+  tirx.for @k %k = 0 to %n {
+    %v = "test.op"(%k) : (index) -> !pd
+    %gd = tirx.view %d[%c0, %k] : memref<64x?xf32> -> !pg
+    %first = tirx.mma %both, %both, %z : !ps, !ps, !pf -> !pf
+    tirx.store %v, %staged : !pd, !ps
+    %p = tirx.mma %staged, %both, %first : !ps, !ps, !pf -> !pf
+    %q = tirx.mma %both, %both, %p : !ps, !ps, !pf -> !pf
+    tirx.store %q, %out : !pf, !po
+    tirx.copy %out, %gd reduce(add) engine tma_reduce : !po, !pg
+  }
+  tirx.return
+}
+
 // A tile that is stored before threads write it for the next one stays as it is, and so does one that is written once
 // for all tiles: the slot of a ring is written first, in every tile.
 
