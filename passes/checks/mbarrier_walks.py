@@ -280,13 +280,12 @@ class Walks:
                 case ptx.RetOp():
                     self.returned.add(self._warp)
                     raise _End
-                case _:
-                    raise _End
+                case last:
+                    raise AssertionError(last)
 
     def _note(self, op: Operation, does: type, address: SSAValue | None) -> None:
         if does is ptx.BlockBarrier:
-            if not isinstance(op, ptx.BarSyncOp):
-                raise _End
+            assert isinstance(op, ptx.BarSyncOp)
             warps = self.warps if op.threads is None else op.threads.value.data // WARP_SIZE
             event = Event(op, ptx.BlockBarrier, op.barrier.value.data, warps)
         else:
@@ -313,8 +312,8 @@ class Walks:
                 case ptx.CondBraOp() as last:
                     successor = (last.then_dest, last.else_dest)[way]
                     arguments = (last.then_arguments, last.else_arguments)[way]
-                case _:
-                    raise _End
+                case last:
+                    raise AssertionError(last)
             pairs = zip(successor.args, arguments, strict=True)
             registers = self._registers
             moves = [(registers[to], registers.get(value)) for to, value in pairs if to in registers]
