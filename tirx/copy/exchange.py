@@ -71,7 +71,7 @@ def _plan_reduction(
         for it in grouped.shard[starts[dimension] : starts[dimension + 1]]:
             if it.extent == 1 or it.axis == "m":
                 continue
-            if it.axis != "laneid" or it.extent & (it.extent - 1) or it.stride <= 0 or it.stride & (it.stride - 1):
+            if it.axis != "laneid" or it.extent & (it.extent - 1) or it.stride & (it.stride - 1):
                 return None
             masks += [it.stride << bit for bit in range(it.extent.bit_length() - 1)]
     if masks and threads % WARP_SIZE:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from unit.cases import together
 
 from tirx.copy.access import THREAD_VARIABLE
-from tirx.copy.matrix import MatrixPlan, plan_matrices
-from tirx.layout import ComposeLayout, SwizzleLayout, TileLayout
+from tirx.copy.matrix import MatrixPlan, _cut, plan_matrices  # pyright: ignore[reportPrivateUsage]
+from tirx.layout import ComposeLayout, Iter, LayoutError, SwizzleLayout, TileLayout
 from tirx.layout.ownership import held_elements
 from tirx.mma.fragments import VARIANTS
 from tirx.mma.pick import pick_fragments
@@ -99,3 +99,31 @@ def test_other_accesses_have_no_matrices(register: str, memory: str, shape: tupl
 def test_registers_that_are_no_rows_of_matrices():
     registers = TileLayout.parse("S[(8, 8, 4, 8, 2) : (2, 2, 2, 3, 1@laneid)]")  # 3 does not divide a row
     assert plan_matrices(registers, TileLayout.row_major((4096,)), (4096,), 16, 32) is None
+
+
+def test_whole_warps_and_all_elements() -> None:
+    register = TileLayout.parse("S[(2, 8, 2, 4, 2) : (2, 4@laneid, 4, 1@laneid, 1)]")
+    square, rows = TileLayout.row_major((16, 16)), TileLayout.row_major((16, 32))
+    found = {n: plan_matrices(register, square, (16, 16), 16, n) is not None for n in (32, 48, 64)}
+    assert found == {32: True, 48: False, 64: True}
+    assert plan_matrices(register, rows, (16, 16), 16, 32) is None
+
+
+@together(
+    ("iters", "bounds", "expected"),
+    [
+        ("8 : 2", (4, 8), "[2 : 8, 2 : 4, 2 : 2]"),
+        ("2 : 8", (4,), "[2 : 8]"),
+        ("4 : 1", (4,), "[4 : 1]"),
+        ("4 : 0", (4,), "[4 : 0]"),
+        ("8 : 3", (4,), "expected an iter that can be cut at 4, found 8 : 3"),
+        ("6 : 2", (8,), "expected an iter that can be cut at 8, found 6 : 2"),
+    ],
+)
+def test_cuts(iters: str, bounds: tuple[int, ...], expected: str) -> None:
+    extent, stride = map(int, iters.split(" : "))
+    try:
+        found = str([f"{it.extent} : {it.stride}" for it in _cut((Iter(extent, stride, "m"),), bounds)])
+    except LayoutError as error:
+        found = str(error)
+    assert found.replace("'", "") == expected
