@@ -17,6 +17,7 @@ from tirx.passes.copies.memory_access import (
     THREAD_VARIABLE,
     Addresses,
     MemoryTile,
+    _is_narrow,  # pyright: ignore[reportPrivateUsage]
 )
 from tirx.passes.ir.emitter import Emitter
 from tirx.symbolic.index_expr import IndexExpr, var
@@ -148,3 +149,11 @@ def test_places_of_accesses(
     evaluated(block.ops, values)
     assert behind == distance
     assert values[address].tolist() == (BASE + offset(TID)).tolist()
+
+
+def test_expressions_of_32_bits() -> None:
+    """All that is computed is below 2^31, not only the result."""
+    y = var(THREAD_VARIABLE, 2)
+    assert [_is_narrow(each) for each in (y * (2**31 - 1), y * 2**31, y * (2**31 + 1) // 4, y * (2**30 + 1) // 4)] == [
+        True, False, False, True,
+    ]  # fmt: skip

@@ -88,3 +88,23 @@ def test_index_tiles_that_are_refused(ids: str, body: str, message: str) -> None
     with pytest.raises(LocatedError) as error:
         ConvertTirxToPtxPass().apply(context(), parsed(_INDEXED.format(ids=ids, body=body)))
     assert error.value.diagnostic.message == message
+
+
+def test_regions_of_operations_that_are_not_known() -> None:
+    """All blocks in them are lowered."""
+    module = parsed("""tirx.kernel @k() target("sm_90a") threads(32) {
+      "test.op"() ({
+        %i = tirx.block_id x
+        "test.op"(%i) ({
+          %j = tirx.block_id y
+          "test.termop"(%j) [^c] : (index) -> ()
+        ^c:
+          %k = tirx.block_id z
+          "test.op"(%k) : (index) -> ()
+        }) : (index) -> ()
+      }) : () -> ()
+      tirx.return
+    }""")
+    ConvertTirxToPtxPass().apply(context(), module)
+    assert [name for name in ("x", "y", "z") if f"ptx.read_special ctaid.{name}" in str(module)] == ["x", "y", "z"]
+    assert "tirx." not in str(module)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from unit.cases import together
 from unit.passes.parsed import parsed
 
 from tirx.dialects.tirx import KernelOp, Queue, RingOp, TileType
 from tirx.passes.rings.ring_plan import (
+    Members,
     Passing,
     RingsPlan,
     Tile,
@@ -106,3 +109,19 @@ tirx.kernel @k(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
         if _works_at(op, queue, ring, station)
     ]
     assert found == [(0, Queue.TMA, "one", "fill"), (1, Queue.STORE, "two", "use")]
+
+
+def test_arrivals() -> None:
+    """Of a role of 8 warps in two parties: both work, or only one of the first block."""
+    (ring,) = _plan("self", "").rings.values()
+    (side,) = ring.stations[0].sides
+    found = {
+        passing.name: [
+            replace(side, passing=passing, members=members).arrivals for members in (Members.ALL, Members.FIRST)
+        ]
+        for passing in Passing
+    }
+    assert found == {
+        "BYTES": [1, 1], "COMMIT": [1, 1], "NOINC": [128, 128], "THREADS": [4, 1], "GROUPS": [4, 1], "BARRIER": [0, 0],
+        "ORDER": [0, 0],
+    }  # fmt: skip
