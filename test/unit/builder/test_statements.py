@@ -78,6 +78,7 @@ _EXPRESSIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "ceildiv": (lambda x, i, u, n: tx.ceildiv(i, 3), -(-_I // 3)),
     "unsigned": (lambda x, i, u, n: (u // 3 % 1000).to(i32) + (u % 7).to(i32), _U // 3 % 1000 + _U % 7),
     "bits": (lambda x, i, u, n: (i & 6 | 1) ^ 5, (_I & 6 | 1) ^ 5),
+    "bits of numbers without a sign": (lambda x, i, u, n: (i & 0xFFFFFFF0) ^ (1 << 31), (_I & -16) ^ (-1 << 31)),
     "shifts": (lambda x, i, u, n: (i << 3) + (i >> 1) + (u >> 20).to(i32), (_I << 3) + (_I >> 1) + (_U >> 20)),
     "not": (lambda x, i, u, n: ~i, ~_I),
     "popcount": (lambda x, i, u, n: tx.popcount(u), np.bitwise_count(_U) if hasattr(np, "bitwise_count") else None),

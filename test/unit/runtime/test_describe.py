@@ -17,6 +17,7 @@ from tirx.runtime.launch import (
     Precondition,
     ScalarArgument,
     TensorMapArgument,
+    Variant,
     read_launches,
     write_launches,
 )
@@ -151,6 +152,8 @@ def test_defaults_of_descriptors():
     data = LAUNCH.to_json()
     del data["schedule"]
     assert Launch.from_json(data) == LAUNCH
+    data["variants"] = [{"entry": "other", "conditions": []}]
+    assert Launch.from_json(data).variants == (Variant("other", (), 0),)
     for key in ("grid", "block", "cluster"):
         for extents in ([1, 2], [1, 2, 3, 4]):
             with pytest.raises(ValueError) as found:

@@ -41,6 +41,14 @@ def test_attributes_say_what_options_say() -> None:
         annotated(written, {}, 3)
 
 
+def test_loops_without_copies_have_no_stages() -> None:
+    loop = "  %c1 = arith.constant 1 : index\n  scf.for %j = %c0 to %c8 step %c1 {\n  }\n  tirx.return"
+    text = KERNEL.replace("  tirx.return", loop)
+    assert annotated(text, {}, 2) == text
+    copying = (EXAMPLES / "wgmma_gemm.mlir").read_text()
+    assert annotated(copying, {}, None) == copying != annotated(copying, {}, 2)
+
+
 def test_braces_in_comments_are_none() -> None:
     text = KERNEL.replace("  tirx.return", "  tirx.return // }").replace("grid(ceil", "// {\n    grid(ceil")
     assert 'threads(32) attributes {tirx.order = "row"} {' in annotated(text, {"tirx.order": "row"}, None)

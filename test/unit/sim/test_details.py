@@ -18,7 +18,7 @@ from tirx.sim.core.types import TYPES
 from tirx.sim.hazards.global_order import GlobalOrder
 from tirx.sim.hazards.global_shadow import GlobalShadow, ReadLog, silent_of
 from tirx.sim.hazards.monitor import Monitor
-from tirx.sim.isa import compression, tensor_maps
+from tirx.sim.isa import bulk_tensor, compression, tensor_maps
 from tirx.sim.isa.bulk_tensor import _check_barrier, _Part  # pyright: ignore[reportPrivateUsage]
 from tirx.sim.isa.decoder import single, uniform
 from tirx.sim.isa.deferred import Products, defer
@@ -470,3 +470,32 @@ def test_entries_are_defined_here() -> None:
         assert _said(run, text, name, 1, 32, []) == (
             f"expected the name of an entry of the module (a, c), found {name!r}"
         )
+
+
+def test_boxes_of_stores_lie_in_their_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    for lower, upper, wrong in (((0, 0), (0, 0), False), ((-1, 0), (0, 0), True), ((0, 0), (0, 1), True)):
+        columns = Mock(lower=lower, upper=upper)
+        tensor_map = Mock(swizzle="none", element="f16", columns=columns)
+        part, stored = Mock(at=(0, 0), tensor_map=tensor_map, column=3), Mock()
+        monkeypatch.setattr(bulk_tensor, "store_column", stored)
+        found = _said(_Part.store, part, np.zeros(2), None)
+        assert (found is not None and "expected a bounding box within the tensor in a store" in found) is wrong
+        assert stored.call_count == (not wrong)
+
+
+@together(
+    ("statement", "message"),
+    [
+        ("lop3.b32 %r0, %r1, %r2, %r3, 0f3F800000;", "expected the look-up table as a literal"),
+        ("lop3.b32 %r0, %r1, %r2, %r3, %r4;", "expected the look-up table as a literal"),
+        ("mov.f32 %f0, 1;", "expected a floating-point literal for .f32, found 1"),
+        ("mov.u32 %r0, 1.0;", "expected an integer literal for .u32, found 1.0"),
+        ("mov.u32 %r0, 4294967296;", "expected a literal of 32 bits, found 0x100000000"),
+        ("mov.u32 %r0, -2147483649;", "expected a literal of 32 bits, found -0x80000001"),
+        ("mov.u32 %r0, 0d3FF0000000000000;", "expected a literal of .u32, found one of f64"),
+        ("mov.u32 %r0, 0f3F800000; mov.b32 %r1, 0f3F800000;", "expected a literal of .u32, found one of f32"),
+    ],
+)
+def test_literals_that_do_not_fit(statement: str, message: str) -> None:
+    found = _said(run, entry(statement, ()), "k", 1, 32, [])
+    assert found is not None and found.endswith(message), found

@@ -295,7 +295,8 @@ class Decoder:
     def literal(self, operand: Immediate, value_type: PtxType) -> Any:
         """A literal as a numpy scalar of `value_type`."""
         value, bits = operand.value, value_type.bits
-        if operand.kind == "integer" and isinstance(value, int):
+        if operand.kind == "integer":
+            assert isinstance(value, int)
             if value_type.is_float:
                 raise self.error(f"expected a floating-point literal for {value_type}, found {value}")
             if value_type.kind == "predicate":
