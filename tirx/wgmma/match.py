@@ -166,9 +166,7 @@ def pick_warpgroups(m: int, n: int, count: int, first_warp: int = 0) -> Warpgrou
             f"expected M in steps of {ROWS}, found {m}; nearest is {max(ROWS, round(m / ROWS) * ROWS)}"
         )
     along_m = gcd(blocks, count)
-    while along_m and (count % along_m or blocks % along_m or n % (count // along_m * 8)):
-        along_m -= 1
-    if not along_m:
+    if n % (count // along_m * 8):
         raise WarpgroupProductError(
             f"expected M in steps of 64 and N in steps of 8 for each of {count} warpgroups, found D of {m}x{n}"
         )

@@ -14,6 +14,8 @@ from tirx.hw.features import smallest_version, supports
 from tirx.hw.targets import Target, format_version
 from tirx.smem.smem_descriptor import SmemDescriptor
 from tirx.tcgen05.instruction_descriptor import MAX_SHIFTS, InstructionDescriptor
+from tirx.tcgen05.kinds import KINDS
+from tirx.tcgen05.sparse_metadata import sparse_metadata
 
 
 def records(name: str) -> list[dict[str, Any]]:
@@ -104,3 +106,16 @@ def test_acceptance():
             if format_version(needed) != version:
                 wrong.append(f"{r['id']} on {target}: {features}, PTX {format_version(needed)}, expected {version}")
     assert wrong == []
+
+
+def test_sparsity_versions() -> None:
+    """Rubin has version 1 of packed elements only, Blackwell version 0; others are the same in both."""
+    packed, plain = (
+        InstructionDescriptor(kind, a, a, "f32", 128, 64, sparse=True, scale=scale)
+        for kind, a, scale in (("mxf4", "e2m1", "ue8m0"), ("f16", "f16", None))
+    )
+    assert packed.target_reason("sm_107a") == "sparse kind::mxf4: expected sparsity version 1 on sm_107a, found 0"
+    assert [each.target_reason(name) for each, name in ((packed, "sm_100a"), (packed, None), (plain, "sm_107a"))] == [
+        None
+    ] * 3
+    assert all((sparse_metadata(kind, 1) == sparse_metadata(kind, 0)) != row.is_packed for kind, row in KINDS.items())
