@@ -193,3 +193,24 @@ tirx.kernel @nested(%d: memref<64x128xf32>, %n: index) target("sm_80") grid(1) t
   tirx.store %r, %gd : !held, !tirx.tile<64x128xf32, global>
   tirx.return
 }
+
+// -----
+
+// %sum is made of more than a thread has registers for: it is kept, with %x, which the other two are made of.
+!m = memref<64x128xf32>
+!held = !tirx.tile<64x128xf32, register>
+tirx.kernel @made_of_many(%a: !m, %b: !m, %c: !m, %d: !m, %n: index) target("sm_80") grid(1) threads(64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = tirx.load %a[0, 0] : !m -> !held
+  %y = tirx.load %b[0, 0] : !m -> !held
+  %z = tirx.load %c[0, 0] : !m -> !held
+  %sum = tirx.map ins(%x, %y, %z : !held, !held, !held) (%e, %f, %g) { %e + %f + %g } -> !held
+  %minus = tirx.map ins(%x : !held) (%e) { -%e } -> !held
+  %twice = tirx.map ins(%x : !held) (%e) { %e + %e } -> !held
+  // expected-warning@below {{expected register tiles that are alive together of at most 255 registers in each of 64 threads, found 256 of 64x128xf32 (128), 64x128xf32 (128)}}
+  scf.for %i = %c0 to %n step %c1 {
+    %r = tirx.map ins(%sum, %minus, %twice : !held, !held, !held) (%e, %f, %g) { %e * %f * %g } -> !held
+    tirx.store %r, %d[0, 0] : !held, !m
+  }
+}
