@@ -395,6 +395,7 @@ RIGHT: Mapping[tuple[RingKernel, str, str, int], str] = {
         (6, ("a slot", "the sum")),
         (8, ("a slot", "the sum")),
         (12, ("a slot", "the sum")),
+        (13, ("a slot", "the sum")),
         (10, ("B", "A", "the sum")),
     )
     for ordinal, other in enumerate(others, 2)

@@ -36,12 +36,18 @@ TYPES = f"""
   #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(32, {STEP}) : ({STEP}, 1)]>>>
 !h32 = !tirx.tile<32x{STEP}xf16, shared,
   #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(32, {STEP}) : ({STEP}, 1)] + {32 * STEP}>>>
+!q0 = !tirx.tile<16x{STEP}xf16, shared,
+  #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(16, {STEP}) : ({STEP}, 1)]>>>
+!q16 = !tirx.tile<16x{STEP}xf16, shared,
+  #tirx.compose_layout<#tirx.swizzle_layout<3, 1, 3>, #tirx.tile_layout<S[(16, {STEP}) : ({STEP}, 1)] + {16 * STEP}>>>
 !g = !tirx.tile<64x{STEP}xf16, global>
+!qg = !tirx.tile<16x{STEP}xf16, global>
 !hg = !tirx.tile<32x{STEP}xf16, global>
 !f = !tirx.tile<64x{STEP}xf16, register>
 !gd = !tirx.tile<64x64xf32, global>
 !o = !tirx.tile<64x64xf32, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
 !t = !tirx.tile<64x64xf32, tensor, #tirx.tile_layout<S[(4, 16, 64) : (32@TLane, 1@TLane, 1@TCol)]>>
+!u = !tirx.tile<64x64xf32, tensor, #tirx.tile_layout<S[(64, 2, 32) : (1@TLane, 64@TLane, 1@TCol)]>>
 """
 
 ASK = "tirx.acquire %clc at(ask) tirx.async_next %clc engine(clc) tirx.release %clc at(ask) after(tma)"
@@ -59,7 +65,8 @@ class RingKernel:
     slot that is read is acquired in front of the fill of the same round. `registers`: those of each thread in the role
     that fills and in the one that multiplies. `output`: slots of a ring through which D is stored by TMA; 0 for stores
     from registers. `cluster`: two blocks share B, of which each loads a half for both; `square`: four of
-    them have 2 x 2 tiles, whose rows share A, too. `launched`: cluster launch
+    them have 2 x 2 tiles, whose rows share A, too; `pairs`: two pairs of blocks, which multiply together, share B, of
+    which each block loads a quarter. `launched`: cluster launch
     control gives the tiles of D, for which a role of its own asks where there are roles. `apart`: A and B have rings of
     their own, and slots of A come back early, on sm_107a.
     """
@@ -78,6 +85,7 @@ class RingKernel:
     launched: bool = False
     apart: bool = False
     square: bool = False
+    pairs: bool = False
 
     @property
     def is_legal(self) -> bool:
@@ -90,7 +98,9 @@ class RingKernel:
             ahead = self.skew <= self.slots - 1 - self.pending and not self.registers
             ahead = ahead and not (self.use_first and (self.skew == 0 or self.family != "mma"))
         stays = self.pending == 0 or (self.family == "wgmma" and self.slots > self.pending)
-        shared = not self.cluster or (self.roles and self.engine == "tma" and (self.square or self.family != "tcgen05"))
+        shared = not self.cluster or (
+            self.roles and self.engine == "tma" and (self.square or self.pairs or self.family != "tcgen05")
+        )
         # Copies that wgmma and tcgen05 read are awaited by the threads that made them: in a role of their own here.
         awaited = self.engine != "cp_async" or self.family == "mma" or self.roles
         given = not self.launched or (self.tiles and self.family != "wgmma" and not self.registers)
@@ -118,13 +128,29 @@ class RingKernel:
     @property
     def blocks(self) -> tuple[int, int]:
         """The rows and columns of tiles of a cluster."""
-        return (2, 2) if self.square else (2, 1) if self.cluster else (1, 1)
+        return (4, 1) if self.pairs else (2, 2) if self.square else (2, 1) if self.cluster else (1, 1)
 
     @property
     def coordinates(self) -> str:
         """The first row and column of a tile."""
         if not self.cluster:
             return "%m = arith.muli %i, %c64 : index %n = arith.muli %j, %c64 : index"
+        if self.pairs:
+            return """
+          %rank = tirx.cta_rank
+          %two = arith.constant 2 : index
+          %pair = arith.divui %rank, %two : index
+          %place = arith.remui %rank, %two : index
+          %even = arith.addi %i, %i : index
+          %four = arith.addi %even, %even : index
+          %row = arith.addi %four, %rank : index
+          %m = arith.muli %row, %c64 : index
+          %n = arith.muli %j, %c64 : index
+          %beside = arith.muli %place, %c32 : index
+          %own = arith.addi %n, %beside : index
+          %above = arith.muli %pair, %step : index
+          %half = arith.addi %own, %above : index
+          %first = arith.cmpi eq, %pair, %zero : index"""
         if self.square:
             return """
           %rank = tirx.cta_rank
@@ -164,13 +190,13 @@ class RingKernel:
         if self.engine == "cp_async" and self.family != "mma":
             wait = "tirx.await cp_async pending(0)"
 
-        def halves(name: str, first: str, among: str) -> str:
+        def halves(name: str, first: str, among: str, slot: str = "!s", half: str = "h") -> str:
             """The copy of the own half to all blocks that need it."""
             multicast = copy.replace("(tma)", f"(tma_multicast) {among}")
             own, other = (
-                f"%h{name}{i} = tirx.subview %f{name}[{i}, 0] : !s -> !h{i} "
-                + multicast.format(f"g{name}", f"h{name}{i}", "!hg", f"!h{i}")
-                for i in (0, 32)
+                f"%h{name}{i} = tirx.subview %f{name}[{i}, 0] : {slot} -> !{half}{i} "
+                + multicast.format(f"g{name}", f"h{name}{i}", f"!{half}g", f"!{half}{i}")
+                for i in (0, 32 if half == "h" else 16)
             )
             return f"scf.if {first} {{ {own} }} else {{ {other} }}"
 
@@ -179,6 +205,8 @@ class RingKernel:
         if self.cluster:
             second = halves("b", "%first", "among(2 : 2)" if self.square else "")
             rows, type_ = "%half", "!hg"
+        if self.pairs:
+            second, type_ = halves("b", "%first", "among(2 : 2)", "!h0", "q"), "!qg"
         if self.square:
             first = halves("a", "%first_a", "among(2 : 1)")
             rows_a, type_a = "%half_a", "!hg"
@@ -210,9 +238,10 @@ class RingKernel:
           tirx.await wgmma pending({self.pending})
           tirx.yield %next"""
             case _:
-                return """
+                pair, b = ("pair ", "!h0") if self.pairs else ("", "!s")
+                return f"""
           %more = arith.cmpi ne, %k, %zero : index
-          tirx.async_mma %ua, %ub, %t accumulate(%more) : !s, !s, !t
+          tirx.async_mma %ua, %ub, %t {pair}accumulate(%more) : !s, {b}, !t
           tirx.release %ab at(use) after(tcgen05)"""
 
     @property
@@ -302,8 +331,10 @@ class RingKernel:
         if self.output:
             rings += f"%out = tirx.ring slots({self.output}) stations(write, store) : !tirx.ring<!o>\n"
         if self.family == "tcgen05":
-            rings += "%sums = tirx.ring slots(2) stations(sum, read) : !tirx.ring<!t>\n"
-        across = "across(cluster)" if self.cluster else ""
+            of_pair = "across(pair) " if self.pairs else ""
+            rings += f"%sums = tirx.ring slots(2) stations(sum, read) {of_pair}: !tirx.ring<!t>\n"
+        across = "across(pairs)" if self.pairs else "across(cluster)" if self.cluster else ""
+        slot = f"<a: !s, b: {'!h0' if self.pairs else '!s'}>"
         if self.launched:
             rings += f"%clc = tirx.ring slots({self.slots}) stations(ask, read) {across} : !tirx.ring<tile_id>\n"
         text = f"""{TYPES}
@@ -317,12 +348,14 @@ class RingKernel:
           %zero = arith.constant 0 : index
           %i = arith.constant 0 : index
           %j = arith.constant 0 : index
-          %ab = tirx.ring slots({self.slots}) stations(fill, use) {across} : !tirx.ring<a: !s, b: !s>
+          %ab = tirx.ring slots({self.slots}) stations(fill, use) {across} : !tirx.ring{slot}
           {rings}
           {self.body}
           tirx.return
         }}
         """
+        if self.pairs:
+            text = re.sub(r"!t\b(?! =)", "!u", text)
         return _apart(text) if self.apart else text
 
 

@@ -43,7 +43,7 @@ MUTATIONS: Mapping[str, tuple[str, _Change]] = {
     "no commit": (r"tcgen05\.commit[^;]*;", _nothing),
     "no request for a tile": (r"clusterlaunchcontrol\.try_cancel[^;]*;", _nothing),
     "answer for one block": (r"\.multicast::cluster::all", _nothing),
-    "box for one block": (r"(\.multicast::cluster \[[^;]*, )(%h\d+)(;)", lambda m: f"{m[1]}1{m[3]}"),
+    "box for one block": (r"(\.multicast::cluster(?:\.cta_group::2)? \[[^;]*, )(%h\d+)(;)", lambda m: f"{m[1]}1{m[3]}"),
     "commit for one block": (
         r"(tcgen05\.commit[^;]*\.multicast::cluster[^;]*, )(%h\d+)(;)",
         lambda m: f"{m[1]}1{m[3]}",
@@ -67,6 +67,7 @@ KERNELS = (
     RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", tiles=True, apart=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, tiles=True, square=True),
     RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", cluster=True, tiles=True, square=True),
+    RingKernel(slots=2, skew=0, roles=True, engine="tma", family="tcgen05", cluster=True, tiles=True, pairs=True),
 )
 """Every engine, family and way to pass slots on. All go through several tiles, so that what the last iterations of one
 give back is used again."""
@@ -130,12 +131,12 @@ RIGHT: Mapping[tuple[RingKernel, str, int], str] = {
     (KERNELS[5], "no barrier", 1): _END,
     (KERNELS[5], "one product more pending", 1): "every round has waited for its product",
     **{(KERNELS[n], "no barrier", ordinal): _TWICE for n in (6, 8) for ordinal in (2, 3)},
-    **{(KERNELS[n], "no fence of tcgen05", ordinal): _FENCED for n in (6, 8, 12) for ordinal in range(4)},
+    **{(KERNELS[n], "no fence of tcgen05", ordinal): _FENCED for n in (6, 8, 12, 13) for ordinal in range(4)},
     **{
         (KERNELS[n], "no fence of tcgen05", ordinal): f"the fence behind the wait for {other} stands before the product"
-        for n in (6, 8, 12)
+        for n in (6, 8, 12, 13)
         for ordinal, other in ((6, "a slot"), (7, "the sum"))
     },
-    **{(KERNELS[n], "no fence of tcgen05", ordinal): _ENDED for n in (6, 8, 12) for ordinal in (8, 9)},
+    **{(KERNELS[n], "no fence of tcgen05", ordinal): _ENDED for n in (6, 8, 12, 13) for ordinal in (8, 9)},
 }
 """Kernel, mutation and ordinal of mutants that are right -> why."""
