@@ -78,7 +78,7 @@ def _conversion(constraint: AttrConstraint) -> Callable[[Any], Attribute]:
         return _refuse
     base = cast(Any, bases.pop())
     members: Any = getattr(base, "enum_type", None)  # of an EnumAttribute
-    return base if members is None else lambda value: base(members(value))
+    return base if members is None else lru_cache(lambda value: base(members(value)))
 
 
 def _refuse(value: object) -> Attribute:

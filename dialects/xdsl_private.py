@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -114,14 +114,18 @@ def _quicken() -> None:
             setattr(cls, name, property(view, known.fset, doc=known.__doc__))
     for name in ITEMS:
         setattr(SSAValues, name, vars(_Items)[name])
+    for cls, name, by in (
+        (SSAValues, "types", property(_types, doc=SSAValues.types.__doc__)),
+        (Operation, "operands", property(OpOperands, _set_operands, doc=Operation.operands.__doc__)),
+        (OpOperands, "__setitem__", _set_operand),
+        (SSAValue, "replace_all_uses_with", replace_uses),
+    ):
+        setattr(cls, name, by)
     for cls in IDENTIFIED:
         cls.__hash__ = object.__hash__
     for cls in (_IRNode, IRWithUses, Attribute):
         _make_exact(cls)
     SSAValue.get = staticmethod(_value_getter())  # pyright: ignore[reportAttributeAccessIssue]
-
-
-_quicken()
 
 
 def set_type(value: SSAValue, type_: Attribute) -> None:
@@ -180,18 +184,7 @@ def fill(
     op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute], properties: dict[str, Attribute]
 ) -> None:
     """Does what `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors."""
-    op._operands = SSAValues(operands)
-    uses: list[Use] = []
-    for i, value in enumerate(operands):
-        # Without the constructor, which takes longer than all the rest; what is not set here is None in the class.
-        use = Use.__new__(Use)
-        use._operation, use._index = op, i
-        if (first := value.first_use) is not None:
-            use._next_use = first
-            first._prev_use = use
-        value.first_use = use
-        uses.append(use)
-    op._operand_uses = tuple(uses)
+    _use(op, operands)
     results: list[OpResult] = []
     for i, type_ in enumerate(types):
         result = OpResult.__new__(OpResult)
@@ -201,6 +194,21 @@ def fill(
     op.properties = properties
     op.attributes = {}
     op.location = UNKNOWN_LOC
+
+
+def _use(op: Operation, operands: Iterable[SSAValue]) -> None:
+    op._operands = values = SSAValues(operands)
+    uses: list[Use] = []
+    for i, value in enumerate(values):
+        # Without the constructor, which takes longer than all the rest; what is not set here is None in the class.
+        use = Use.__new__(Use)
+        use._operation, use._index = op, i
+        if (first := value.first_use) is not None:
+            use._next_use = first
+            first._prev_use = use
+        value.first_use = use
+        uses.append(use)
+    op._operand_uses = tuple(uses)
 
 
 def _drop_operands(op: Operation) -> None:
@@ -280,6 +288,28 @@ def replace_uses(value: SSAValue, by: SSAValue) -> None:
     value.first_use, by.first_use = None, first
     if by._name is None:
         by._name = value._name
+
+
+def _types(values: SSAValues) -> tuple[Attribute, ...]:
+    return tuple(map(type_of, values))
+
+
+def _set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
+    _drop_operands(op)
+    _use(op, operands)
+
+
+def _set_operand(operands: OpOperands, index: int, value: SSAValue) -> None:
+    op = operands._op
+    whole = [*op._operands]
+    use = op._operand_uses[index]
+    whole[index].remove_use(use)
+    whole[index] = value
+    value.add_use(use)
+    op._operands = SSAValues(whole)
+
+
+_quicken()
 
 
 def input_of(parser: Parser) -> Input:

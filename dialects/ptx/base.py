@@ -142,6 +142,10 @@ class Names(Protocol):
         """A literal if `value` is a `ptx.constant`, its register otherwise."""
         ...
 
+    def sources(self, values: Sequence[SSAValue]) -> list[str]:
+        """`source` of each of `values`."""
+        ...
+
     def label(self, stem: str) -> str:
         """A label that no other instruction of the entry uses."""
         ...
@@ -168,6 +172,10 @@ class PTXInstruction(DirectOperation, abc.ABC):
 
     FORMS_NEED: ClassVar[tuple[str, ...]] = ()
     """Further rows that `features` has for some forms."""
+
+    FOLLOWS_TYPES: ClassVar[bool] = False
+    """True if `verify_` and `features` look at types, properties and attributes only: what they say of one instruction
+    holds for all that have the same."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -215,6 +223,7 @@ class PureInstruction(PTXInstruction, abc.ABC):
 
     ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
+    FOLLOWS_TYPES: ClassVar = True
 
     traits = traits_def(Pure())
 
@@ -232,7 +241,7 @@ def source(reg: Names, value: SSAValue) -> str:
 
 def vector(reg: Names, values: Sequence[SSAValue]) -> str:
     """`{%r0, %r1}`."""
-    return "{" + ", ".join(reg(v) for v in values) + "}"
+    return "{" + ", ".join(map(reg, values)) + "}"
 
 
 def address(reg: Names, base: SSAValue, offset: int = 0) -> str:

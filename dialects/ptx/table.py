@@ -16,7 +16,7 @@ from xdsl.irdl import VarConstraint, operand_def, result_def, traits_def
 from xdsl.traits import HasFolder
 
 from tirx.dialects.definition import UNIT, fill, irdl_op_definition, item, value_of
-from tirx.dialects.ptx.base import Names, PureInstruction, Register, bits_type, source, typed
+from tirx.dialects.ptx.base import Names, PureInstruction, Register, bits_type, typed
 from tirx.dialects.ptx.folding import fold_integers
 from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.rules import InstructionFormError
@@ -148,8 +148,8 @@ class TableInstruction(PureInstruction, abc.ABC):
     def emit(self, reg: Names) -> str:
         found = self._legal()
         text = _texts(type(self), self._words, self._type)[0] if found is None else found[0]
-        operands = [source(reg, value) if self.LITERALS else reg(value) for value in operands_of(self)]
-        return f"{text} {reg(self.result)}, {', '.join(operands)}"
+        values = operands_of(self)
+        return f"{text} {reg(self.result)}, {', '.join(reg.sources(values) if self.LITERALS else map(reg, values))}"
 
 
 def _types(forms: Iterator[Form] | tuple[Form, ...]) -> tuple[Attribute, ...]:

@@ -26,11 +26,12 @@ from xdsl.parser.core import UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.definition import DirectOperation, irdl_op_definition, item
 from tirx.dialects.syntax import AnyOrder, Clause, Form, Shown, parse_attributes, parse_integer, write, write_types
 from tirx.dialects.tirx.attributes import MemorySpace, TileType, shape_text
 from tirx.dialects.tirx.index_text import parse_index
 from tirx.dialects.tirx.ops import AllocOp
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
 from tirx.rules import ElementTypeError, TileMemoryError, ViewError, ViewLayoutError
 from tirx.values import dataclass
@@ -167,12 +168,19 @@ class ViewOp(DirectOperation):
     @property
     def indices(self) -> Sequence[SSAValue]:
         """The index, or index tile, along each dimension of the memref."""
-        return self.where[: len(self.where) - len(self.sized or ())]
+        return self._where[0]
 
     @property
     def sizes(self) -> Sequence[SSAValue]:
         """The sizes along the dimensions `sized` of the memref."""
-        return self.where[len(self.where) - len(self.sized or ()) :]
+        return self._where[1]
+
+    @property
+    def _where(self) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
+        """The indices and the sizes; other properties ask for them often."""
+        sized, operands = self.sized, operands_of(self)
+        first_size = len(operands) - (0 if sized is None else len(sized.data))
+        return item(operands, slice(1, first_size)), item(operands, slice(first_size, None))
 
     @property
     def source_type(self) -> MemRefType[Attribute]:

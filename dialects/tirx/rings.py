@@ -114,7 +114,7 @@ class RingOp(WrittenOp):
 
     @property
     def station_names(self) -> tuple[str, ...]:
-        return tuple(name.data for name in self.stations)
+        return tuple([name.data for name in self.stations.data])
 
     def verify_(self) -> None:
         names = self.station_names

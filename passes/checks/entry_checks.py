@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.diagnostics import Errors, warn
 from tirx.dialects.ptx.arith import AndOp
@@ -120,9 +121,8 @@ def _check_issue(entry: EntryOp, flow: ControlFlow) -> None:
     """Checks the threads that execute each instruction, as each starts it once more (PTX ISA, "Issue Granularity")."""
     threads = _threads(entry)
     elected = _elected_blocks(flow)
-    for op in [op for block in flow.blocks for op in flow.ops[block] if isinstance(op, PTXInstruction)]:
-        issue = op.issue
-        if issue is Issue.THREAD:
+    for op in [op for block in flow.blocks for op in flow.ops[block] if _may_be_issued_together(type(op))]:
+        if not isinstance(op, PTXInstruction) or (issue := op.issue) is Issue.THREAD:
             continue
         if threads is not None and issue in (Issue.ONE_THREAD, Issue.ONE_WARP) and flow.is_executed_by_all(op):
             if issue is Issue.ONE_THREAD and threads > 1:
@@ -142,6 +142,14 @@ def _check_issue(entry: EntryOp, flow: ControlFlow) -> None:
                 f"expected all threads of a warp to execute '{op.name}', found the one that elect.sync chose; leave "
                 "its branch first",
             )
+
+
+@cache
+def _may_be_issued_together(kind: type[Operation]) -> bool:
+    """Returns False for instructions that each thread executes by itself, in all their forms."""
+    return issubclass(kind, PTXInstruction) and (
+        kind.issue is not PTXInstruction.issue or kind.ISSUE is not Issue.THREAD
+    )
 
 
 def _threads(entry: EntryOp) -> int | None:

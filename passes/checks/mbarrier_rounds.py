@@ -189,13 +189,13 @@ class _Play:
 
     def __init__(self, counts: Mapping[int, int], events: Sequence[Sequence[Event]]):
         self._counts, self._events = counts, events
-        self.phases = Counter[int]()
+        self.phases = defaultdict[int, int](int)
         """Completed phases of each mbarrier."""
         self.completed_by: dict[int, Operation] = {}
         """The arrivals that completed the last ones."""
         self.passed: dict[tuple[int, int], int] = {}
         """Warps and their waits -> phases that were completed when they went on."""
-        self._arrived = Counter[int]()
+        self._arrived = defaultdict[int, int](int)
         """Arrivals in the present phase of each mbarrier; `~barrier`: warps that have come to a barrier."""
         self._turns: dict[tuple[int, int], int] = {}
 
@@ -211,24 +211,21 @@ class _Play:
                     moving = True
 
     def _takes(self, warp: int, at: int) -> bool:
-        event = self._events[warp][at]
-        if event.does is ptx.BlockBarrier:
-            return self._meets(warp, at, event)
+        event, arrived = self._events[warp][at], self._arrived
+        place, number = event.place, event.number
+        if event.does is ptx.BlockBarrier:  # whose warps go on once as many as it is for have come
+            if (warp, at) not in self._turns:
+                self._turns[warp, at] = arrived[~place] // number + 1
+                arrived[~place] += 1
+            return arrived[~place] >= self._turns[warp, at] * number
         if event.does is ptx.MbarrierWait:
-            if self.phases[event.place] & 1 == event.number:
+            if self.phases[place] & 1 == number:
                 return False
-            self.passed[warp, at] = self.phases[event.place]
+            self.passed[warp, at] = self.phases[place]
             return True
-        self._arrived[event.place] += event.number
-        if self._arrived[event.place] >= self._counts[event.place]:
-            self._arrived[event.place] -= self._counts[event.place]
-            self.phases[event.place] += 1
-            self.completed_by[event.place] = event.op
+        arrived[place] += number
+        if arrived[place] >= self._counts[place]:
+            arrived[place] -= self._counts[place]
+            self.phases[place] += 1
+            self.completed_by[place] = event.op
         return True
-
-    def _meets(self, warp: int, at: int, event: Event) -> bool:
-        """The warps that came to a barrier go on once as many as it is for have come."""
-        if (warp, at) not in self._turns:
-            self._turns[warp, at] = self._arrived[~event.place] // event.number + 1
-            self._arrived[~event.place] += 1
-        return self._arrived[~event.place] >= self._turns[warp, at] * event.number

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -116,6 +117,14 @@ Check: TypeAlias = Callable[[Operation, "Sequence[Access]", "Synchronization | N
 """Called with every instruction, its accesses, its synchronisation, who executes it, and the state before it."""
 
 
+@cache
+def _may_have_effects(kind: type[Operation]) -> bool:
+    """Returns False for instructions that have none in all their forms."""
+    return issubclass(kind, ptx.PTXInstruction) and (
+        kind.effects is not ptx.PTXInstruction.effects or kind.EFFECTS is not ptx.NO_EFFECTS
+    )
+
+
 class OrderingAnalysis:
     """The dataflow over an entry: forward, to a fixed point."""
 
@@ -144,7 +153,9 @@ class OrderingAnalysis:
         for block in self.flow.blocks:
             active = self.flow.active[block]
             for op in ops[block]:
-                if isinstance(op, ptx.PTXInstruction) and (effects := op.effects()) is not ptx.NO_EFFECTS:
+                if not _may_have_effects(type(op)) or not isinstance(op, ptx.PTXInstruction):
+                    continue
+                if (effects := op.effects()) is not ptx.NO_EFFECTS:
                     self._read(op, effects, reader, active)
         self._accesses = reader.accesses(self.accesses)
         self.has_boxes = reader.has_boxes

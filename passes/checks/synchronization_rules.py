@@ -230,10 +230,10 @@ class _Checker:
                 completion = COMPLETIONS[AccessKind.WARPGROUP]
                 use = "the next value in its registers"
                 raise _missing(completion.by, product, op, use, completion.fix, 'PTX ISA, "wgmma.wait_group"')
-        for operand in operands:
-            writers = self._writers.get(self._register(operand), ())
-            writer = next((one for one in writers if one in state.loading), None)
-            if writer is not None and id(operand) not in in_place:
+        for key in map(id, operands):
+            writers = self._writers.get(self._shared.get(key, key), ())
+            writer = next((one for one in writers if one in state.loading), None) if writers else None
+            if writer is not None and key not in in_place:
                 warpgroup = self._analysis.is_of(writer, AccessKind.WARPGROUP)
                 completion = COMPLETIONS[AccessKind.WARPGROUP if warpgroup else AccessKind.TENSOR_LOAD]
                 use = "the use of its registers"

@@ -12,8 +12,9 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects import ptx
+from tirx.dialects.definition import item
 from tirx.dialects.tcgen05 import AllocOp
-from tirx.dialects.xdsl_private import operands_of
+from tirx.dialects.xdsl_private import next_use, operands_of, type_of, user_of
 from tirx.layout.arrays import BoolArray, IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.control_flow import ControlFlow, successors
@@ -176,9 +177,8 @@ class ThreadValues:
                 if block.args:
                     self._block_arguments(block)
                 for op in flow.ops[block]:
-                    if len(op.results) != 1:
+                    if len(op.results) != 1 or type(type_of(result := item(op.results, 0))) is not IntegerType:
                         continue
-                    (result,) = op.results
                     if is_integer(result.type):
                         self._define(op, result)
                         if type(op) is ptx.AndOp and result.type == i1 and result not in self._values:
@@ -526,15 +526,14 @@ def _is_uniform_source(op: Operation) -> bool:
 def incoming(block: Block, argument: BlockArgument) -> list[SSAValue]:
     """The values that branches pass for an argument of a block."""
     found: list[SSAValue] = []
-    for use in block.uses:
-        match use.operation:
-            case ptx.BraOp() as branch:
-                found.append(branch.arguments[argument.index])
-            case ptx.CondBraOp() as branch:
-                arguments = branch.then_arguments if use.index == 0 else branch.else_arguments
-                found.append(arguments[argument.index])
-            case _:
-                pass
+    use = block.first_use
+    while use is not None:
+        branch = user_of(use)
+        if type(branch) is ptx.BraOp:
+            found.append(item(operands_of(branch), argument.index))
+        elif type(branch) is ptx.CondBraOp:
+            found.append(item(branch.then_arguments if use.index == 0 else branch.else_arguments, argument.index))
+        use = next_use(use)
     return found
 
 

@@ -240,7 +240,8 @@ class _Expander:
         self.room = min(REGISTER_BYTES, self.registers // 2 * 4)  # bytes of each thread for a piece
 
     def run(self) -> None:
-        for op in list(self.kernel.walk()):
+        kinds = tirx.LoadOp | tirx.StoreOp | tirx.CopyOp | tirx.FillOp
+        for op in [op for op in self.kernel.walk() if isinstance(op, kinds)]:
             with legal(op):
                 self._expand(op)
 

@@ -43,7 +43,10 @@ def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
             key = id(block), id(origin)
             if (behind := reached.get(key)) is None:
                 behind = reached[key] = _behind(block, origin)
-            yield InPlace(op, result, index, operand, _problem(op, operand, behind, positions))
+            use = operand.first_use
+            is_last = not behind and use is not None and user_of(use) is op and next_use(use) is None
+            is_free = is_last and type(operand) is OpResult and type(operand.op) is not ConstantOp
+            yield InPlace(op, result, index, operand, None if is_free else _problem(op, operand, behind, positions))
 
 
 @lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryRea
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import entries
 from tirx.dialects.tirx import kernels
-from tirx.dialects.xdsl_private import operands_of
+from tirx.dialects.xdsl_private import blocks, operands_of, type_of
 from tirx.passes.ir.emitter import erase, replace_uses
 
 
@@ -80,7 +80,7 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numb
         properties = number.of_all(op.properties), number.of_all(op.attributes) if op.attributes else None
         # By identity: values are hashed in Python.
         operands = tuple(map(id, operands_of(op)))
-        types = tuple([number(result.type) for result in op.results])
+        types = tuple(map(number, map(type_of, op.results)))
         key = type(op), operands, types, properties, written if reads else None
         earlier = known.setdefault(key, op)
         if earlier is not op:
@@ -94,8 +94,8 @@ _first_use: Callable[[SSAValue], Use | None] = attrgetter("first_use")
 
 def _remove_unused(region: Region) -> None:
     """Removes operations without effects whose results are not used, users before what they use."""
-    for block in reversed(region.blocks):
-        for op in reversed(block.ops):
+    for block in reversed(blocks(region)):
+        for op in reversed(operations(block)):
             if op.regions:
                 for inner in op.regions:
                     _remove_unused(inner)

@@ -22,6 +22,7 @@ from tirx.dialects.ptx.base import (
     literal,
     memory_type,
     register_class,
+    source,
 )
 from tirx.dialects.ptx.core import (
     LINES,
@@ -182,7 +183,7 @@ def _required_version(entry: EntryOp, ops: Sequence[Operation], target: Target) 
     for op in ops:
         if isinstance(op, PerCtaMemoryOp) and entry.per_cta_memory is None:
             raise PtxModuleError(op, "expected per_cta_memory on the entry of ptx.per_cta_memory, found none")
-        if isinstance(op, PTXInstruction):
+        if isinstance(op, PTXInstruction) and (op.NEEDS or op.OPTIONS_NEED or op.FORMS_NEED):
             for feature in op.features():
                 version = max(version, feature_version(op, feature, target))
     return version
@@ -323,44 +324,61 @@ class _Names:
     registers: dict[int, str] = field(default_factory=dict[int, str])
     """The identity of a value, which takes no call to hash -> its register."""
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    _sources: dict[int, str] = field(default_factory=dict[int, str])
+    """The identity of a value -> its text as an operand of arithmetic."""
+    _prefixes: dict[int, str] = field(default_factory=dict[int, str])
+    """The identity of a type -> the prefix of its registers."""
     _placeholders: Iterator[int] = field(default_factory=count)
 
     def __call__(self, value: SSAValue) -> str:
         name = self.registers.get(id(value))
         if name is None:
-            shared = self.in_place.get(value)
-            name = self._fresh(value.type, value) if shared is None else self(shared)
+            if (shared := self.in_place.get(value)) is not None:
+                name = self(shared)
+            else:
+                prefix = self._prefixes.get(id(value.type)) or self._prefix(value.type, value)
+                name = f"{prefix}\x00{next(self._placeholders)};"
             self.registers[id(value)] = name
         return name
+
+    def sources(self, values: Sequence[SSAValue]) -> list[str]:
+        texts: list[str] = []
+        for value in values:
+            if (text := self._sources.get(id(value))) is None:
+                text = self._sources[id(value)] = source(self, value)
+            texts.append(text)
+        return texts
 
     def imm(self, value: SSAValue) -> str:
         return literal(op.value) if type(op := value.owner) is ConstantOp else self(value)
 
     def label(self, stem: str) -> str:
-        return f"${stem}{self._count(stem)}"
+        number = self.counts.get(stem, 0)
+        self.counts[stem] = number + 1
+        return f"${stem}{number}"
 
     def scratch(self, type_: Attribute) -> str:
-        return self._fresh(type_, None)
+        return f"{self._prefix(type_, None)}\x00{next(self._placeholders)};"
 
-    def _fresh(self, type_: Attribute, value: SSAValue | None) -> str:
+    def _prefix(self, type_: Attribute, value: SSAValue | None) -> str:
         registers = register_class(type_) or (SCRATCH_CLASSES.get(type_) if value is None else None)
         if registers is None:
             raise _no_register(type_, value)
-        return f"{registers.prefix}\x00{next(self._placeholders)};"
-
-    def _count(self, stem: str) -> int:
-        number = self.counts.get(stem, 0)
-        self.counts[stem] = number + 1
-        return number
+        if value is not None:
+            self._prefixes[id(type_)] = registers.prefix
+        return registers.prefix
 
     def numbered(self, text: str) -> str:
         """`text` with numbers in all registers."""
         first, *rest = _PLACEHOLDER.split(text)
         final: dict[str, str] = {}
+        counts = self.counts
         written = [first]
         for prefix, placeholder, behind in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
             if (name := final.get(placeholder)) is None:
-                name = final[placeholder] = f"{prefix}{self._count(prefix)}"
+                number = counts.get(prefix, 0)
+                counts[prefix] = number + 1
+                name = final[placeholder] = f"{prefix}{number}"
             written += name, behind
         return "".join(written)
 
@@ -487,12 +505,13 @@ class _BlockPrinter:
 
     def _copies(self, dest: Block, arguments: Sequence[SSAValue]) -> Iterator[str]:
         """The moves that give the arguments of `dest` their values all at once."""
-        types = {self.names(parameter): parameter.type for parameter in dest.args}
-        pending: dict[str, str] = {
-            self.names(parameter): self.names.imm(argument)
-            for parameter, argument in zip(dest.args, arguments, strict=True)
-            if self.names(parameter) != self.names.imm(argument)
-        }
+        types: dict[str, Attribute] = {}
+        pending: dict[str, str] = {}
+        for parameter, argument in zip(dest.args, arguments, strict=True):
+            name, value = self.names(parameter), self.names.imm(argument)
+            types[name] = parameter.type
+            if name != value:
+                pending[name] = value
         while pending:
             target = next((t for t in pending if t not in pending.values()), None)
             if target is None:
@@ -506,6 +525,8 @@ class _BlockPrinter:
 
 def _lines(text: str) -> list[str]:
     """The lines of an instruction: labels, starts and ends of blocks, and statements."""
+    if text and "\n" not in text and text[0] not in "{}" and text[-1] != ":":
+        return [f"{_INDENT}{text};"]
     return [
         line if line.endswith(":") else f"{_INDENT}{line}" if line.startswith(("{", "}")) else f"{_INDENT}{line};"
         for line in text.split("\n")

@@ -29,7 +29,7 @@ class Integers:
 
     def __post_init__(self) -> None:
         zeros, ones, low, high, divisor = self.zeros, self.ones, self.low, self.high, self.divisor
-        mask, sign = self.mask, 1 << self.width - 1
+        mask, sign = (1 << self.width) - 1, 1 << self.width - 1
         zeros |= ((divisor & -divisor) - 1) & mask
         if (low is not None and low >= 0) or zeros & sign:
             zeros |= sign if high is None else mask & ~((1 << high.bit_length()) - 1)
@@ -74,12 +74,12 @@ class Integers:
     @property
     def unknown(self) -> int:
         """The bits of which nothing is known."""
-        return self.mask & ~(self.zeros | self.ones)
+        return (1 << self.width) - 1 & ~(self.zeros | self.ones)
 
     @property
     def value(self) -> int | None:
         """The bits as an unsigned integer, if all of them are known."""
-        return None if self.unknown else self.ones
+        return None if (1 << self.width) - 1 & ~(self.zeros | self.ones) else self.ones
 
     @property
     def least(self) -> int:
@@ -134,11 +134,11 @@ class Integers:
     def _sum(self, other: Integers, addend: Integers, *, minus: bool) -> Integers:
         """`self + other` or `self - other`; the bits are those of `self + addend`, and 1 for a difference."""
         # A carry is known where the least and the greatest sum agree on it.
-        carry = int(minus)
-        most = (self.mask & ~self.zeros) + (self.mask & ~addend.zeros) + carry
+        carry, mask = int(minus), (1 << self.width) - 1
+        most = (mask & ~self.zeros) + (mask & ~addend.zeros) + carry
         least = self.ones + addend.ones + carry
         carry_zero, carry_one = ~(most ^ self.zeros ^ addend.zeros), least ^ self.ones ^ addend.ones
-        known = self.mask & ~self.unknown & ~addend.unknown & (carry_zero | carry_one)
+        known = mask & (self.zeros | self.ones) & (addend.zeros | addend.ones) & (carry_zero | carry_one)
         if minus:
             low, high = self.least - other.greatest, self.greatest - other.least
             other_low, other_high = other.high, other.low

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
@@ -20,7 +20,7 @@ from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, each_warnin
 from tirx.dialects.definition import quicken
 from tirx.dialects.nesting import ancestors, operations, walk
 from tirx.dialects.traits import UsableBeforeDefinition
-from tirx.dialects.xdsl_private import operands_of, successors_of
+from tirx.dialects.xdsl_private import operands_of, successors_of, type_of
 from tirx.passes import PASS_SUMMARIES
 from tirx.passes.deferred import DeferredPass
 from tirx.passes.ir.dominators import Dominators, predecessors, reverse_postorder, successors
@@ -37,20 +37,21 @@ class Dominance:
     """
 
     def __init__(self) -> None:
-        self._positions: dict[int, dict[int, int]] = {}
-        """The identity of a block -> that of each operation of it -> its position."""
+        self._known: dict[int, tuple[dict[int, int], set[int]]] = {}
         self._trees: dict[Region, Dominators] = {}
 
     def _is_before(self, a: Operation, b: Operation, block: Block) -> bool:
-        positions = self.positions(block)
+        positions, _ = self.known(block)
         return positions[id(a)] < positions[id(b)]
 
-    def positions(self, block: Block) -> dict[int, int]:
-        """Returns the identity of each operation of a block -> its position."""
-        positions = self._positions.get(id(block))
-        if positions is None:
-            positions = self._positions[id(block)] = {id(op): i for i, op in enumerate(operations(block))}
-        return positions
+    def known(self, block: Block) -> tuple[dict[int, int], set[int]]:
+        """Returns the identity of each operation of a block -> its position, and those of other blocks of its region
+        that were found to dominate it: values of many operations come from few blocks.
+        """
+        known = self._known.get(id(block))
+        if known is None:
+            known = self._known[id(block)] = {id(op): i for i, op in enumerate(operations(block))}, set()
+        return known
 
     def _dominates(self, a: Block, b: Block, region: Region) -> bool:
         """Returns True if every path from the entry to `b` goes through `a`, or none leads to `b`."""
@@ -123,6 +124,14 @@ class CheckError(Exception):
         return super().__str__() if where is None else f"{where[0]}:{where[1]}:{where[2]}: {super().__str__()}"
 
 
+def _signature(op: Operation) -> Hashable:
+    """Returns all that the verifier of an operation with `FOLLOWS_TYPES` looks at, by identity: it lives as the IR."""
+    operands, results = map(id, map(type_of, operands_of(op))), map(id, map(type_of, op.results))
+    properties, attributes = map(id, op.properties.values()), map(id, op.attributes.values())
+    named = *op.properties, *properties, None, *op.attributes, *attributes
+    return type(op), *operands, None, *results, None, *named
+
+
 def _verify_structure(op: Operation) -> None:
     """Verifies `op` itself; the operations inside of it are somebody else's turn."""
     for region in op.regions:
@@ -163,15 +172,24 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
 
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
     here = op.parent
-    positions = {} if here is None else dominance.positions(here)
+    positions, above = ({}, set[int]()) if here is None else dominance.known(here)
     position = positions.get(id(op), 0)
     for index, operand in enumerate(operands_of(op)):
         # Most operands are results of operations in front of it in the same block.
-        if type(operand) is OpResult and positions.get(id(operand.op), position) < position:
-            continue
+        block = None
+        if type(operand) is OpResult:
+            block = operand.op.parent
+            if positions.get(id(operand.op), position) < position or id(block) in above:
+                continue
+        elif type(operand) is BlockArgument:
+            block = operand.block
+            if block is here or id(block) in above:
+                continue
         if type(operand) is ForwardDeclaredValue or type(operand) is ErasedSSAValue:
             raise DominanceError(op, f"use of operand #{index}, which no definition reaches")
         if dominance.is_defined_at(operand, op):
+            if block is not here and block is not None and here is not None and block.parent is here.parent:
+                above.add(id(block))
             continue
         name = f"operand #{index}" if operand.name_hint is None else f"%{operand.name_hint}"
         owner = operand.owner
@@ -192,18 +210,32 @@ def verify_located(module: Operation) -> None:
     Raises LocatedError at the first operation that does not verify, with those behind it as its `others`.
     """
     dominance = Dominance()
+    verified: set[Hashable] = set()
     try:
         for op in walk(module):
-            _verify_operation(op, dominance)
+            _verify_operation(op, dominance, verified)
         return
     except Exception as error:  # any but LocatedError: of a verifier that counts on an operation that does not verify
         first = error
     # Outside of the handler: errors that are raised in it would have the facts of the first one.
-    _raise_all(module, dominance)
+    _raise_all(module, dominance, verified)
     raise first
 
 
-def _verify_operation(op: Operation, dominance: Dominance) -> None:
+def _verify_operation(op: Operation, dominance: Dominance, verified: set[Hashable]) -> None:
+    """Verifies an operation and the places of its operands. `verified` are signatures of operations that verify."""
+    signature = _signature(op) if getattr(op, "FOLLOWS_TYPES", False) and op.next_op is not None else None
+    if signature is None or signature not in verified:
+        _verify_itself(op)
+        verified.add(signature)
+    _verify_operands(op, dominance)
+    if op.properties.get("params") is not None and op.name == "tirx.kernel":
+        from tirx.passes.kernels.tirx_specialize import verify_bound  # few kernels have parameters
+
+        verify_bound(cast("KernelOp", op), {})
+
+
+def _verify_itself(op: Operation) -> None:
     try:
         check_mlir_rules(op)
         _verify_structure(op)
@@ -217,14 +249,9 @@ def _verify_operation(op: Operation, dominance: Dominance) -> None:
         if type(error) is not Exception:  # which verifiers of xDSL raise for what they call an error
             raise
         raise invalid(op, DefinitionError(str(error))) from error
-    _verify_operands(op, dominance)
-    if op.properties.get("params") is not None and op.name == "tirx.kernel":
-        from tirx.passes.kernels.tirx_specialize import verify_bound  # few kernels have parameters
-
-        verify_bound(cast("KernelOp", op), {})
 
 
-def _raise_all(module: Operation, dominance: Dominance) -> None:
+def _raise_all(module: Operation, dominance: Dominance, verified: set[Hashable]) -> None:
     """Verifies once more, going on behind errors; operations around one that does not verify are left out."""
     errors = Errors()
     around: set[Operation] = set()
@@ -233,7 +260,7 @@ def _raise_all(module: Operation, dominance: Dominance) -> None:
             continue
         with in_stage("verify"), errors.attempt():
             try:
-                _verify_operation(op, dominance)
+                _verify_operation(op, dominance, verified)
             except LocatedError:
                 around.update(ancestors(op))
                 raise

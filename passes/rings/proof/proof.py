@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from tirx.diagnostics import remark, wants_remarks
 from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import KernelOp, RingOp
-from tirx.dialects.xdsl_private import operands_of, successors_of, type_of
+from tirx.dialects.xdsl_private import blocks, operands_of, successors_of, type_of
 from tirx.passes.ir.scheduled import has_lowered_rings
 from tirx.passes.rings.proof.errors import located
 from tirx.passes.rings.proof.extraction import Extraction
@@ -43,9 +43,9 @@ def _state(op: Operation) -> tuple[object, ...]:
 
     IR goes by its identity. Where another operation has that of one that is gone, it says the same in the same place.
     """
-    results = [(id(result), type_of(result)) for result in op.results]
-    blocks = [block for region in op.regions for block in region.blocks]
-    inside = [(id(block), [(id(each), type_of(each)) for each in block.args]) for block in blocks]
+    results = [*map(id, op.results), *map(type_of, op.results)]
+    inner = [block for region in op.regions for block in blocks(region)]
+    inside = [(id(block), [*map(id, block.args), *map(type_of, block.args)]) for block in inner]
     uses = [*map(id, operands_of(op)), *map(id, successors_of(op))]
     return id(op), type(op), id(op.parent), uses, results, inside, dict(op.properties), dict(op.attributes)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +18,8 @@ from xdsl.utils.arg_spec import ArgSpec
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.diagnostics import LocatedError, nearest_location
+from tirx.dialects.ptx import PTX
+from tirx.dialects.ptx.base import PTXInstruction
 from tirx.passes.copies.tirx_expand_exchanges import TirxExpandExchangesPass
 from tirx.passes.deferred import DeferredPass, deferred
 from tirx.text.parsing import parse_located
@@ -271,3 +276,57 @@ def test_steps_are_needed_for_the_module_that_hooks_leave(monkeypatch: pytest.Mo
     assert step is not None
     run_passes(Context(), ModuleOp([]), [step], before_each=hook)
     assert order == ["hook", "needed"]
+
+
+def test_instructions_of_the_same_types_are_verified_once_those_of_others_again():
+    text = """ptx.entry @k() target("sm_90") {{
+  %c = ptx.constant 1 : i32
+  %f = ptx.constant 1.0 : f32
+  %a = ptx.add %c, %c : i32
+  {}
+  %b = ptx.add %a, %c : i32
+  ptx.ret
+}}"""
+    verify_located(parse_located(new_context(), text.format("%x = ptx.min %f, %f : f32"), "f"))
+    for line, said in {
+        "%x = ptx.mul %c, %c : i32": "5:8: error: ptx.mul: expected",
+        "%x = ptx.min unsigned %f, %f : f32": "5:8: error: ptx.min: expected",
+        '%x = "ptx.constant"() <{value = 1 : i32}> : () -> i64': "5:8: error: expected a value of type i64, found i32",
+    }.items():
+        assert said in _error(text.format(line)), line
+
+
+def _names_in(function: FunctionType, seen: set[FunctionType]) -> set[str]:
+    """All names in the code of a function, and of the functions of dialects that it calls by name."""
+    seen.add(function)
+    names = set(function.__code__.co_names)
+    called = [function.__globals__.get(name) for name in names]
+    called += [cell.cell_contents for cell in function.__closure__ or ()]
+    for each in called:
+        if isinstance(each, FunctionType) and each.__module__.startswith("tirx.dialects.ptx") and each not in seen:
+            names |= _names_in(each, seen)
+    return names
+
+
+def test_verifiers_that_follow_types_look_at_no_other_operation():
+    around = {
+        "owner",
+        "op",
+        "parent",
+        "parent_op",
+        "uses",
+        "first_use",
+        "block",
+        "next_op",
+        "prev_op",
+        "enclosing",
+        "ancestors",
+    }
+    entry_of: list[str] = []
+    for cls in PTX.operations:
+        if not issubclass(cls, PTXInstruction):
+            continue
+        read = _names_in(cast(FunctionType, cls.verify_), set()) | _names_in(cast(FunctionType, cls.features), set())
+        assert not (cls.FOLLOWS_TYPES and read & around), cls
+        entry_of += [cls.name] if read & around else []
+    assert {"ptx.ld.param", "ptx.param_address"} <= set(entry_of)

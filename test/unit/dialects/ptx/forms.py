@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import ptx, tcgen05
-from tirx.dialects.ptx.base import REGISTER_CLASSES, SCRATCH_CLASSES, PTXInstruction, literal
+from tirx.dialects.ptx.base import REGISTER_CLASSES, SCRATCH_CLASSES, PTXInstruction, literal, source
 from tirx.hw.features import FEATURES, UnsupportedFeature, smallest_version
 from tirx.hw.targets import PtxVersion, Target
 
@@ -24,6 +24,9 @@ class Registers:
         prefix = REGISTER_CLASSES[value.type].prefix
         number = {OTHER: 139}.get(value, getattr(value, "index", 0))
         return self.names.setdefault(value, f"{prefix}{number}")
+
+    def sources(self, values: Sequence[SSAValue]) -> list[str]:
+        return [source(self, value) for value in values]
 
     def imm(self, value: SSAValue) -> str:
         return literal(value.owner.value) if isinstance(value.owner, ptx.ConstantOp) else self(value)
