@@ -107,12 +107,13 @@ def width(type_: Attribute) -> int:
     return registers.bits
 
 
-_FLOAT_TYPES = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+FLOAT_TYPES = frozenset((Float16Type, BFloat16Type, Float32Type, Float64Type))
+"""Classes of the floating-point register types."""
 
 
 def is_float(type_: Attribute) -> bool:
     """Returns True for the floating-point register types."""
-    return type(type_) in _FLOAT_TYPES
+    return type(type_) in FLOAT_TYPES
 
 
 def bits_type(type_: Attribute) -> str:

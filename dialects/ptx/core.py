@@ -238,12 +238,15 @@ class RetOp(PTXTerminator):
     assembly_format = "attr-dict"
 
 
-@lru_cache(maxsize=4096)
 def integer_attr(value: int, type_: Attribute) -> IntegerAttr:
     """The low bits of `value` as an integer of a register type."""
-    bits = width(type_)
+    return _integer_attr(value, width(type_))
+
+
+@lru_cache(maxsize=4096)
+def _integer_attr(value: int, bits: int) -> IntegerAttr:
     unsigned = value & (1 << bits) - 1
-    if type_ == i1:
+    if bits == 1:
         return BoolAttr.from_bool(bool(unsigned))
     return IntegerAttr(unsigned - (1 << bits) if unsigned >> bits - 1 else unsigned, bits)
 

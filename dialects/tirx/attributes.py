@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from typing import NoReturn, TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, NoneAttr, bf16, f16, f32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -313,7 +313,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def dtype(self) -> ElementType:
-        return _element_type(self.element_type)
+        return _FLOATS.get(type(self.element_type)) or _element_type(self.element_type)
 
     @property
     def layout(self) -> TileLayout | ComposeLayout | None:
@@ -425,6 +425,10 @@ def _tile_type(
 @lru_cache(maxsize=256)
 def _element_type(type_: Attribute) -> ElementType:
     return element_type(str(type_))
+
+
+_FLOATS: Mapping[type[Attribute], ElementType] = {type(type_): element_type(str(type_)) for type_ in (f16, bf16, f32)}
+"""Of classes whose types are all the same, which needs no hash of them."""
 
 
 @dataclass(frozen=True)

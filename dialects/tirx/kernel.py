@@ -29,7 +29,7 @@ from xdsl.utils.str_enum import StrEnum
 from tirx.dialects.definition import DirectOperation, enum_attribute, i32_attr, irdl_op_definition
 from tirx.dialects.formula import Call, Formula, constant_divisors, lookups
 from tirx.dialects.formula_attr import FormulaAttr, parse_formula
-from tirx.dialects.nesting import QuickWalk, enclosing
+from tirx.dialects.nesting import QuickWalk, enclosing, operations
 from tirx.dialects.syntax import (
     AnyOrder,
     Clause,
@@ -45,7 +45,7 @@ from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.sizes import NAME, ParametersAttr, Size, SizeAttr, formula_names, parse_size
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet
 from tirx.dialects.traits import InSymbolTable, Isolated
-from tirx.dialects.xdsl_private import define
+from tirx.dialects.xdsl_private import blocks, define
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import (
     InvalidOperation,
@@ -449,7 +449,7 @@ def kernels(table: Operation) -> Iterator[KernelOp]:
 
     Everything else in there is host code, which passes leave as it is.
     """
-    for op in [op for region in table.regions for block in region.blocks for op in block.ops]:
+    for op in [op for region in table.regions for block in blocks(region) for op in operations(block)]:
         if isinstance(op, KernelOp):
             yield op
         elif op.regions and op.has_trait(SymbolTable, value_if_unregistered=True):

@@ -42,7 +42,7 @@ from tirx.dialects.tirx.folds import FoldOp, ReduceOp, ScanOp
 from tirx.dialects.tirx.maps import MapOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.traits import UsableBeforeDefinition
-from tirx.dialects.xdsl_private import resume_from
+from tirx.dialects.xdsl_private import operations, resume_from
 from tirx.rules import LoopError, LoopPartError
 
 
@@ -240,7 +240,7 @@ class ForOp(DirectOperation):
     @property
     def parts(self) -> tuple[AtOp, ...]:
         """The parts of the body, none for a body that is not split."""
-        return tuple(op for op in self.body.block.ops if isinstance(op, AtOp))
+        return tuple([op for op in operations(self.body.block) if isinstance(op, AtOp)])
 
     def verify_(self) -> None:
         if (self.trips is None) == (self.constant_trips is None):

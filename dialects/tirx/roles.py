@@ -13,7 +13,7 @@ from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, Recursiv
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
-from tirx.dialects.nesting import QuickWalk
+from tirx.dialects.nesting import QuickWalk, operations
 from tirx.dialects.syntax import BODY, SYMBOL, AnyOrder, Clause, WrittenOp
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp
@@ -139,7 +139,7 @@ class RolesOp(DirectOperation):
     @property
     def roles(self) -> tuple[RoleOp, ...]:
         """The roles, in the order of their warps."""
-        return tuple(op for op in self.body.block.ops if isinstance(op, RoleOp))
+        return tuple([op for op in operations(self.body.block) if isinstance(op, RoleOp)])
 
     def verify_(self) -> None:
         for op in self.body.block.ops:

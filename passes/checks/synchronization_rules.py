@@ -127,12 +127,13 @@ class _Checker:
         """Register -> the instructions that write it asynchronously."""
         self._products: dict[int, list[Operation]] = {}
         """Register -> the products of warpgroups that read A from it or write it."""
+        get = self._shared.get
         for op in analysis.asynchronous:
-            for result in op.results:
-                self._writers.setdefault(self._register(result), []).append(op)
+            for key in map(id, op.results):
+                self._writers.setdefault(get(key, key), []).append(op)
             if isinstance(op, MmaAsyncOp):
-                for value in (*op.d, *(() if op.a_is_descriptor else op.a)):
-                    self._products.setdefault(self._register(value), []).append(op)
+                for key in map(id, (*op.d, *(() if op.a_is_descriptor else op.a))):
+                    self._products.setdefault(get(key, key), []).append(op)
 
     def _register(self, value: SSAValue) -> int:
         return self._shared.get(key := id(value), key)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from xdsl.ir import Block
 
+from tirx.dialects.xdsl_private import successors_of
+
 
 class Dominators:
     """The dominator tree of a graph (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm").
@@ -79,7 +81,7 @@ def predecessors(blocks: Sequence[Block]) -> dict[Block, list[Block]]:
 
 def successors(block: Block) -> Sequence[Block]:
     """The blocks that `block` jumps to."""
-    return () if block.last_op is None else block.last_op.successors
+    return () if block.last_op is None else successors_of(block.last_op)
 
 
 def reverse_postorder(roots: Sequence[Block], following: Callable[[Block], Sequence[Block]]) -> tuple[Block, ...]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, TypeVar
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, LocationAttr, i1, i64
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness, i1, i64
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -51,10 +51,19 @@ def bit_pattern(value: int, width: int) -> IntegerAttr[IntegerType]:
     return IntegerAttr(value, width)
 
 
-@lru_cache(maxsize=4096)
 def integer(value: int, type_: IntegerType | IndexType) -> IntegerAttr:
-    """The attribute of an integer, the same object for the same integer."""
+    """The attribute of an integer, the same object for the same integer of a type without a sign."""
+    if type(type_) is IndexType:
+        return _integer(value, None)
+    if type(type_) is IntegerType and type_.signedness.data is Signedness.SIGNLESS:
+        return _integer(value, type_.width.data)
     return IntegerAttr(value, type_)
+
+
+@lru_cache(maxsize=4096)
+def _integer(value: int, width: int | None) -> IntegerAttr:
+    """By the width, None for an index: types are hashed in Python."""
+    return IntegerAttr(value, IndexType() if width is None else IntegerType(width))
 
 
 _MAY_WRAP: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
@@ -72,23 +81,23 @@ class Emitter:
     without the checks of xDSL's constructors: the verifier of the final module makes them.
     """
 
-    def __init__(self, point: InsertPoint | Operation, location: LocationAttr):
-        """Inserts at a point, or in front of an operation."""
-        if isinstance(point, InsertPoint):
-            self._block, self._behind = point.block, point.insert_before
-        elif (block := point.parent) is not None:
+    def __init__(self, point: InsertPoint | Operation, location: LocationAttr, replaced: Operation | None = None):
+        """Inserts at a point, or in front of an operation. An operation of the type of `replaced` takes over its
+        (discardable) attributes.
+        """
+        if isinstance(point, Operation):
+            if (block := point.parent) is None:
+                raise ValueError(f"expected an operation in a block, found '{point.name}' in none")
             self._block, self._behind = block, point
         else:
-            raise ValueError(f"expected an operation in a block, found '{point.name}' in none")
+            self._block, self._behind = point.block, point.insert_before
         self.location = location
-        self._replaced: Operation | None = None
+        self._replaced = replaced if replaced is not None and replaced.attributes else None
 
     @staticmethod
     def before(op: Operation) -> Emitter:
         """Inserts in front of `op`. An operation of the type of `op` takes over its (discardable) attributes."""
-        emit = Emitter(op, op.location)
-        emit._replaced = op if op.attributes else None
-        return emit
+        return Emitter(op, op.location, op)
 
     @property
     def point(self) -> InsertPoint:

@@ -44,8 +44,8 @@ def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
             if (behind := reached.get(key)) is None:
                 behind = reached[key] = _behind(block, origin)
             use = operand.first_use
-            is_last = not behind and use is not None and user_of(use) is op and next_use(use) is None
-            is_free = is_last and type(operand) is OpResult and type(operand.op) is not ConstantOp
+            is_last = use is not None and user_of(use) is op and next_use(use) is None and block not in behind
+            is_free = is_last and not (type(operand) is OpResult and type(operand.op) is ConstantOp)
             yield InPlace(op, result, index, operand, None if is_free else _problem(op, operand, behind, positions))
 
 

@@ -25,7 +25,7 @@ from tirx.dialects.ptx.arith import (
     SubOp,
     XorOp,
 )
-from tirx.dialects.ptx.base import is_float
+from tirx.dialects.ptx.base import FLOAT_TYPES
 from tirx.dialects.ptx.conversion import CvtOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp, entries
 from tirx.dialects.ptx.sync import SetMaxNRegOp
@@ -287,7 +287,7 @@ def _number(value: SSAValue) -> int | None:
 def _is_integer_arithmetic(op: Operation) -> bool:
     if type(op) is not ConstantOp and type(op) not in _INSTRUCTIONS:
         return False
-    return not any(map(is_float, map(type_of, (*operands_of(op), *op.results))))
+    return FLOAT_TYPES.isdisjoint(map(type, map(type_of, (*operands_of(op), *op.results))))
 
 
 def _is_known(value: SSAValue) -> bool:

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.definition import i32_attr
-from tirx.dialects.nesting import operations
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
 from tirx.dialects.traits import is_pure, is_terminator
 from tirx.passes.ir.emitter import Emitter, erase
@@ -20,7 +20,7 @@ _Keep = Callable[[Operation], bool]
 
 
 def _has(op: Operation, keep: _Keep) -> bool:
-    return any(keep(inner) for inner in op.walk())
+    return any(map(keep, walk(op)))
 
 
 def copied_part(ops: Sequence[Operation], keep: _Keep) -> Block:
@@ -31,7 +31,7 @@ def copied_part(ops: Sequence[Operation], keep: _Keep) -> Block:
     NotApplicable for an operation that needs a value that only other operations can give.
     """
     block = Block()
-    inside = {inner for op in ops for inner in op.walk()}
+    inside = {inner for op in ops for inner in walk(op)}
     _Copier(inside, keep).copy(ops, block, {})
     return block
 

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
-from tirx.dialects.nesting import ancestors
+from tirx.dialects.nesting import ancestors, walk
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP, is_constant_load
@@ -285,7 +285,7 @@ def _reads(kernel: tirx.KernelOp, parts: Iterable[Operation], work: Callable[[Op
 
     Raises NotApplicable for register tiles among these values that are not within each warp.
     """
-    inside = {inner: None for op in parts for inner in op.walk()}
+    inside = {inner: None for op in parts for inner in walk(op)}
     pending = [around for op in inside if work(op) for around in (op, *ancestors(op)) if around in inside]
     found: set[Operation] = set()
     seen: set[Operation] = set()

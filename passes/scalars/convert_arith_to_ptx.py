@@ -76,8 +76,18 @@ def convert_entry(entry: EntryOp) -> None:
             set_type(value, i64)
     types = {id(type_): type_ for type_ in map(type_of, values)}
     held = {identity: type_ for identity, type_ in types.items() if register_class(type_) is not None}
+    constants: dict[tuple[int, int, int], tuple[SSAValue, Attribute, Attribute]] = {}
+    """Identities of a block, of a number and of a type -> the constant, and both, which stay what their identity is."""
     for op in ops:
-        if op.name.startswith("arith."):
+        if type(op) is arith.ConstantOp:
+            (result,), number = op.results, op.properties["value"]
+            key = id(op.parent), id(number), id(result.type)
+            if (known := constants.get(key)) is None:
+                constants[key] = _lower(op, held), number, result.type
+            else:
+                replace_uses(result, known[0])
+                erase(op)
+        elif op.name.startswith("arith."):
             _lower(op, held)
         elif type(op) is UnrealizedConversionCastOp:
             _drop_identity_cast(op)
@@ -102,8 +112,8 @@ RULES: Rules[SSAValue] = Rules()
 _rule = RULES.of
 
 
-def _lower(op: Operation, held: Mapping[int, Attribute]) -> None:
-    """Lowers one operation; `held` are types that registers hold, by identity."""
+def _lower(op: Operation, held: Mapping[int, Attribute]) -> SSAValue:
+    """Lowers one operation and returns its result; `held` are types that registers hold, by identity."""
     rule = RULES.get(type(op))
     if rule is None:
         supported = ", ".join(sorted(t.name for t in RULES))
@@ -112,9 +122,10 @@ def _lower(op: Operation, held: Mapping[int, Attribute]) -> None:
         if id(type_of(value)) not in held and register_class(value.type) is None:
             raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results
-    replacement = rule(op, Emitter.before(op))
+    replacement = rule(op, Emitter(op, op.location, op))
     replace_uses(result, replacement)
     erase(op)
+    return replacement
 
 
 def _integer(emit: Emitter, value: int, type_: Attribute) -> SSAValue:

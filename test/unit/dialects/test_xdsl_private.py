@@ -108,6 +108,37 @@ def test_items_without_calls():
         attrgetter("at1")(one.results)
 
 
+def _uses_of(value: SSAValue) -> list[tuple[Operation, int]]:
+    found = [(use.operation, use.index) for use in value.uses]
+    last = value.first_use
+    while last is not None and last._next_use is not None:  # pyright: ignore[reportPrivateUsage]
+        assert last._next_use._prev_use is last  # pyright: ignore[reportPrivateUsage]
+        last = last._next_use  # pyright: ignore[reportPrivateUsage]
+    return found
+
+
+def test_operands_that_are_set_and_replaced():
+    one, two = (arith.ConstantOp.from_int_and_width(n, i32).result for n in (1, 2))
+    first, second = arith.AddiOp(one, one), arith.AddiOp(one, two)
+    first.operands = [*second.operands][::-1]
+    second.operands = [*second.operands][:1] + [second.operands[0]]
+    assert tuple(first.operands) == (two, one) and first.results.types == (i32,)
+    assert _uses_of(one) == [(second, 1), (second, 0), (first, 1)] and _uses_of(two) == [(first, 0)]
+    second.operands[1] = two
+    second.operands[0] = second.operands[0]
+    assert _uses_of(one) == [(second, 0), (first, 1)] and _uses_of(two) == [(second, 1), (first, 0)]
+    two.name_hint = "two"
+    two.replace_all_uses_with(two)
+    two.replace_all_uses_with(one)
+    assert _uses_of(two) == [] and one.name_hint == "two"
+    assert _uses_of(one) == [(first, 0), (second, 1), (second, 0), (first, 1)]
+    with pytest.raises(IndexError):
+        first.operands[2] = one
+    assert _uses_of(one) == [(first, 0), (second, 1), (second, 0), (first, 1)]
+    first.operands = ()
+    assert not first.operands and _uses_of(one) == [(second, 1), (second, 0)]
+
+
 @pytest.mark.parametrize("cls", IDENTIFIED)
 def test_hashes_that_are_replaced_are_identities(cls: type):
     assert _method(cls, "__hash__") == "return id(self)"
