@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import I32, I64, ArrayAttr, ArrayOfConstraint, IntegerAttr, UnitAttr, i32, i64
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AttrConstraint,
     AttrSizedOperandSegments,
@@ -23,6 +23,10 @@ from xdsl.irdl.operations import IRDLOperation, OptionalDef, SingleBlockRegionDe
 
 Value = SSAValue | Operation
 """An operand: an operation stands for its single result."""
+
+
+VALUES = {OpResult, BlockArgument}
+"""The classes of operands that need no look."""
 
 
 def value_of(value: Value) -> SSAValue:
@@ -78,7 +82,12 @@ def _conversion(constraint: AttrConstraint) -> Callable[[Any], Attribute]:
         return _refuse
     base = cast(Any, bases.pop())
     members: Any = getattr(base, "enum_type", None)  # of an EnumAttribute
-    return base if members is None else lru_cache(lambda value: base(members(value)))
+
+    @lru_cache
+    def member(value: str) -> Attribute:
+        return base(members(value))
+
+    return base if members is None else member
 
 
 def _refuse(value: object) -> Attribute:

@@ -42,7 +42,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.constructor import UNIT as UNIT
-from tirx.dialects.constructor import Constructor, Value, constraint_of_each, value_of
+from tirx.dialects.constructor import VALUES, Constructor, Value, constraint_of_each, value_of
 from tirx.dialects.constructor import i32_attr as i32_attr
 from tirx.dialects.constructor import i64_attr as i64_attr
 from tirx.dialects.xdsl_private import ITEMS, input_of, operands_of, successors_of, type_of
@@ -243,7 +243,7 @@ def _flat(operands: Sequence[Value | Sequence[Value] | None]) -> tuple[list[SSAV
             sizes.append(1)
         else:
             given = (operand,) if isinstance(operand, SSAValue | Operation) else operand or ()
-            values += map(value_of, given)
+            values += cast("Sequence[SSAValue]", given) if {*map(type, given)} <= VALUES else map(value_of, given)
             sizes.append(len(given))
     return values, sizes
 

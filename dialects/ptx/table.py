@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64, i1, i16, i32, i64
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import VarConstraint, operand_def, result_def, traits_def
 from xdsl.traits import HasFolder
 
+from tirx.dialects.constructor import VALUES
 from tirx.dialects.definition import UNIT, fill, irdl_op_definition, item, value_of
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, bits_type, typed
 from tirx.dialects.ptx.folding import fold_integers
@@ -63,9 +64,6 @@ class _FoldsIntegers(HasFolder):
         return fold_integers(op)
 
 
-_VALUES = {OpResult, BlockArgument}
-
-
 def _kind(type_: Attribute) -> object:
     """Tells register types apart. To hash a type takes several times as long."""
     return type_.width.data if type(type_) is IntegerType else type(type_)
@@ -102,7 +100,7 @@ class TableInstruction(PureInstruction, abc.ABC):
             expected = ", ".join((*self.OPERANDS, *self.FLAGS))
             found = ", ".join((f"{len(operands)} operands", *flags))
             raise TypeError(f"{self.name}: expected {expected}, found {found}")
-        values = operands if {*map(type, operands)} <= _VALUES else [*map(value_of, operands)]
+        values = operands if {*map(type, operands)} <= VALUES else [*map(value_of, operands)]
         type_ = values[0].type
         properties: dict[str, Attribute] = {name: UNIT for name, flag in flags.items() if flag}
         fill(self, values, [self.RESULTS.get(type_, type_) if self.RESULTS else type_], properties)

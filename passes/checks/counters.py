@@ -10,6 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import np
 from tirx.passes.checks.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
 from tirx.values import dataclass
@@ -154,9 +155,9 @@ class Counters:
             return _Leaves(None, None, 0) if isinstance(op.value, IntegerAttr) else None
         if type(op) is SharedAllocOp:
             return _Leaves(None, op, 0)
-        if not op.operands or len(op.results) != 1:
+        if not operands_of(op) or len(op.results) != 1:
             return None
-        found = [self._leaves_of(operand, above + 1) for operand in op.operands]
+        found = [self._leaves_of(operand, above + 1) for operand in operands_of(op)]
         argument, allocation, depth = None, None, 0
         for one in found:
             if one is None:
@@ -194,7 +195,7 @@ def _computed(
             return wrapped(constant.data, width(value.type))
         case Operation() as op:
             operands: list[int | Numbers] = []
-            for operand in op.operands:
+            for operand in operands_of(op):
                 if (one := evaluated(operand, argument, numbers, known)) is None:
                     return None
                 operands.append(one)

@@ -22,6 +22,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from tirx.diagnostics import in_line
 from tirx.dialects import ptx
 from tirx.dialects.ptx.effects import TensorCommit
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import Counters
 from tirx.passes.checks.mbarrier_rounds import find_overrun
@@ -278,7 +279,7 @@ def _varies(value: SSAValue, loop: frozenset[Block], seen: set[SSAValue]) -> boo
         others = {other for other in incoming(value.block, value) if other is not value}
         return len(others) > 1 or any(_varies(other, loop, seen) for other in others)
     op = value.owner
-    return isinstance(op, Operation) and any(_varies(operand, loop, seen) for operand in op.operands)
+    return isinstance(op, Operation) and any(_varies(operand, loop, seen) for operand in operands_of(op))
 
 
 def _natural_loops(control: ControlFlow) -> list[frozenset[Block]]:

@@ -10,6 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects import ptx
 from tirx.dialects.ptx.effects import TensorCommit
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.synchronization import OrderingAnalysis
@@ -237,17 +238,17 @@ class Walks:
                 self._fixed.append((register, known.given))
             elif isinstance(value, BlockArgument):
                 pending += incoming(value.block, value)
-            elif isinstance(owner, Operation) and owner.operands and len(owner.results) == 1:
+            elif isinstance(owner, Operation) and operands_of(owner) and len(owner.results) == 1:
                 needed.add(owner)
-                pending += owner.operands
+                pending += operands_of(owner)
         for op in needed:
             assert op.parent is not None
             self._all.setdefault(op.parent, [])
         for block in self._all:
             for op in self._flow.control.ops[block]:
                 if op in needed:
-                    given, (result,) = op.operands, op.results
-                    operands = tuple(self._registers[each] for each in given if each in self._registers)
+                    given, (result,) = operands_of(op), op.results
+                    operands = tuple([self._registers[each] for each in given if each in self._registers])
                     step = _Step(op, self._registers[result], operands, len(given), ptx.width(result.type))
                     self._all[block].append(step)
 

@@ -387,8 +387,10 @@ def _meet(
 
 def _warp_barrier(analysis: OrderingAnalysis, active: ActiveThreads, state: State) -> None:
     """The lanes of each warp meet: all learn which mbarriers one has waited for."""
-    warps = active.warps
-    known = frozenset(barrier for barrier, _ in state.waited if all((barrier, warp) in state.waited for warp in warps))
+    waiting: dict[Barrier, set[int]] = {}
+    for barrier, warp in state.waited:
+        waiting.setdefault(barrier, set()).add(warp)
+    known = frozenset([barrier for barrier, warps in waiting.items() if warps.issuperset(active.warps)])
 
     def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         found = _completed(ordering, known).union(*(_arrivals(ordering, barrier) for barrier in known))

@@ -81,10 +81,10 @@ class Emitter:
     without the checks of xDSL's constructors: the verifier of the final module makes them.
     """
 
-    def __init__(self, point: InsertPoint | Operation, location: LocationAttr, replaced: Operation | None = None):
-        """Inserts at a point, or in front of an operation. An operation of the type of `replaced` takes over its
-        (discardable) attributes.
-        """
+    _replaced: Operation | None = None
+
+    def __init__(self, point: InsertPoint | Operation, location: LocationAttr):
+        """Inserts at a point, or in front of an operation."""
         if isinstance(point, Operation):
             if (block := point.parent) is None:
                 raise ValueError(f"expected an operation in a block, found '{point.name}' in none")
@@ -92,12 +92,14 @@ class Emitter:
         else:
             self._block, self._behind = point.block, point.insert_before
         self.location = location
-        self._replaced = replaced if replaced is not None and replaced.attributes else None
 
     @staticmethod
     def before(op: Operation) -> Emitter:
         """Inserts in front of `op`. An operation of the type of `op` takes over its (discardable) attributes."""
-        return Emitter(op, op.location, op)
+        emit = Emitter(op, op.location)
+        if op.attributes:
+            emit._replaced = op
+        return emit
 
     @property
     def point(self) -> InsertPoint:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
+from tirx.dialects.definition import item
 from tirx.dialects.formula import Call, Formula, lookups
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import BlockIdOp, CtaRankOp, ForOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, TilesOp
@@ -189,13 +190,13 @@ def _derive_result(op: Operation, width: int, value: SSAValue, known: Mapping[SS
     if (constant := constant_value(value)) is not None:
         return Integers.of(constant, width)
     if (by_constant := _BY_CONSTANT.get(kind)) is not None:
-        return _derive_by_constant(op, by_constant, known[op.operands[0]], width)
+        return _derive_by_constant(op, by_constant, known[item(operands_of(op), 0)], width)
     if (join := _JOINED.get(kind)) is not None:
-        return _multiples(join(*(known[each] for each in op.operands[-2:])))
+        return _multiples(join(*(known[each] for each in [*operands_of(op)][-2:])))
     if kind is arith.IndexCastOp or kind in _EXTENSIONS:
-        return _cast(op, known[op.operands[0]], width)
+        return _cast(op, known[item(operands_of(op), 0)], width)
     if (binary := _BINARY.get(kind)) is not None:
-        lhs, rhs = op.operands
+        lhs, rhs = operands_of(op)
         left, right = known[lhs], known[rhs]
         found = binary(left, right)
         signed = kind is arith.SubiOp or min(left.least, right.least) < 0
@@ -265,7 +266,7 @@ def _all_operands(value: SSAValue) -> tuple[SSAValue, ...]:
     op = value.owner
     if isinstance(op, Block) or type(op) not in _LIMITS:
         return _sources(value)
-    return tuple(x for x in op.operands if isinstance(x.type, IndexType | IntegerType))
+    return tuple([x for x in operands_of(op) if isinstance(x.type, IndexType | IntegerType)])
 
 
 def _derive_limits(elements: int, value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:

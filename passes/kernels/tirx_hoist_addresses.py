@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from tirx.dialects.definition import item
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.arith import (
     AddOp,
@@ -222,7 +223,7 @@ class _Invariants:
         pending = [*ops, *self._made]
         while pending:
             op = pending.pop()
-            if op.parent is None or op.results[0].first_use is not None:
+            if op.parent is None or item(op.results, 0).first_use is not None:
                 continue
             for operand in operands_of(op):
                 if isinstance(operand.owner, Operation) and self._is_inside(operand):
@@ -250,7 +251,7 @@ class _Invariants:
 
 def _instructions(op: Operation) -> int:
     narrow, wide = _INSTRUCTIONS.get(type(op), (0, 0))
-    return wide if width(op.results[0]) == 2 else narrow
+    return wide if width(item(op.results, 0)) == 2 else narrow
 
 
 def _carried(loop: scf.ForOp, addresses: list[AddOp], same: _Invariants) -> scf.ForOp:

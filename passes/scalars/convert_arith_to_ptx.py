@@ -122,7 +122,7 @@ def _lower(op: Operation, held: Mapping[int, Attribute]) -> SSAValue:
         if id(type_of(value)) not in held and register_class(value.type) is None:
             raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results
-    replacement = rule(op, Emitter(op, op.location, op))
+    replacement = rule(op, Emitter.before(op) if op.attributes else Emitter(op, op.location))
     replace_uses(result, replacement)
     erase(op)
     return replacement

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
 from tirx.copy.slots import source_slots
-from tirx.dialects.definition import built
+from tirx.dialects.definition import built, item
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.packed import (
@@ -165,7 +165,7 @@ class MapEmission:
         types = [type_ or result.type for result in op.results]
         clone = self.emit(built(type(op), operands, types, op.properties))
         clone.attributes, clone.location = dict(op.attributes), op.location
-        return clone.results[0]
+        return item(clone.results, 0)
 
     def _value(self, value: SSAValue, values: Mapping[SSAValue, _Two]) -> _Two:
         if value in values:

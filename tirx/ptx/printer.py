@@ -183,7 +183,7 @@ def _required_version(entry: EntryOp, ops: Sequence[Operation], target: Target) 
     for op in ops:
         if isinstance(op, PerCtaMemoryOp) and entry.per_cta_memory is None:
             raise PtxModuleError(op, "expected per_cta_memory on the entry of ptx.per_cta_memory, found none")
-        if isinstance(op, PTXInstruction) and (op.NEEDS or op.OPTIONS_NEED or op.FORMS_NEED):
+        if isinstance(op, PTXInstruction):
             for feature in op.features():
                 version = max(version, feature_version(op, feature, target))
     return version

@@ -12,6 +12,7 @@ from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx import AcquireOp, ForOp, RingOp, TilesOp
 from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.dialects.traits import is_pure
+from tirx.dialects.xdsl_private import operands_of
 from tirx.passes.ir.emitter import constant_value
 
 _TRUE_FOR_ZERO = {0: True, 1: False, 4: False, 8: False}
@@ -94,7 +95,7 @@ class ScalarNames:
 
 
 def _operands(value: SSAValue) -> tuple[SSAValue, ...]:
-    return tuple(value.op.operands) if isinstance(value, OpResult) and _is_pure(value.op) else ()
+    return operands_of(value.op) if isinstance(value, OpResult) and _is_pure(value.op) else ()
 
 
 def _is_pure(op: Operation) -> bool:

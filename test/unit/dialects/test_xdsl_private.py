@@ -132,7 +132,7 @@ def test_operands_that_are_set_and_replaced():
     two.replace_all_uses_with(one)
     assert _uses_of(two) == [] and one.name_hint == "two"
     assert _uses_of(one) == [(first, 0), (second, 1), (second, 0), (first, 1)]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="index out of range"):
         first.operands[2] = one
     assert _uses_of(one) == [(first, 0), (second, 1), (second, 0), (first, 1)]
     first.operands = ()
