@@ -55,3 +55,26 @@ def test_wrong_forms_are_refused(root: str):
     said = answers(root)
     assert "5: expected" in said and ".nosuch" in said
     outputs.check(f"decoding/{root}", said)
+
+
+@together(
+    "form",
+    [
+        *(f"{each}.rn.f32x2.f16x2.f32x2 %d0, %r0, %d1" for each in ("add", "sub", "mul")),
+        "fma.rn.f32x2.bf16x2.f32x2.f32x2 %d0, %r0, %d1, %d2",
+        "cvt.rn.bf16x2.ue5m3x2 %r0, %h0",
+        "cvt.rn.satfinite.ue5m3x2.f32 %h0, %f0, %f1",
+        *(f"set.lt.{each} %r0, %r1, %r2" for each in ("u8x4", "s16x2")),
+        "st.bulk.shared::cta [s], 64, 0",
+        "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%d0, {%r0}]",
+    ],
+)
+def test_forms_of_which_the_table_has_others(form: str):
+    """Each with an operand more, and with a modifier that nobody knows."""
+    link(parse(module("sm_107a", [form])), "k0")
+    for wrong, said in (
+        (f"{form}, 5", "operands, found "),
+        (form.replace(".", ".nosuch.", 1), "unknown modifier .[a-z]* of "),
+    ):
+        with pytest.raises(SimError, match=said):
+            link(parse(module("sm_107a", [wrong])), "k0")

@@ -91,7 +91,15 @@ def test_instructions(instruction: str, values: tuple[float, ...], expected: flo
     assert _run(instruction, *values) == expected
 
 
-@pytest.mark.parametrize("instruction", ["copysign.f32 %f0, %f1, %f2;", "add.sat.f32 %f0, %f1, %f2;"])
+@together(
+    "instruction",
+    [
+        "copysign.f32 %f0, %f1, %f2;", "add.sat.f32 %f0, %f1, %f2;", "setp.num.f32 %p, %f1, %f2;",
+        "setp.nan.f32 %p, %f1, %f2;", "slct.f32.f32 %f0, %f1, %f2, %f1;", "min.xorsign.abs.f32 %f0, %f1, %f2;",
+        "testp.finite.f32 %p, %f1;", "redux.sync.min.abs.f32 %f0, %f1, 1;", "fma.rn.oob.f16 %h1, %h1, %h1, %h1;",
+        "cvt.sat.f32.f32 %f0, %f1;",
+    ],
+)  # fmt: skip
 def test_what_residues_do_not_have(instruction: str) -> None:
     with pytest.raises(SimError, match="expected what residues have"):
         _run(instruction, 1.0, 2.0)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
+from unittest.mock import Mock
 
 import pytest
 from xdsl.context import Context
@@ -309,6 +310,32 @@ def test_output_for_other_input_than_the_file_of_the_key_is_not_kept(
     monkeypatch.setattr(tirx_opt, "read_input", read_changed)
     assert kept.main([*command, "ptx"]) == 0
     assert not Path("kept").exists()
+
+
+def test_command_lines_whose_output_is_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a directory, of several files, and with a flag that is given twice, `tirx-opt` says what it thinks."""
+    file, read = tmp_path / "k.mlir", Mock(return_value="kept")
+    file.write_text("")
+    ran = Mock(return_value=0)
+    monkeypatch.setattr(kept.stored, "read", read)
+    monkeypatch.setattr(tirx_opt, "main", ran)
+    monkeypatch.setattr(kept, "write_output", Mock())
+    flag, name = f"--cache-directory={tmp_path}", str(file)
+    for words, looked in (
+        ([flag, name], True),
+        (["--cache-directory=", name], False),
+        ([flag, name, name], False),
+        ([flag], False),
+        ([flag, flag, name], False),
+        ([flag, name, "-o", "a", "-o", "b"], False),
+        ([flag, name, "-oa"], False),
+        ([flag, name, "-o", "a"], True),
+        ([flag, name, "--cache-directory"], False),
+    ):
+        read.reset_mock()
+        ran.reset_mock()
+        assert kept.main(words) == 0
+        assert (read.call_count, ran.call_count) == ((1, 0) if looked else (0, 1)), words
 
 
 def test_output_that_is_kept(
