@@ -19,6 +19,7 @@ from tirx.dialects.schedule_attr import stored_schedule
 from tirx.dialects.tirx.tensor_maps import TensorMapAttr
 from tirx.layout import LayoutError
 from tirx.layout.dtypes import element_type
+from tirx.passes.ir.in_place import passed_values
 from tirx.rules import LaunchParameterError
 from tirx.runtime.launch import (
     Access,
@@ -204,13 +205,12 @@ def _access(roots: list[SSAValue]) -> Access:
         value = pending.pop()
         for use in value.uses:
             op = use.operation
-            if isinstance(op, ptx.BraOp | ptx.CondBraOp):
-                found = [_target(op, use.index)]
-            else:
-                found = op.results if isinstance(op, ptx.PTXInstruction) and op.effects().access is None else ()
-                reads |= _reads(op, value)
-                writes |= _writes(op, value)
-            fresh = [each for each in found if each is not None and each not in seen]
+            found: list[SSAValue] = [argument for argument, passed in passed_values(op) if passed is value]
+            if isinstance(op, ptx.PTXInstruction) and op.effects().access is None:
+                found += op.results
+            reads |= _reads(op, value)
+            writes |= _writes(op, value)
+            fresh = [each for each in found if each not in seen]
             seen.update(fresh)
             pending += fresh
     match reads, writes:
@@ -222,18 +222,6 @@ def _access(roots: list[SSAValue]) -> Access:
             return "write"
         case _:
             return "none"
-
-
-def _target(op: ptx.BraOp | ptx.CondBraOp, operand: int) -> SSAValue | None:
-    """Returns the block argument that a branch passes its operand to; None for the condition."""
-    if isinstance(op, ptx.BraOp):
-        return op.dest.args[operand]
-    if operand == 0:
-        return None
-    position = operand - 1
-    if position < len(op.then_arguments):
-        return op.then_dest.args[position]
-    return op.else_dest.args[position - len(op.then_arguments)]
 
 
 def _writes(op: Operation, address: SSAValue) -> bool:
