@@ -108,36 +108,33 @@ class LaunchSizes:
 
 def compiled(formulas: Iterable[Formula]) -> Callable[[LaunchSizes], Sequence[int]]:
     """A function that evaluates formulas without parameters, each part that several have in common once."""
-    wanted, places = list(formulas), dict[Formula, int]()
-    leaves = dict.fromkeys(leaf for formula in wanted for leaf in _leaves(formula))
+    leaves: dict[Formula, int] = {}
+    places: dict[tuple[str, int, int], int] = {}
     steps: list[tuple[Callable[[int, int], int], int, int]] = []
-    lookups = [_lookup(leaf) for leaf in leaves]
-    places |= {leaf: i for i, leaf in enumerate(leaves)}
 
     def place(formula: Formula) -> int:
-        if formula not in places:
-            assert isinstance(formula, Call)
-            a, b = (place(each) for each in formula.operands)
+        """The place of a value: -1 and below for leaves, from 0 on for steps, in the order of their evaluation."""
+        if not isinstance(formula, Call) or formula.function not in OPERATORS:
+            return leaves.setdefault(formula, -1 - len(leaves))
+        a, b = map(place, formula.operands)
+        found = places.setdefault((formula.function, a, b), len(steps))
+        if found == len(steps):
             steps.append((OPERATORS[formula.function], a, b))
-            places[formula] = len(leaves) + len(steps) - 1
-        return places[formula]
+        return found
 
-    results = [place(formula) for formula in wanted]
+    results = [place(formula) for formula in formulas]
+    lookups = [_lookup(leaf) for leaf in reversed(leaves)]
 
     def evaluate(launch: LaunchSizes) -> Sequence[int]:
         values = [lookup(launch) for lookup in lookups]
-        for apply, a, b in steps:
+        for apply, a, b in ordered:
             values.append(apply(values[a], values[b]))
-        return [values[i] for i in results]
+        return [values[i] for i in wanted]
 
+    first = len(lookups)
+    ordered = [(apply, first + a, first + b) for apply, a, b in steps]
+    wanted = [first + each for each in results]
     return evaluate
-
-
-def _leaves(formula: Formula) -> Iterable[Formula]:
-    """The numbers and lookups of a formula."""
-    if not isinstance(formula, Call) or formula.function not in OPERATORS:
-        return (formula,)
-    return [leaf for operand in formula.operands for leaf in _leaves(operand)]
 
 
 def _lookup(formula: Formula) -> Callable[[LaunchSizes], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, reduce
-from math import exp, inf, log
+from math import exp, log
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -28,6 +28,7 @@ from tirx.passes.match.tile_choice import (
     rings_of,
     shapes_of,
 )
+from tirx.passes.match.variant_cost import cost_of
 from tirx.predict import gpu_of
 from tirx.predict.model import seconds_of
 from tirx.predict.work import SECTOR, Work
@@ -59,14 +60,16 @@ _SPARE = 4
 _EVERY = 512
 """The largest M below which all are rated, where N and K are known."""
 
-_OF_SEVERAL, _FOR_EACH = 500, 10
+_OF_SEVERAL, _FOR_EACH = 200, 50
 """Sizes where more than one extent is open, and as many more for each kernel."""
 
 _FIRST = -(1 << 62)
 """The cost of a variant for sizes for which other costs are wrong."""
 
 _OFTEN, _RARE = 128, 10
-"""The least N and K of most of the latter, as of models, and one of how many may have fewer."""
+"""The least N and K of most of the latter, as of models, of which every other one has multiples of it; and one of how
+many may have fewer.
+"""
 
 _AT_ONCE = 1 << 13
 """Times that are computed at once, in arrays that stay in the cache."""
@@ -74,11 +77,11 @@ _AT_ONCE = 1 << 13
 _DIFFERENT = "rows", "columns", "slots", "at_once"
 """Fields of the work in which tiles differ that are rated at once."""
 
-_TURNS = 6
-"""Fits of the formulas, each with the mistakes of the one before."""
-
 _UNIT = 1e-15
-"""Seconds that a formula counts: times of terms are rounded to a whole number of them."""
+"""Seconds that a formula counts."""
+
+_EXTENT = Call("size", (0, 0))
+"""An extent that stands for any."""
 
 _Size = tuple[int, int, int]
 _Key = tuple[object, ...]
@@ -140,8 +143,8 @@ def choose_variants(
 ) -> Sequence[VariantChoice]:
     """The fewest tiles with which sizes take little more time than with the best one of each, at most `most`.
 
-    Costs, formulas of `sizes`, are fitted to predictions for sizes up to 8192, those of fast variants most exactly.
-    Where one extent is open, and they are too wrong for some of its sizes, a tile occurs once more for just these.
+    Costs are formulas of `sizes` (see `cost_of`). Where one extent is open, they are a few terms that are fitted to
+    predictions; where these are too wrong for some of its sizes up to 8192, a tile occurs once more for just these.
     Empty where no instructions multiply these types.
     """
     drawn = _drawn(operands, most)
@@ -153,27 +156,41 @@ def choose_variants(
     relative = seconds / seconds.min(axis=0)
     chosen = _cover(relative, _weights(operands, drawn), most)
     variants = [tiles[i].at(operands, drawn[int(relative[i].argmin())], target) for i in chosen]
-    opened = tuple(Call("size", (0, d)) if n is None else n for d, n in enumerate(operands.size))
-    values = [
-        np.array([np.broadcast_to(_value(each, every), len(drawn)) for each in _terms(tile, operands, opened, target)])
-        for tile in variants
-    ]
-    costs, taken = _fitted(values, seconds[chosen], relative[chosen])
-    terms = [_terms(tile, operands, sizes, target) for tile in variants]
-    found = [
-        VariantChoice(
-            tile, reduce(sum_of, (product_of(n, term) for n, term in zip(numbers, each, strict=True) if n), 0)
-        )
-        for tile, numbers, each in zip(variants, costs, terms, strict=True)
-    ]
-    if operands.size.count(None) == 1:
-        d = operands.size.index(None)
-        size, places = sizes[d], np.searchsorted(_ENDS[d], [each[d] for each in drawn])
-        for place, first, last in _exceptions(relative[chosen], taken, places):
-            least = _ENDS[d][first - 1] + 1 if first else 1
-            within = Requirement(size, "at_least", least, ""), Requirement(size, "at_most", _ENDS[d][last], "")
-            found.append(VariantChoice(variants[place], _FIRST, within))
-    return tuple(found)
+    if operands.size.count(None) > 1:
+        gpu = gpu_of(target)
+        return tuple(VariantChoice(tile, cost_of(tile, operands, sizes, gpu)) for tile in variants)
+    return tuple(_of_one_extent(variants, operands, sizes, target, drawn, seconds[chosen], relative[chosen]))
+
+
+def _of_one_extent(
+    tiles: Sequence[TileChoice],
+    operands: Operands,
+    sizes: Sizes,
+    target: Target,
+    drawn: Sequence[_Size],
+    seconds: NDArray[Any],
+    relative: NDArray[Any],
+) -> Iterator[VariantChoice]:
+    """Tiles with costs for one open extent, and once more those which have the least time where others cost less.
+
+    `seconds`, and `relative` to those of the best candidate, have a column for each of the sizes that are `drawn`.
+    """
+    d = operands.size.index(None)
+    extents, costs = np.array([each[d] for each in drawn]), list[Any]()
+    for tile, times, beside in zip(tiles, seconds, relative, strict=True):
+        terms, weights = _terms(tile, operands, target, sizes[d]), 1 / (times * beside**2)  # fast sizes most exactly
+        values = np.array([_value(each, extents) + 0 * extents for each in _terms(tile, operands, target, _EXTENT)])
+        scale = np.maximum(values.max(axis=1), 1)
+        columns, wanted = (values.T / scale) * weights[:, None], times * weights
+        solution = cast("NDArray[Any]", np.linalg.lstsq(columns, wanted, rcond=1e-6)[0])
+        numbers = np.rint(solution / (scale * _UNIT)).astype(int).tolist()
+        costs.append(np.array(numbers, float) @ values)
+        yield VariantChoice(tile, reduce(sum_of, map(product_of, numbers, terms)))
+    taken, places = np.array(costs).argmin(axis=0), np.searchsorted(_ENDS[d], extents)
+    for place, first, last in _exceptions(relative, taken, places):
+        least = _ENDS[d][first - 1] + 1 if first else 1
+        within = Requirement(sizes[d], "at_least", least, ""), Requirement(sizes[d], "at_most", _ENDS[d][last], "")
+        yield VariantChoice(tiles[place], _FIRST, within)
 
 
 @dataclass(frozen=True)
@@ -260,7 +277,7 @@ def _candidates_of(family: str, operands: Operands, target: Target, schedules: S
 def _drawn(operands: Operands, most: int) -> Sequence[_Size]:
     """All sizes between which times do not jump, ascending, where a single extent is open; of several any.
 
-    Any are drawn evenly by their logarithm, N and K in multiples of 8.
+    Any are drawn evenly by their logarithm, N and K in multiples of 8, half of them of 128.
     """
     m, n, k = operands.size
     if operands.size.count(None) == 1:
@@ -275,7 +292,8 @@ def _drawn(operands: Operands, most: int) -> Sequence[_Size]:
             return known
         least = 1 if d == 0 or i % _RARE == 0 else _OFTEN
         extent = round(exp(random.uniform(log(least), log(_LARGEST))))
-        return -(-extent // _STEP) * _STEP if d else extent
+        unit = 1 if d == 0 else _OFTEN if i % 2 else _STEP
+        return -(-extent // unit) * unit
 
     return [(drawn(m, 0, i), drawn(n, 1, i), drawn(k, 2, i)) for i in range(_OF_SEVERAL + _FOR_EACH * most)]
 
@@ -292,13 +310,14 @@ def _weights(operands: Operands, drawn: Sequence[_Size]) -> NDArray[Any]:
 def _cover(times: NDArray[Any], weights: NDArray[Any], most: int) -> Sequence[int]:
     """The rows that gain most first, until the least of each column is no more than it may be beside 1.
 
-    Rows without which it still is are left out again.
+    Squares of times count, as large losses do. Rows without which no time is too much are left out again.
     """
-    now, chosen, with_each = np.full(times.shape[1], _NONE), list[int](), np.empty(times.shape)
-    while len(chosen) < most + most // _SPARE and (now > _LOSS).any():
-        np.maximum(np.minimum(now, times, out=with_each), _LOSS, out=with_each)
+    squares, allowed = times * times, _LOSS * _LOSS
+    now, chosen, with_each = np.full(times.shape[1], _NONE * _NONE), list[int](), np.empty(times.shape)
+    while len(chosen) < most + most // _SPARE and (now > allowed).any():
+        np.maximum(np.minimum(now, squares, out=with_each), allowed, out=with_each)
         chosen.append(int((with_each @ weights).argmin()))
-        now = np.minimum(now, times[chosen[-1]])
+        now = np.minimum(now, squares[chosen[-1]])
     for row in list(chosen):
         others = [each for each in chosen if each != row]
         if others and (times[others].min(axis=0) <= _LOSS).all():
@@ -328,78 +347,35 @@ def _exceptions(relative: NDArray[Any], taken: NDArray[Any], places: NDArray[Any
         yield ends.index(start), at, last
 
 
-def _value(formula: Formula, size: _Sizes) -> Any:
-    """The values of a formula of the extents of `size` as if these were the first argument."""
+def _value(formula: Formula, extent: NDArray[Any]) -> Any:
+    """The values of a formula of `_EXTENT`."""
     match formula:
-        case Call("size", (_, int(d))):
-            return size[d]
+        case Call("size"):
+            return extent
         case Call("min", (a, b)):
-            return np.minimum(_value(a, size), _value(b, size))
+            return np.minimum(_value(a, extent), _value(b, extent))
         case Call(function, (a, b)):
-            return OPERATORS[function](_value(a, size), _value(b, size))
+            return OPERATORS[function](_value(a, extent), _value(b, extent))
         case _:
             return formula
 
 
-def _fitted(
-    terms: Sequence[NDArray[Any]], seconds: NDArray[Any], relative: NDArray[Any]
-) -> tuple[list[list[int]], NDArray[Any]]:
-    """The numbers whose sum with the terms of a variant is its time in femtoseconds; the least variant of each size.
+def _terms(tile: TileChoice, operands: Operands, target: Target, extent: Formula) -> Sequence[Formula]:
+    """The terms of the time of a tile where one extent is open: one, the extent, and rounds and tiles, or steps.
 
-    The least sum has to be that of a fast variant. So fast variants weigh more, and so do, from turn to turn, sizes
-    of which a slow one has the least sum.
+    Of K, there are steps with rows that end within a sector, too.
     """
-    weights, every = 1 / (seconds * relative**2), range(seconds.shape[1])
-    numbers: list[list[int]] = [[] for _ in terms]
-    best, sums, kept = inf, np.zeros(seconds.shape), (numbers, np.zeros(0, int))
-    changed = set(range(len(terms)))
-    for _ in range(_TURNS):
-        for i in changed:
-            scale = np.maximum(terms[i].max(axis=1), 1)
-            columns, times = terms[i].T / scale * weights[i, :, None], seconds[i] * weights[i]
-            solution = cast("NDArray[Any]", np.linalg.lstsq(columns, times, rcond=1e-6)[0])
-            numbers[i] = np.rint(solution / (scale * _UNIT)).astype(int).tolist()
-            sums[i] = np.array(numbers[i], float) @ terms[i]
-        taken, fastest = sums.argmin(axis=0), seconds.argmin(axis=0)
-        loss = seconds[taken, every] / seconds[fastest, every]
-        mean = float(np.maximum(loss, _LOSS).mean())
-        if mean < best:
-            best, kept = mean, (list(numbers), taken)
-        slow = np.flatnonzero(loss > _LOSS)
-        for rows in (taken, fastest):
-            weights[rows[slow], slow] *= np.minimum(loss[slow], 2) ** 2
-        changed = {*taken[slow].tolist(), *fastest[slow].tolist()}
-    return kept
-
-
-def _terms(tile: TileChoice, operands: Operands, sizes: Sequence[Formula], target: Target) -> Sequence[Formula]:
-    """The terms of a time: one, rounds and tiles, each of them a step, too, and elements of A, B and D.
-
-    Where M and N are open, rows and columns of tiles that are outside of D count, too, and K that is no multiple of
-    sectors where it is. Terms that are the same for all launches, or times of others, are left out.
-    """
-    (m, n, k), (has_m, has_n, has_k) = sizes, (each is not None for each in operands.size)
+    m, n, k = (extent if each is None else each for each in operands.size)
+    if operands.size[2] is None:
+        steps, sector = ceildiv(k, tile.parts * tile.depth), SECTOR // tile.work.element
+        rest = Call("min", (sum_of(product_of(ceildiv(k, sector), sector), product_of(k, -1)), 1))
+        return 1, k, steps, product_of(steps, rest)
     down, across = (n, m) if tile.exchanged != operands.exchanged else (m, n)
-    pairs = 2 if tile.shares == "b" else 1, 2 if tile.shares == "a" else 1
     in_rows, in_columns = (
-        product_of(ceildiv(size, extent * by), by)
-        for size, extent, by in zip((down, across), (tile.rows, tile.columns), pairs, strict=True)
+        product_of(ceildiv(size, each * by), by)
+        for size, each, by in zip((down, across), (tile.rows, tile.columns), tile.work.together, strict=True)
     )
     tiles = product_of(product_of(in_rows, in_columns), operands.batch * tile.parts)
     gpu = gpu_of(target)
     work = replace(tile.work, size=(_LARGEST, _LARGEST, 1), blocks=tile.work.blocks and gpu.multiprocessors)
-    rounds = ceildiv(tiles, int(work.counts(gpu).at))
-    steps = ceildiv(k, tile.parts * tile.depth)
-    terms = [1, product_of(sum_of(m, n), k)]
-    if not (has_m and has_n):
-        terms += [rounds, tiles]
-    if not has_k:
-        sector = SECTOR // tile.work.element
-        rest = Call("min", (sum_of(product_of(ceildiv(k, sector), sector), product_of(k, -1)), 1))
-        by_rest = (product_of(steps, product_of(rest, each)) for each in (rounds, tiles))
-        terms += [steps, *(product_of(steps, each) for each in terms[2:]), *by_rest]
-    if not (has_m or has_n):
-        inside = product_of(in_columns, down), product_of(in_rows, across)
-        used = (product_of(rounds, Call("min", pair)) for pair in ((down, tile.rows), (across, tile.columns)))
-        terms += [product_of(m, n), *(product_of(steps, each) for each in (*inside, *used))]
-    return terms
+    return 1, extent, ceildiv(tiles, int(work.counts(gpu).at)), tiles

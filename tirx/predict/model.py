@@ -9,16 +9,16 @@ from tirx.predict.gpus import Gpu
 from tirx.predict.work import Counts, Work, is_array
 from tirx.values import dataclass, replace
 
-_FADING = 8 * 2.0**20
+FADING = 8 * 2.0**20
 """Bytes over which the hits of L2 fade as a kernel touches more than it keeps."""
 
-_USE_WITHOUT_COST = 0.4
+UNTHROTTLED = 0.4
 """The share of the tensor cores' use that costs no clock."""
 
-_TURNS = 3
+TURNS = 3
 """Turns of the fixed point of time and clock; the third changes a millionth."""
 
-_HANDED_ON = 28e3
+HANDED_ON = 28e3
 """Cycles until sums of several blocks are one tile: a stream of 384 x 1536 x 7168 takes 39 us on an H200, not 23."""
 
 _WHOLE = 2
@@ -64,7 +64,7 @@ def _most(a: float, b: float) -> float:
 
 def _cold(x: Counts, gpu: Gpu) -> float:
     """The share of what a kernel touches that L2 does not keep."""
-    return 1 / (1 + 2.718281828 ** ((gpu.kept - x.touched) / _FADING))
+    return 1 / (1 + 2.718281828 ** ((gpu.kept - x.touched) / FADING))
 
 
 def _round(x: Counts, gpu: Gpu, at: float, per: float, cold: float) -> _Round:
@@ -96,7 +96,7 @@ def _terms(x: Counts, gpu: Gpu, each: _Round, hertz: float) -> Terms:
     epilogue = epilogue + x.exchanged * each.per / gpu.exchange + (x.exchanged > 0) * gpu.meeting
     if not isinstance(x.loops, int):
         epilogue = epilogue + x.loops * (chain + each.stored)  # of every loop of a stream
-        epilogue = epilogue + ((x.loops > 0) & (x.loops < _WHOLE)) * _HANDED_ON
+        epilogue = epilogue + ((x.loops > 0) & (x.loops < _WHOLE)) * HANDED_ON
     return Terms(each.products, each.fill, l2, memory, latency, step, epilogue)
 
 
@@ -109,12 +109,12 @@ def seconds_of(x: Counts, gpu: Gpu) -> tuple[float, float]:
     ends = gpu.memory_latency * cold + (gpu.latency + gpu.slot)
     second = x.parted * (_SECOND_LAUNCH + x.elements * 10 / _SECOND_PASS)
     used = x.tiles * x.steps * x.useful / gpu.multiprocessors
-    for _ in range(_TURNS):
+    for _ in range(TURNS):
         whole = _terms(x, gpu, round_, hertz)
         last = whole if last_round is round_ else _terms(x, gpu, last_round, hertz)
         cycles = (x.rounds - 1) * (x.steps * whole.step + whole.epilogue + again) + x.steps * last.step + last.epilogue
         seconds = gpu.launch + (cycles + ends) / hertz + second
-        hertz = gpu.hertz * (1 - gpu.throttle * _most(used / (gpu.hertz * seconds) - _USE_WITHOUT_COST, 0.0))
+        hertz = gpu.hertz * (1 - gpu.throttle * _most(used / (gpu.hertz * seconds) - UNTHROTTLED, 0.0))
     return seconds, hertz
 
 

@@ -15,7 +15,7 @@ _LINE = 128
 SECTOR = 32
 """Bytes of a sector of a line: rows that begin within one need more of them."""
 
-_SCATTERED = 64
+SCATTERED = 64
 """Elements of f32 that the threads of a block store in one go of a scattered store."""
 
 ALIGNED = 16
@@ -25,7 +25,7 @@ ALIGNED = 16
 _ROWS = 64
 """Rows of an instruction of wgmma; more than three of them are those of two warpgroups."""
 
-_SUM = 4
+SUM_BYTES = 4
 """Bytes of a sum that blocks of a cluster exchange."""
 
 
@@ -151,7 +151,7 @@ class Work:
         row_bytes = k * self.element
         stored, row = max(self.out, 4) if added else self.out, m if self.turned else n
         by_bulk = (row * stored % ALIGNED == 0) * (self.bulk_stores or added)
-        at_a_time = _SCATTERED * (2 - (row * stored % 4 != 0))
+        at_a_time = SCATTERED * (2 - (row * stored % 4 != 0))
         steps, loops, others = -(-(-(-k // self.parts) * self.element) // self.step), 0, cluster - 1
         if self.streamed:  # as if a block had one tile of as many steps as it has iterations
             at = _least(tiles * steps, gpu.multiprocessors)
@@ -181,7 +181,7 @@ class Work:
             out=self.rows * self.columns * stored / ends,
             added=used_rows * self.columns * stored if added else 0,
             scattered=(1 - by_bulk) * self.rows * self.columns / ends / at_a_time,
-            exchanged=self.rows * self.columns * _SUM * others / ends,
+            exchanged=self.rows * self.columns * SUM_BYTES * others / ends,
             slots=self.slots,
             loops=loops,
             serial=self.slots == 1,
