@@ -124,3 +124,12 @@ def test_errors() -> None:
         _ = BitMatrix.identity(3) @ BitMatrix.identity(2)
     with pytest.raises(LayoutError, match="only a square matrix has an inverse, found 2 rows, 1 columns"):
         BitMatrix((1,), 2).inverse()
+
+
+def test_bits_at_the_ends() -> None:
+    """No strings have no images; columns have no bits above the rows, and are not negative."""
+    matrix = BitMatrix((1, 3), 2)
+    assert matrix.apply(np.zeros((0, 3), np.int64)).shape == (0, 3)
+    for columns in ((-1,), (4,), (0, -4)):
+        with pytest.raises(LayoutError, match=rf"^column {len(columns) - 1} must have at most 2 bits, found -?0b1"):
+            BitMatrix(columns, 2)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from unit.passes.parsed import parsed
+from unit.passes.rings.test_tirx_split_k import _product  # pyright: ignore[reportPrivateUsage]
 
 from tirx.diagnostics import LocatedError
 from tirx.dialects.tirx import KernelOp, kernels
@@ -42,3 +43,19 @@ def test_the_first_that_is_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
         assert chosen.values_for(kernel) == expected
         assert not programs or explained[-1] is following
     assert len(explained) == 3
+
+
+def test_kernels_that_are_not_rated() -> None:
+    """Those of pairs, those without a target, and those that multiply nothing."""
+    text = _product((128, 128, 512), 64, 64)
+    for changed, to, count in (
+        ("", "", 1),
+        ("threads(128)", "cluster(2) threads(128)", 0),
+        ('target("sm_90a") ', "", 0),
+        ("tirx.mma %sa, %sb, %acc", 'tirx.copy %sa, %sb : !a, !b "test.op"(%sa, %sb, %acc)', 0),
+    ):
+        given = text.replace(changed, to) if changed else text
+        (kernel,) = kernels(
+            parsed(given.replace(": !a, !b, !acc", ": (!a, !b, !acc) -> ()") if "test.op" in to else given)
+        )
+        assert len(tirx_choose.ranked_values(kernel, {})) == count
