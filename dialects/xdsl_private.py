@@ -247,7 +247,7 @@ def erase(op: Operation) -> None:
         discard(region)
     for result in op.results:
         if result.first_use is not None:
-            op.erase(drop_references=False)  # which says whose results are used
+            op.erase()  # which says whose results are used
     op.results = SSAValues()
 
 

@@ -41,8 +41,9 @@ def place(tile: SSAValue, layout: TileLayout | ComposeLayout) -> SSAValue:
                 place(op.result, TransposeOp.layout_of(layout, type_.dims, op.order))
             case ViewOp() if op.result.type.layout is None:
                 found = op.derived_layout(op.result.type.dims)
-                if isinstance(found, str) or tile_strides(placed) is None:
+                if tile_strides(placed) is None:
                     raise LayoutChoiceError(op, f"expected a tile with a stride along each dimension, found {layout}")
+                assert isinstance(found, TileLayout), found
                 place(op.result, found)
             case _:
                 pass

@@ -6,6 +6,7 @@ from io import StringIO
 
 import pytest
 from unit.cases import together
+from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import IndexType, ModuleOp, f16, f32, i1, i32
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -155,3 +156,21 @@ def test_across_needs_a_cluster():
     ring = RingOp(1, ("a",), RingType.get(), Across.PAIR)
     with pytest.raises(VerifyException, match=r"expected a kernel with a cluster for across\(pair\)"):
         KernelOp("k", [], 32, Region(Block([ring, ReturnOp()]))).verify()
+
+
+@together(("blocks", "problem"), [(2, True), (3, True), (4, False), (5, True), (8, False)])
+def test_rings_across_pairs(blocks: int, problem: bool) -> None:
+    """A cluster of several whole pairs has them."""
+    module = parsed(f"""tirx.kernel @k() target("sm_100a") cluster({blocks}) per_cta threads(128) {{
+      %r = tirx.ring slots(2) stations(a) across(pairs) : !tirx.ring<>
+      tirx.return
+    }}""")
+    (ring,) = (op for op in module.walk() if isinstance(op, RingOp))
+    try:
+        ring.verify_()
+    except VerifyException as error:
+        assert problem and str(error) == (
+            f"expected a kernel with a cluster of several pairs for across(pairs), found cluster({blocks})"
+        )
+    else:
+        assert not problem

@@ -204,3 +204,11 @@ def test_erased_operations_are_gone_with_what_is_inside():
     with pytest.raises(ValueError, match=re.escape("expected 'scf.yield' in a block, found it in none")):
         xdsl_private.erase(scf.YieldOp())
     assert condition.result.first_use is None
+
+
+def test_operations_whose_results_are_used_are_not_erased():
+    one = arith.ConstantOp.from_int_and_width(1, 32)
+    block = Block([one, arith.AddiOp(one, one)])
+    with pytest.raises(ValueError, match="still has uses"):
+        xdsl_private.erase(one)
+    assert len(block.ops) == 1
