@@ -395,6 +395,19 @@ register>
 %g, %s = "test.op"() : () -> (!tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>) "tirx.async_copy"(%g, %s)
 <{engine = #tirx.engine tma, blocks = 2 : i32}> : (!tirx.tile<8x64xf16, global>, !tirx.tile<8x64xf16, shared>) -> ()
     expected both numbers of among, found one
+%a = tirx.alloc : !tirx.tile<1xi32, shared> %w = "test.op"() : () -> i64 %r = tirx.atomic add %w, %a : i64,
+!tirx.tile<1xi32, shared> -> i64
+    expected a register tile like !tirx.tile<1xi32, shared>, or a number for one element, found i64 for 1
+%a = tirx.alloc : !tirx.tile<2xi32, shared> %r = tirx.atomic add %x, %a : i32, !tirx.tile<2xi32, shared> -> i32
+    expected a register tile like !tirx.tile<2xi32, shared>, or a number for one element, found i32 for 2
+%a = tirx.alloc : !tirx.tile<1xi32, shared> %r = tirx.atomic add %x, %a : i32, !tirx.tile<1xi32, shared> -> i64
+    expected values and a result of type i32, found i64
+%a = tirx.alloc : !tirx.tile<4xi32, shared> %b = tirx.zero : !tirx.tile<8xi32, register> %r = tirx.atomic add %b, %a :
+!tirx.tile<8xi32, register>, !tirx.tile<4xi32, shared> -> !tirx.tile<8xi32, register>
+    expected a register tile like !tirx.tile<4xi32, shared>, found !tirx.tile<8xi32, register>
+%a = tirx.alloc : !tirx.tile<1xf64, shared> %w = "test.op"() : () -> f64 %r = tirx.atomic max %w, %a : f64,
+!tirx.tile<1xf64, shared> -> f64
+    expected max on integers of 32 and 64 bits, f32, found f64
 """
 _DESCRIPTORS = """!a = !tirx.tile<128x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>,
 #tirx.tile_layout<S[128, 64]>>>
@@ -448,6 +461,15 @@ tcgen05.shift %a : !a
 tcgen05.cp "128x256b" %a, %d : !a
     expected a tile in tensor memory with a layout, found !tirx.tile<128x64xf16, shared,
     #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(128, 64) : (64, 1)]>>>
+%r = tcgen05.ld "32x32b" %0 offset 4 : !t -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) :
+(1@warpid, 1@laneid, 1)]>>
+    tcgen05.ld: expected num, offset and half_split_offset with an address only
+%r = tcgen05.ld "32x32b" num 2 %0 : !t -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4, 32, 256) :
+(1@warpid, 1@laneid, 1)]>>
+    tcgen05.ld: expected num, offset and half_split_offset with an address only
+%r = tcgen05.ld "16x32bx2" %0 half_split_offset 4 : !t -> !tirx.tile<128x256xf32, register, #tirx.tile_layout<S[(4,
+32, 256) : (1@warpid, 1@laneid, 1)]>>
+    tcgen05.ld: expected num, offset and half_split_offset with an address only
 """
 _MODULES = """
 tirx.kernel @k() target("sm_90a") threads(32) {
