@@ -65,6 +65,18 @@ def test_wrong_forms_are_refused(root: str):
         "cvt.rn.bf16x2.ue5m3x2 %r0, %h0",
         "cvt.rn.satfinite.ue5m3x2.f32 %h0, %f0, %f1",
         *(f"set.lt.{each} %r0, %r1, %r2" for each in ("u8x4", "s16x2")),
+        "neg.s8x4 %r0, %r1",
+        "cvt.rs.f16x2.f32 %r0, %f0, %f1, %r1",
+        "cvt.rs.satfinite.e4m3x4.f32 %r0, {%f0, %f1, %f2, %f3}, %r1",
+        "cvt.rn.f16x2.f32 %r0, %f0, %f1",
+        "cvt.rn.bf16x2.f32 %r0, %f0, %f1",
+        "cvt.rn.f16x2.e4m3x2 %r0, %h0",
+        "cvt.rn.satfinite.e4m3x2.f32 %h0, %f0, %f1",
+        "cvt.rn.satfinite.e2m1x2.f32 %b0, %f0, %f1",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d0], [s], 16",
+        "cp.async.commit_group",
+        "cp.async.wait_all",
+        "cp.async.bulk.commit_group",
         "st.bulk.shared::cta [s], 64, 0",
         "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%d0, {%r0}]",
     ],
@@ -73,7 +85,7 @@ def test_forms_of_which_the_table_has_others(form: str):
     """Each with an operand more, and with a modifier that nobody knows."""
     link(parse(module("sm_107a", [form])), "k0")
     for wrong, said in (
-        (f"{form}, 5", "operands, found "),
+        (f"{form}, 5" if " " in form else f"{form} 5", "operands, found "),
         (form.replace(".", ".nosuch.", 1), "unknown modifier .[a-z]* of "),
     ):
         with pytest.raises(SimError, match=said):
