@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from unit.sim.strict import run
 
 from tirx.sim import SimError
 from tirx.sim.core.types import Array
+from tirx.sim.program.undefined import carries
 
 # %t is the thread, %even whether it is even, %u, %v and %q were never written; %d is the thread's place in the result.
 _KERNEL = """{header}.visible .entry k(.param .u64 out) {{
@@ -292,3 +294,13 @@ def test_cells_that_are_written_before_the_wait_by_hardware() -> None:
         f"{_LOAD} {_LOW} {_WAIT}",
     ):
         np.testing.assert_array_equal(_run_cells(body, check="hardware"), 7)
+
+
+def test_which_instructions_may_read_what_nobody_wrote() -> None:
+    for opcode, expected in (
+        ("ld.global.u32", True), ("st.shared.u32", True), ("shfl.sync.bfly.b32", True), ("add.u32", True),
+        ("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32", False), ("st.bulk.shared::cta", False),
+        ("atom.global.add.u32", False), ("bra", False),
+    ):  # fmt: skip
+        instruction: Any = SimpleNamespace(opcode=opcode, root=opcode.partition(".")[0])
+        assert carries(instruction) is expected, opcode

@@ -115,11 +115,11 @@ def _spread(decoder: Decoder) -> _Spread:
     operands = decoder.operands
     modifiers = decoder.instruction.opcode.split(".")[1:]
     lenient = Decoder(decoder.symbols, decoder.instruction, lenient=True)
-    if decoder.root == "selp" and len(operands) == 4:
+    if decoder.root == "selp":
         first, second, third = (lenient.undefined(operand) for operand in operands[1:])
         chosen = lenient.source(3, PRED)
         return lambda group, mask: np.where(chosen(group, mask), first(group), second(group)) | third(group)
-    if decoder.root in ("and", "or") and modifiers == ["pred"] and len(operands) == 3:
+    if decoder.root in ("and", "or") and modifiers == ["pred"]:
         return _decided(lenient, operands[1], operands[2], decides=decoder.root == "or")
     if decoder.root == "setp" and len(operands) == 4 and ("and" in modifiers or "or" in modifiers):
         compared = _any(lenient, operands[1:3])
