@@ -11,6 +11,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from tirx.dialects import tcgen05
+from tirx.dialects.tcgen05.facts import tensor_operand
 from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.hw.errors import LegalityError
 from tirx.layout import TileLayout
@@ -142,3 +143,12 @@ def test_masks_print_as_descriptors() -> None:
     assert Parser(new_context(), str(attribute)).parse_attribute() == attribute
     with pytest.raises(LegalityError, match="shift: expected 0 to 32"):
         ZeroColumnMask(shift=33)
+
+
+def test_places_of_lines() -> None:
+    """A tile of one dimension has no rows, one of two as many as lanes."""
+    line = TileType.get((128,), f32, MemorySpace.TENSOR, TileLayout.parse("S[128 : 1@TLane] + 3@TCol"))
+    found = [tensor_operand(value(type_)) for type_ in (line, ACCUMULATOR)]
+    assert [(each.column, each.lane, each.dtype, each.rows) for each in found] == [
+        (None, 0, "f32", None), (None, 0, "f32", 128),
+    ]  # fmt: skip

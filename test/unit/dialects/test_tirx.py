@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.cases import together
+from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import (
     Float4E2M1FNType,
     Float6E3M2FNType,
@@ -509,3 +510,13 @@ def test_operations_that_use_what_is_outside() -> None:
         body = Region(Block([inner, ReturnOp()]))
         with pytest.raises(VerifyException, match="Operation using value defined out of its IsolatedFromAbove parent"):
             KernelOp("k", (), 32, body).verify()
+
+
+def test_least_divisors_and_groups() -> None:
+    """What is divided by 1 is the same, and a group may be one row."""
+    module = parsed("""tirx.kernel @k(%n: index) params(A in [4]) threads(32) {
+      %t = tirx.alloc : !tirx.tile<[A floordiv 1]x[A floordiv 2]xf16, shared>
+      tirx.tiles @t %i, %j = order(group 1) of (%n, %n) { }
+      tirx.return
+    }""")
+    assert "!tirx.tile<[A]x[A floordiv 2]xf16, shared>" in str(module) and "order(group 1)" in str(module)
