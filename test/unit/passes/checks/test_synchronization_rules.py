@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from unit.cases import together
-from unit.passes.parsed import parsed
+from unit.passes.parsed import context, parsed
 
 from tirx.diagnostics import LocatedError
-from tirx.dialects.ptx.core import entries
-from tirx.passes.checks import synchronization
+from tirx.dialects.ptx.core import EntryOp, entries
+from tirx.passes.checks import synchronization, synchronization_rules
 from tirx.passes.checks.synchronization_rules import check_synchronization
+from tirx.passes.checks.tirx_check_synchronization import TirxCheckSynchronizationPass
 
 _HEAD = """
   %a = ptx.ld.param @a : i64
@@ -133,3 +134,13 @@ def test_what_is_pending_in_all_blocks_is_limited(monkeypatch: pytest.MonkeyPatc
         "expected at most 2 pairs of a block and an access to memory that is not ordered before it, found more in 3 "
         "blocks; use smaller tiles or more threads"
     )
+
+
+def test_entries_without_effects(monkeypatch: pytest.MonkeyPatch):
+    """They are not looked at: most of the time goes into imports."""
+    checked: list[EntryOp] = []
+    monkeypatch.setattr(synchronization_rules, "check_synchronization", checked.append)
+    for body in ("", "%i = ptx.constant 1 : i32", "ptx.bar.sync 0"):
+        module = parsed(f'ptx.entry @k() target("sm_90") reqntid(64) {{ {body} ptx.ret }}')
+        TirxCheckSynchronizationPass().apply(context(), module)
+        assert len(checked) == ("bar" in body)
