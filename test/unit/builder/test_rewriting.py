@@ -9,8 +9,9 @@ import importlib.util
 import operator
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -40,6 +41,8 @@ _SAME: list[tuple[str, str]] = [
     ("x = a[:, :].load()\nb[0:1, :] = x[0, None, :]", "x = a[:, :].load()\nb[0:1, :] = x[0:1, :].reshape(1, 64)"),
     ("c[-1, :] = a[0, :]", "c[c.shape[0] + -1, :] = a[0, :]"),
     ("b[0:8, :] = a[0:8, :][:, :]", "b[0:8, :] = a[0:8, :].load()"),
+    ("x = a[:, :].load()\nb[:, 0:1] = tx.op.tirx.reduce([x], combination='add', dims=[1], to=f32[64, 1].register)",
+     "x = a[:, :].load()\nb[:, 0:1] = x.sum(1)"),
     ("k = max([1, 2])\nb[k, :] = a[0, :]", "b[2, :] = a[0, :]"),
     ("k = max(n, 2, 3)\nb[k, :] = a[0, :]", "k = tx.maximum(tx.maximum(n, 2), 3)\nb[k, :] = a[0, :]"),
     ("def min(x, y):\n    return x\nk = min(n, 3)\nb[k, :] = a[0, :]", "b[n, :] = a[0, :]"),
@@ -292,3 +295,23 @@ def test_signs_of_functions() -> None:
         function = getattr(operator, name, None) or getattr(operator, f"{name}_")
         for x, y in ((7, 2), (2, 7), (3, 3)):
             assert eval(f"{x} {sign} {y}") == function(x, y)
+
+
+def test_launches_that_are_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of too many kinds of calls are forgotten at once; one whose arguments have no key is not kept."""
+    monkeypatch.setattr(calls, "READY_LIMIT", 2)
+    monkeypatch.setattr(calls, "device_target", lambda: "sm_90a")
+    made = calls.Calls(Mock(), ["n"], [i32], None, "", None, {"K": [4], "M": [1, 2]})
+    assert made._candidates.keys() == {"M"}
+    launcher = SimpleNamespace(keys={int: lambda x: x}, ready={(None, n): f"launch {n}" for n in (1, 2, 3)})
+    compiled = Mock(return_value="result", launcher=launcher)
+    monkeypatch.setattr(made, "compiled", Mock(return_value=compiled))
+    for given, constants, ready in (
+        (1, {}, {(1,): "launch 1"}),
+        (2, {"K": 8}, {(1,): "launch 1", (2, "K", 8): "launch 2"}),
+        (0.5, {}, {(1,): "launch 1", (2, "K", 8): "launch 2"}),
+        (3, {}, {(3,): "launch 3"}),
+        (4, {}, {(3,): "launch 3"}),
+    ):
+        assert made([given], constants, 7) == "result" and made.ready == ready
+    compiled.assert_called_with(4, stream=7)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from tirx.dialects.tirx import kernels
 from tirx.passes.match.variant_choice import candidates, times_of
 from tirx.passes.pipeline import OptionError
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass
+from tirx.runtime import launch_tiles
 from tirx.runtime import program as programs
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.comparison import Case, Problem
@@ -313,3 +315,18 @@ def test_the_least_cost_wins_among_those_whose_conditions_hold() -> None:
         for rows, expected in ((12, "few"), (13, None), (1000, None), (61, None)):
             assert each.variant(LaunchSizes([(rows, 8), ()], [(8, 1), ()], 132)) == expected
         assert each.variant(LaunchSizes([(60, 8), ()], [(8, 1), ()], 20)) == "some"
+
+
+def test_sizes_of_launches_are_forgotten_but_kernels_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch_tiles, "_MOST", 2)
+    tiles = LaunchTiles[str]("", None, "", Mock())
+    asked: list[int] = []
+
+    def kernel(entry: str, place: int, sizes: LaunchSizes) -> str:
+        asked.append(sizes.shapes[0][0])
+        return "kernel"
+
+    monkeypatch.setattr(tiles, "_kernel", kernel)
+    for n in (1, 2, 1, 2, 3, 3, 1):
+        assert tiles.kernel("entry", 0, LaunchSizes([(n,)], [], 2)) == "kernel"
+    assert asked == [1, 2, 3, 1]
