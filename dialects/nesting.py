@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects.xdsl_private import operations as operations
 from tirx.dialects.xdsl_private import walk as walk
@@ -24,6 +24,15 @@ def ancestors(op: Operation) -> Iterator[Operation]:
 def enclosing(op: Operation, *kinds: type[_OpT]) -> _OpT | None:
     """The innermost operation around `op` that is of one of the `kinds`, None if there is none."""
     return next((around for around in ancestors(op) if isinstance(around, kinds)), None)
+
+
+def captured(op: Operation) -> list[SSAValue]:
+    """Returns the values from around an operation that it and those inside of it use, in their order."""
+    ops = walk(op)
+    inside = set(ops)
+    used = dict.fromkeys(value for each in ops for value in each.operands)
+    owners = ((value, value.owner) for value in used)
+    return [value for value, at in owners if (at if isinstance(at, Operation) else at.parent_op()) not in inside]
 
 
 class QuickWalk(Operation):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from xdsl.dialects import builtin, memref
@@ -13,7 +12,7 @@ from xdsl.traits import HasParent, MemoryReadEffect, MemoryWriteEffect, Recursiv
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation, enum_attribute, irdl_op_definition
-from tirx.dialects.nesting import QuickWalk, operations
+from tirx.dialects.nesting import QuickWalk, captured, operations
 from tirx.dialects.syntax import BODY, SYMBOL, AnyOrder, Clause, WrittenOp
 from tirx.dialects.tirx.attributes import MemorySpace, MemorySpaceAttr, TileType
 from tirx.dialects.tirx.kernel import KernelOp
@@ -174,7 +173,7 @@ class RolesOp(DirectOperation):
         owners: dict[SSAValue, RoleOp] = {}
         recomputable: set[SSAValue] = set()
         for role in self.roles:
-            for value in dict.fromkeys(_values_from_outside(role)):
+            for value in captured(role):
                 problem = _crossing_problem(value, recomputable)
                 if problem is not None:
                     raise RoleCrossingError(
@@ -186,16 +185,6 @@ class RolesOp(DirectOperation):
                             f"expected a ring for {_name(value)}, a tile in {value.type.memory.place} that the roles "
                             f"@{owners[value].sym_name.data} and @{role.sym_name.data} use, found none"
                         )
-
-
-def _values_from_outside(role: RoleOp) -> Iterator[SSAValue]:
-    """The values that operations of a role use and that are defined around the roles."""
-    inside = set(role.walk())
-    for op in role.walk():
-        for value in op.operands:
-            around = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-            if around not in inside:
-                yield value
 
 
 def _name(value: SSAValue) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I1, I32, IntegerAttr
-from xdsl.ir import Operation
 from xdsl.irdl import prop_def, region_def, result_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, RecursiveMemoryEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.nesting import captured
 from tirx.dialects.syntax import BODY, Clause, WrittenOp
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet, thread_owner
@@ -82,13 +82,8 @@ class WarpgroupOp(WrittenOp, OnThreads):
                 f"expected a warpgroup of the {threads.count} threads from thread {threads.first} on, found warpgroup "
                 f"{index}"
             )
-        inside = set(self.walk())
-        for op in inside:
-            for value in op.operands:
-                if not isinstance(type_ := value.type, TileType) or type_.memory is not MemorySpace.REGISTER:
-                    continue
-                owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-                if owner not in inside:
-                    raise WarpgroupTilesError(
-                        f"expected register tiles of this warpgroup's threads, found one of other threads: {type_}"
-                    )
+        for type_ in (value.type for value in captured(self)):
+            if isinstance(type_, TileType) and type_.memory is MemorySpace.REGISTER:
+                raise WarpgroupTilesError(
+                    f"expected register tiles of this warpgroup's threads, found one of other threads: {type_}"
+                )

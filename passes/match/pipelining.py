@@ -6,14 +6,14 @@ reads it carries nothing from one iteration to the next, whatever other tiles do
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import enclosing, walk
+from tirx.dialects.nesting import captured, enclosing, walk
 from tirx.dialects.traits import is_pure
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
@@ -306,16 +306,7 @@ def is_computed(op: Operation) -> bool:
 
 def needed_values(op: Operation) -> Sequence[SSAValue]:
     """Returns the operands of an operation, and the values from outside that its regions use."""
-    if not op.regions:
-        return op.operands
-    inside = set(op.walk())
-    used = dict.fromkeys(operand for inner in inside for operand in inner.operands)
-    return [value for value in used if not _is_from(value, inside)]
-
-
-def _is_from(value: SSAValue, inside: Collection[Operation]) -> bool:
-    around = value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
-    return around in inside
+    return captured(op) if op.regions else op.operands
 
 
 def _require_constant(load: tirx.LoadOp | memref.LoadOp, loop: Operation, user: Operation) -> None:

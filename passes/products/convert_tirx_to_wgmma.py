@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
@@ -11,6 +9,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import wgmma
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.core import REGISTER_LIMIT
 from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, PendingType, Queue, RoleOp, WgmmaPlan, kernels, thread_set
 from tirx.dialects.tirx.roles import REGISTER_FILE
@@ -81,13 +80,13 @@ def _before(first: Operation | None, user: Operation, block: Block | None) -> in
     """
     count = 0
     while block is not None:
-        around = next(op for op in _around(user) if op.parent is block)
+        around = next(op for op in (user, *ancestors(user)) if op.parent is block)
         while first is not None and first is not around:
             count = 0 if _waits_for_all(first) else count + _committed(first)
             first = first.next_op
         if around is user:
             break
-        block = next(op for op in _around(user) if op.parent_op() is around).parent
+        block = next(op for op in (user, *ancestors(user)) if op.parent_op() is around).parent
         first = None if block is None else block.first_op
     return count
 
@@ -97,13 +96,6 @@ def _waits_for_all(op: Operation) -> bool:
     if isinstance(op, WaitGroupOp):
         return op.pending.value.data == 0
     return isinstance(op, MmaOp) and op.plan is not None and isinstance(op.plan.data, WgmmaPlan)
-
-
-def _around(op: Operation) -> Iterator[Operation]:
-    around: Operation | None = op
-    while around is not None:
-        yield around
-        around = around.parent_op()
 
 
 def _committed(op: Operation) -> int:

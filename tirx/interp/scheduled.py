@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, register_impls
 from xdsl.ir import Operation, SSAValue
 
-from tirx.dialects.nesting import walk
+from tirx.dialects.nesting import captured, walk
 from tirx.dialects.tirx import (
     AcquireOp,
     AsyncCopyOp,
@@ -96,7 +96,7 @@ class ScheduledFunctions(Functions):
 
         def run(role: RoleOp) -> None:
             own = interpreter_for(self._functions, block)
-            outside = _values_from_outside(role)
+            outside = captured(role)
             own.set_values(zip(outside, interpreter.get_values(outside), strict=True))
             own.run_op(role)
 
@@ -208,14 +208,6 @@ def _owner(op: Operation) -> Operation:
         assert around is not None, "a ring stands in a kernel"
         around = around.parent_op()
     return around
-
-
-def _values_from_outside(role: RoleOp) -> tuple[SSAValue, ...]:
-    inside: set[SSAValue] = set()
-    for op in role.walk():
-        inside.update(op.results)
-        inside.update(value for region in op.regions for each in region.blocks for value in each.args)
-    return tuple(dict.fromkeys(value for op in role.walk() for value in op.operands if value not in inside))
 
 
 def _coordinates(op: TilesOp, args: PythonValues, block: Block) -> Iterator[tuple[object, ...]]:
