@@ -26,6 +26,14 @@ def enclosing(op: Operation, *kinds: type[_OpT]) -> _OpT | None:
     return next((around for around in ancestors(op) if isinstance(around, kinds)), None)
 
 
+def top_of(op: Operation, outer: Operation) -> Operation | None:
+    """Returns the operation directly in `outer` that is `op` or has it inside; None for one outside of `outer`."""
+    around: Operation | None = op
+    while around is not None and around.parent_op() is not outer:
+        around = around.parent_op()
+    return around
+
+
 def captured(op: Operation) -> list[SSAValue]:
     """Returns the values from around an operation that it and those inside of it use, in their order."""
     ops = walk(op)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import I32, AnyFloat, IndexType, IntegerAttr, IntegerType, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
@@ -25,6 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, RecursiveMemoryEffect
 
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.nesting import top_of
 from tirx.dialects.syntax import (
     AnyOrder,
     Clause,
@@ -311,14 +312,8 @@ class ForOp(DirectOperation):
 
     def _users(self, value: SSAValue) -> list[AtOp]:
         """The parts whose bodies use a value."""
-        users: list[AtOp] = []
-        for use in value.uses:
-            around: Operation | None = use.operation
-            while around is not None and around.parent_op() is not self:
-                around = around.parent_op()
-            if isinstance(around, AtOp):
-                users.append(around)
-        return users
+        tops = (top_of(use.operation, self) for use in value.uses)
+        return [each for each in tops if isinstance(each, AtOp)]
 
     def _source(self, arg: BlockArgument) -> tuple[AtOp, int] | None:
         """The part that computes what `arg` is in an iteration, and how many iterations before; None if none does."""

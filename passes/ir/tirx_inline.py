@@ -22,6 +22,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
 
 from tirx.dialects.definition import i32_attr
+from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import AllocOp, FoldOp, KernelOp, MapOp, MemorySpace, kernels
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.scheduled import STAGES
@@ -272,7 +273,4 @@ class TirxInlinePass(ModulePass):
 
 def _in_body(op: Operation) -> bool:
     """Returns True inside of the body of a map or fold."""
-    around = op.parent_op()
-    while around is not None and not isinstance(around, MapOp | FoldOp | KernelOp):
-        around = around.parent_op()
-    return isinstance(around, MapOp | FoldOp)
+    return isinstance(enclosing(op, MapOp, FoldOp, KernelOp), MapOp | FoldOp)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import captured, enclosing, walk
+from tirx.dialects.nesting import captured, enclosing, top_of, walk
 from tirx.dialects.traits import is_pure
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
@@ -86,14 +86,6 @@ def _own_operations(block: Block) -> Iterator[Operation]:
             for region in op.regions:
                 for inner in region.blocks:
                     yield from _own_operations(inner)
-
-
-def top_of(op: Operation, loop: Operation) -> Operation | None:
-    """The operation of the loop's body that is `op` or has it inside; None for one outside of the loop."""
-    around: Operation | None = op
-    while around is not None and around.parent_op() is not loop:
-        around = around.parent_op()
-    return around
 
 
 def accesses(tile: SSAValue) -> Iterator[tuple[Operation, SSAValue]]:

@@ -10,7 +10,7 @@ from xdsl.ir import BlockArgument, Operation, Use
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.dialects.nesting import enclosing, walk
+from tirx.dialects.nesting import enclosing, top_of, walk
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
@@ -34,7 +34,6 @@ from tirx.passes.match.pipelining import (
     staged_tile,
     stores_number,
     tile_name,
-    top_of,
     writes_to,
 )
 from tirx.passes.match.slots import BARRIER_BYTES, MOST_STAGES, operand_limit

@@ -9,19 +9,10 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import enclosing
+from tirx.dialects.nesting import enclosing, top_of
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.match.memory_by_lifetime import allocated_columns
-from tirx.passes.match.pipelining import (
-    NotApplicable,
-    StagedTile,
-    accesses,
-    covers,
-    slice_of,
-    tile_name,
-    top_of,
-    writes_to,
-)
+from tirx.passes.match.pipelining import NotApplicable, StagedTile, accesses, covers, slice_of, tile_name, writes_to
 from tirx.passes.rings.start_values import FILL, USE
 from tirx.rules import StageError
 from tirx.tcgen05.tmem import COLUMNS

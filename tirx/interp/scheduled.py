@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, register_impls
 from xdsl.ir import Operation, SSAValue
 
-from tirx.dialects.nesting import captured, walk
+from tirx.dialects.nesting import captured, enclosing, walk
 from tirx.dialects.tirx import (
     AcquireOp,
     AsyncCopyOp,
@@ -203,11 +203,9 @@ def _party(op: AcquireOp | ReleaseOp, ring: Ring, block: Block) -> tuple[int, Op
 
 def _owner(op: Operation) -> Operation:
     """The role that runs an operation, or the kernel."""
-    around: Operation | None = op
-    while not isinstance(around, KernelOp | RoleOp):
-        assert around is not None, "a ring stands in a kernel"
-        around = around.parent_op()
-    return around
+    owner = enclosing(op, KernelOp, RoleOp)
+    assert owner is not None, "a ring stands in a kernel"
+    return owner
 
 
 def _coordinates(op: TilesOp, args: PythonValues, block: Block) -> Iterator[tuple[object, ...]]:
