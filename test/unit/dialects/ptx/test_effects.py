@@ -2,6 +2,7 @@
 
 import pytest
 from unit.cases import together
+from unit.passes.parsed import parsed
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Operation, SSAValue
@@ -19,9 +20,10 @@ from tirx.dialects.ptx import (
     StOp,
     StU8Op,
 )
+from tirx.dialects.ptx.atomics import AtomOp, StStrongOp
 from tirx.dialects.ptx.base import Names
 from tirx.dialects.ptx.binary import BinaryOp
-from tirx.dialects.ptx.core import EntryOp
+from tirx.dialects.ptx.core import EntryOp, entries
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,
@@ -206,3 +208,20 @@ def test_copies_to_all_gpus():
         found = MultimemBulkOp(address, source, size, **clauses).effects()
         assert found.access == MemoryAccess(AccessKind.BULK_STORE, reads=(Bytes(source, 16),))
         assert found.outside == MemoryAccess(AccessKind.BULK_WRITE, reads=reads, writes=(Bytes(address, 16),))
+
+
+def test_bytes_of_strong_accesses():
+    """As many as the register has, from the offset on."""
+    (entry,) = entries(
+        parsed("""ptx.entry @k(a : u64 ptr, x : f64) target("sm_90") {
+          %a = ptx.ld.param @a : i64
+          %x = ptx.ld.param @x : f64
+          %i = ptx.constant 1 : i32
+          ptx.st.strong relaxed gpu %a offset 8, %x : i64, f64
+          %r = ptx.atom add relaxed gpu %a, %i : i64, i32 -> i32
+          ptx.ret
+        }""")
+    )
+    ops = [op for op in entry.walk() if isinstance(op, StStrongOp | AtomOp)]
+    found = [access.writes for op in ops if (access := op.effects().access) is not None]
+    assert found == [(Bytes(op.address, size, offset),) for op, size, offset in zip(ops, (8, 4), (8, 0), strict=True)]
