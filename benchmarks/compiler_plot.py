@@ -13,10 +13,12 @@ def draw(curves: dict[str, Curve], path: str) -> None:
     for offset, name in enumerate(("time", "memory")):
         values = [curves[shape].exponents[name] or 0.0 for shape in names]
         axes[0].barh([i + 0.4 * offset for i in range(len(names))], values, 0.4, label=f"exponent of {name}")
-    axes[0].set(yticks=[i + 0.2 for i in range(len(names))], yticklabels=names, ylim=(len(names), -0.6))
+    axes[0].set(
+        yticks=[i + 0.2 for i in range(len(names))], yticklabels=names, xlim=(0.5, 1.25), ylim=(len(names), -0.6)
+    )
     axes[0].axvline(GOAL, color="black", linestyle="--", label=f"{GOAL}")
     axes[0].axvline(1, color="black", linewidth=0.8)
-    axes[0].legend(loc="lower left")
+    axes[0].legend(loc="lower center", bbox_to_anchor=(0.3, 1.0), ncols=3, frameon=False)
     for axis, title, of in (
         (axes[1], "CPU time of a part (ms)", lambda p: 1e3 * p.seconds / p.size),
         (axes[2], "memory of a part (KiB)", lambda p: 1024 * p.memory / p.size),

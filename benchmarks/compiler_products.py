@@ -63,7 +63,8 @@ STEPS = "%c64 = arith.constant 64 : index\n%c256 = arith.constant 256 : index\n"
 
 
 def pipelined(size: int, target: str, of_kernel: int) -> str:
-    """Loops of products that become rings, so many in a kernel."""
+    """Loops of products that become rings, at most so many in a kernel."""
+    of_kernel = min(size, of_kernel)
     columns = 16 * of_kernel
     arguments = f"%a: memref<64x256xf16>, %b: memref<{columns}x256xf16>, %d: memref<64x{columns}xf32>"
     body = STEPS + parts(of_kernel, lambda i: LOOP.format(i=i, n=16 * i, columns=columns))
@@ -74,16 +75,22 @@ def pipelined(size: int, target: str, of_kernel: int) -> str:
     )
 
 
-@shape("rings of one kernel")
+@shape("rings of TMA")
 def rings(size: int) -> str:
-    """Loops of products one after the other, each of which becomes rings of TMA and wgmma."""
-    return pipelined(size, "sm_90a", size)
+    """Loops of products, four in a kernel, each of which becomes a ring of TMA and wgmma."""
+    return pipelined(size, "sm_90a", 4)
 
 
 @shape("rings of `cp.async`")
 def rings_of_cp_async(size: int) -> str:
-    """Loops of products one after the other, each of which becomes rings of cp.async and mma.sync."""
-    return pipelined(size, "sm_80", size)
+    """Loops of products, four in a kernel, each of which becomes a ring of cp.async and mma.sync."""
+    return pipelined(size, "sm_80", 4)
+
+
+@shape("loops of products")
+def loops_of_products(size: int) -> str:
+    """Loops of products one after the other. Those for whose rings shared memory has no room stay sequential."""
+    return pipelined(size, "sm_90a", size)
 
 
 @shape("kernels with roles")

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SMALLEST = 4
 FITTED_SECONDS = 0.3
 """Points that take less are not part of the fit: what does not grow is too much of them."""
-FITTED_MEMORY = 8.0
+FITTED_MEMORY = 4.0
 """The same of memory, in MiB."""
 LIMIT_SECONDS = 180
 """CPU time; a shape whose point takes longer is not measured at larger sizes."""

@@ -70,7 +70,10 @@ def check_phases(analysis: OrderingAnalysis, counters: Counters) -> None:
         return  # a cycle with two entries
     # A wait with a result is one try, in a loop of its own.
     waits = [one for one in uses.waits if one.places is not None and isinstance(one.op, ptx.MbarrierWaitParityOp)]
-    arrivals = {wait: [one for one in uses.arrivals if wait.meets(one)] for wait in waits}
+    at_places = {wait.places: wait for wait in waits}  # many may wait for one mbarrier
+    met = {places: [one for one in uses.arrivals if wait.meets(one)] for places, wait in at_places.items()}
+    short = {places: uses.short_of(wait, met[places]) for places, wait in at_places.items()}
+    arrivals = {wait: met[wait.places] for wait in waits}
     for wait, own in arrivals.items():
         if not own and (wait.loop is not None or _is_for_first_phase(counters, wait.op)):
             raise SynchronizationError(
@@ -79,7 +82,7 @@ def check_phases(analysis: OrderingAnalysis, counters: Counters) -> None:
                 "ptx.mbarrier.arrive or a commit where the threads behind it may go on "
                 '(PTX ISA, "Phase of the mbarrier object")',
             )
-        if (counts := uses.short_of(wait, own)) is not None:
+        if (counts := short[wait.places]) is not None:
             raise SynchronizationError(
                 wait.op,
                 f"expected {counts[0]} arrivals in each phase of the mbarrier that '{wait.op.name}' waits for, as its "

@@ -61,24 +61,24 @@ def _find_overrun(walks: Walks) -> Overrun | None:
     events = [walks.of_warp(warp) for warp in range(walks.warps)]
     if not walks.counts:
         return None
-    usual = _Play(walks.counts, events)
-    ends = [len(each) for each in events]
-    usual.run(ends)
+    firsts: dict[tuple[Operation, ...], int] = {}
+    """What warps do -> the first that does it."""
+    stops = [
+        (warp, at)
+        for warp, own in enumerate(events)
+        if firsts.setdefault(tuple(each.op for each in own), warp) == warp
+        for at in _chosen(own)
+    ]
+    usual = _Play(walks.counts, events, frozenset(stops))
+    usual.run()
     forever = _stuck(walks, events, usual.at)
-    known: set[tuple[Operation, ...]] = set()
-    for warp, own in enumerate(events):
-        if (key := tuple(each.op for each in own)) in known:
-            continue
-        known.add(key)
-        for at in _chosen(own):
-            if (least := usual.passed.get((warp, at))) is None:
-                if forever is None or at != usual.at[warp]:
-                    continue
-                least = 1 - own[at].number  # something waits for ever, maybe as this is the phase that it missed
-            play = _Play(walks.counts, events)
-            play.run([at if other == warp else end for other, end in enumerate(ends)])
-            if play.phases[own[at].place] > least:
-                return Overrun(own[at].op, play.completed_by[own[at].place])
+    for warp, at in stops:
+        found = usual.overruns.get((warp, at))
+        if forever is not None and at == usual.at[warp]:
+            # Something waits for ever, maybe as this is the phase that it missed.
+            found = usual.overrun(event := events[warp][at], 1 - event.number)
+        if found is not None:
+            return found
     return None if forever is None else Overrun(forever, None)
 
 
@@ -187,45 +187,75 @@ def _chosen(events: Sequence[Event]) -> Iterable[int]:
 class _Play:
     """Warps go through their events, each as far as the others let it."""
 
-    def __init__(self, counts: Mapping[int, int], events: Sequence[Sequence[Event]]):
-        self._counts, self._events = counts, events
-        self.phases = defaultdict[int, int](int)
+    def __init__(
+        self,
+        counts: Mapping[int, int],
+        events: Sequence[Sequence[Event]],
+        stops: frozenset[tuple[int, int]] = frozenset(),
+    ):
+        """`stops` are warps and waits at which they stop in plays of their own, which begin as this one."""
+        self._counts, self._events, self._stops = counts, events, stops
+        self.at = [0] * len(events)
+        """The event that each warp is at."""
+        self._phases = defaultdict[int, int](int)
         """Completed phases of each mbarrier."""
-        self.completed_by: dict[int, Operation] = {}
+        self._completed_by: dict[int, Operation] = {}
         """The arrivals that completed the last ones."""
-        self.passed: dict[tuple[int, int], int] = {}
-        """Warps and their waits -> phases that were completed when they went on."""
+        self.overruns: dict[tuple[int, int], Overrun | None] = {}
+        """Those of `stops` that warps have passed -> what the others overrun while the warp stands there."""
         self._arrived = defaultdict[int, int](int)
         """Arrivals in the present phase of each mbarrier; `~barrier`: warps that have come to a barrier."""
-        self._turns: dict[tuple[int, int], int] = {}
+        self._turns = [0] * len(events)
+        """The turn of the barrier at which each warp stands, 0 elsewhere."""
 
-    def run(self, ends: Sequence[int]) -> None:
-        """Lets each warp take one event at a time, up to its end, until none can go on."""
-        self.at = at = [0] * len(ends)
-        moving = True
-        while moving:
-            moving = False
-            for warp, end in enumerate(ends):
-                if at[warp] < end and self._takes(warp, at[warp]):
+    def overrun(self, wait: Event, least: int) -> Overrun | None:
+        """The overrun of a wait that goes on behind `least` phases, None if no more are completed."""
+        if self._phases[wait.place] <= least:
+            return None
+        return Overrun(wait.op, self._completed_by[wait.place])
+
+    def run(self, stopped: int | None = None, first: int = 0) -> None:
+        """Lets each warp but `stopped` take one event at a time until none can go on; warps from `first` on begin."""
+        at, turn = self.at, range(first, len(self.at))
+        while True:
+            moving = len(turn) < len(at)
+            for warp in turn:
+                if warp != stopped and at[warp] < len(self._events[warp]) and self._takes(warp, at[warp]):
                     at[warp] += 1
                     moving = True
+            if not moving:
+                return
+            turn = range(len(at))
 
     def _takes(self, warp: int, at: int) -> bool:
         event, arrived = self._events[warp][at], self._arrived
         place, number = event.place, event.number
         if event.does is ptx.BlockBarrier:  # whose warps go on once as many as it is for have come
-            if (warp, at) not in self._turns:
-                self._turns[warp, at] = arrived[~place] // number + 1
+            if not (turn := self._turns[warp]):
+                turn = self._turns[warp] = arrived[~place] // number + 1
                 arrived[~place] += 1
-            return arrived[~place] >= self._turns[warp, at] * number
-        if event.does is ptx.MbarrierWait:
-            if self.phases[place] & 1 == number:
+            if arrived[~place] < turn * number:
                 return False
-            self.passed[warp, at] = self.phases[place]
+            self._turns[warp] = 0
+            return True
+        if event.does is ptx.MbarrierWait:
+            if self._phases[place] & 1 == number:
+                return False
+            if (warp, at) in self._stops:
+                self.overruns[warp, at] = self._while_stopped(warp).overrun(event, self._phases[place])
             return True
         arrived[place] += number
         if arrived[place] >= self._counts[place]:
             arrived[place] -= self._counts[place]
-            self.phases[place] += 1
-            self.completed_by[place] = event.op
+            self._phases[place] += 1
+            self._completed_by[place] = event.op
         return True
+
+    def _while_stopped(self, warp: int) -> _Play:
+        """The play of the others from here on, while a warp, whose turn it is, stands still."""
+        play = _Play(self._counts, self._events)
+        play.at, play._turns = [*self.at], [*self._turns]
+        play._phases, play._arrived = self._phases.copy(), self._arrived.copy()
+        play._completed_by = self._completed_by.copy()
+        play.run(warp, warp + 1)
+        return play

@@ -12,7 +12,11 @@ GROWTH = 4
 
 @pytest.mark.parametrize(
     ("shape", "step", "size"),
-    [("reductions", "tirx-check-layouts", 32), ("flags", "tirx-insert-barriers", 16)],
+    [
+        ("reductions", "tirx-check-layouts", 32),
+        ("flags", "tirx-insert-barriers", 16),
+        ("products by tcgen05", "tirx-check-synchronization", 16),
+    ],
 )
 def test_calls_grow_as_programs_do(shape: str, step: str, size: int) -> None:
     scaling = benchmark_module("compiler_scaling")
