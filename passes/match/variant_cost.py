@@ -166,13 +166,19 @@ class _Cost:
         gpu, work = self.gpu, self.work
         down, across = work.together
         group = _least(self.rows, work.group) if work.group > 1 else 1
-        near = round(_PART / gpu.neighbours)
-        by_rows = _most(product_of(group, near), _quotient(_PART, _positive(self.columns)))
-        by_columns = _least(_quotient(_PART, _positive(group)), product_of(self.columns, near))
+        by_rows = _most(self._of_neighbours(group), _quotient(_PART, _positive(self.columns)))
+        by_columns = _least(_quotient(_PART, _positive(group)), self._of_neighbours(self.columns))
         shared = _sum(product_of(used_rows, by_rows), product_of(used_columns, by_columns))
         alone = _PART * gpu.spread / (1 - gpu.spread)
         read = _sum(shared, _scaled(used_rows, alone / across), _scaled(used_columns, alone / down))
         return _scaled(product_of(read, requests), (1 - gpu.spread) * work.step / gpu.l2 / _UNIT / _PART**2)
+
+    def _of_neighbours(self, tiles: Formula) -> Formula:
+        """The share that some tiles are of those whose blocks are neighbours, in parts of one."""
+        if self.batch * self.work.parts == 1:  # of fewer tiles L2 binds none
+            return product_of(tiles, round(_PART / self.gpu.neighbours))
+        every = _least(product_of(product_of(self.rows, self.columns), 2), round(2 * self.gpu.neighbours))
+        return _quotient(product_of(tiles, 2 * _PART), _positive(every))
 
     @cached_property
     def _read(self) -> Formula:
