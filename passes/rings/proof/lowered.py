@@ -48,7 +48,10 @@ _Arrives = ptx.MbarrierArriveOp | ptx.MbarrierArriveExpectTxOp | ptx.CpAsyncMbar
 _ARRIVES = ptx.MbarrierArriveOp, ptx.MbarrierArriveExpectTxOp, ptx.CpAsyncMbarrierArriveOp, CommitOp
 
 
-def _of_rings(op: ptx.MbarrierInitOp | _Arrives) -> bool:
+_Waits = ptx.MbarrierWaitParityOp | ptx.MbarrierTestWaitParityOp
+
+
+def _of_rings(op: ptx.MbarrierInitOp | _Arrives | _Waits) -> bool:
     """True if an operation is on an mbarrier of a ring. Others are not looked at."""
     address = op.barrier
     pending = [address]
@@ -62,8 +65,8 @@ def _of_rings(op: ptx.MbarrierInitOp | _Arrives) -> bool:
 
 
 def check_barriers(kernel: tirx.KernelOp) -> None:
-    """Raises RingError at an mbarrier that expects other arrivals than all roles make for a use, or at an announcement
-    of other bytes than the copies behind it bring.
+    """Raises RingError at an mbarrier that expects other arrivals than all roles make for a use, at a wait where no
+    block arrives, or at an announcement of other bytes than the copies behind it bring.
     """
     found = [op for op in kernel.walk() if isinstance(op, (ptx.MbarrierInitOp, *_ARRIVES)) and _of_rings(op)]
     inits = {_address(op.barrier): op for op in found if isinstance(op, ptx.MbarrierInitOp)}
@@ -79,6 +82,22 @@ def check_barriers(kernel: tirx.KernelOp) -> None:
     for op in found:
         if isinstance(op, ptx.MbarrierArriveExpectTxOp):
             _check_bytes(kernel, op)
+    for op in kernel.walk() if kernel.in_clusters else ():
+        if isinstance(op, _Waits) and _of_rings(op):
+            at = _address(op.barrier)
+            _check_heard(op, _ranks_at(kernel, op), stations.get((at.base, at.offset), ()))
+
+
+def _check_heard(wait: _Waits, ranks: Sequence[int], arrivals: Sequence[_Arrival]) -> None:
+    """Raises ArrivalError if blocks of these ranks wait at an mbarrier, but arrivals come to those of others only."""
+    heard = {rank for each in arrivals for own in each.ranks for rank in _ranks_of(each, own)}
+    for rank in ranks:
+        if heard and rank not in heard:
+            raise ArrivalError(
+                f"expected arrivals at the mbarrier of block {rank} of the cluster, which waits for it, found them in "
+                f"{', '.join(map(str, sorted(heard)))}",
+                wait,
+            )
 
 
 def _address(value: SSAValue) -> _Address:
@@ -125,22 +144,25 @@ def _is_thread(value: SSAValue) -> bool:
 
 
 def _arrival(kernel: tirx.KernelOp, op: _Arrives) -> _Arrival:
-    everyone, ranks = tirx.thread_set(op).count, range(kernel.cluster_size)
-    threads = everyone
+    threads = everyone = tirx.thread_set(op).count
     for condition in _conditions(op):
         match condition.op:
             case tirx.LeaderOp():
                 threads = 1
             case arith.CmpiOp() as test if _is_lane(test.lhs):
                 threads = min(threads, everyone // WARP_SIZE)
-            case _ if (first := _first_blocks(condition, kernel.cluster_size)) is not None:
-                ranks = first
             case _:
                 pass  # what all threads of a role decide alike
     at = _address(op.barrier)
     if at.party is not None and threads > 1:
         threads = threads * min(at.party, everyone) // everyone
-    return _Arrival(op, at, threads, ranks)
+    return _Arrival(op, at, threads, _ranks_at(kernel, op))
+
+
+def _ranks_at(kernel: tirx.KernelOp, op: Operation) -> Sequence[int]:
+    """The ranks of the blocks that execute an operation."""
+    first = (_first_blocks(condition, kernel.cluster_size) for condition in _conditions(op))
+    return next((each for each in first if each is not None), range(kernel.cluster_size))
 
 
 def _conditions(op: Operation) -> Iterator[OpResult]:
@@ -215,11 +237,11 @@ def _reached(release: Sequence[_Arrival]) -> set[int]:
 
 
 def _ranks_of(arrival: _Arrival, own: int) -> Sequence[int]:
-    """The blocks at whose mbarriers a remote arrival of the block of rank `own` is."""
+    """The blocks at whose mbarriers an arrival of the block of rank `own` is."""
     if arrival.at.rank is not None:
         return (_by_rank(arrival.at.rank, own),)
-    assert isinstance(arrival.op, CommitOp)
-    assert arrival.op.multicast is not None
+    if not isinstance(arrival.op, CommitOp) or arrival.op.multicast is None:
+        return (own,)
     return _in_mask(_by_rank(arrival.op.multicast, own))
 
 
@@ -256,10 +278,10 @@ def _check_bytes(kernel: tirx.KernelOp, announced: ptx.MbarrierArriveExpectTxOp)
     that name rows start copies behind the branch of the elected one.
     """
     around, blocks = announced.parent_op(), kernel.cluster_size
-    first = next((each for part in _conditions(announced) if (each := _first_blocks(part, blocks)) is not None), None)
+    first = _ranks_at(kernel, announced)
     bytes_of = _Bytes(_address(announced.barrier), blocks, 1)
     found = bytes_of.behind(announced)
-    if not found and isinstance(around, scf.IfOp) and first:
+    if not found and isinstance(around, scf.IfOp) and len(first) < blocks:
         bytes_of = _Bytes(bytes_of.at, blocks, blocks // len(first))
         found, around = bytes_of.behind(around), around.parent_op()
     if isinstance(around, scf.IfOp) and any(isinstance(part.op, tirx.LeaderOp) for part in _parts(around.cond)):

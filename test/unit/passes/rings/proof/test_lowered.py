@@ -229,6 +229,29 @@ def test_arrivals_of_the_pairs_of_a_cluster(body: str, count: int):
     assert said(f"{_LEADS}\nptx.mbarrier.init %bars, 777\n{body}", 256, _SQUARE) == expected
 
 
+_WAIT = "ptx.mbarrier.wait_parity %bars, %0"
+
+
+@together(
+    "body, rank, found",
+    [
+        (when("%lane", arrive("%far")) + _WAIT, 1, "0"),
+        (when("%lane", arrive("%far")) + when("%block", _WAIT), None, ""),
+        (when("%block", when("%lane", arrive())) + _WAIT, 1, "0"),
+        (when("%one", "tcgen05.commit %bars multicast %middle") + _WAIT, 0, "1, 2"),
+        (when("%one", "tcgen05.commit %bars multicast %row") + _WAIT, None, ""),
+        # Roles that arrive in other blocks together reach all.
+        (when("%block", when("%lane", arrive())) + when("%lane", arrive()) + _WAIT, None, ""),
+        (when("%lane", arrive("%at8")) + _WAIT, None, ""),
+    ],
+)
+def test_blocks_that_wait_hear_of_arrivals(body: str, rank: int | None, found: str):
+    expected = (
+        f"expected arrivals at the mbarrier of block {rank} of the cluster, which waits for it, found them in {found}"
+    )
+    assert said(f"{_BESIDE}{_MASKS}{body}", 256, _SQUARE) == ("" if rank is None else expected)
+
+
 def test_ranks_that_others_compute():
     body = "ptx.mbarrier.init %bars, 3\n%x = ptx.mapa %bars, %any_rank\n" + arrive("%x")
     message = "cannot decide: which blocks of the cluster are meant, by a value that is not known"
