@@ -16,7 +16,9 @@ UNTHROTTLED = 0.4
 """The share of the tensor cores' use that costs no clock."""
 
 TURNS = 3
-"""Turns of the fixed point of time and clock; the third changes a millionth."""
+"""Turns of the fixed point of time and clock, with which constants are fitted. A fourth one would change the times of
+the best tiles of 19 in 20 products by less than 1 %, and of products alone that fill the tensor cores by up to 8 %.
+"""
 
 HANDED_ON = 28e3
 """Cycles until sums of several blocks are one tile: a stream of 384 x 1536 x 7168 takes 39 us on an H200, not 23."""
