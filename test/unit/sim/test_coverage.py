@@ -88,11 +88,27 @@ def test_wrong_forms_are_refused(root: str):
     ],
 )
 def test_forms_of_which_the_table_has_others(form: str):
-    """Each with an operand more, and with a modifier that nobody knows."""
-    link(parse(module("sm_107a", [form])), "k0")
+    _refuses_more("sm_107a", form)
+
+
+@together(
+    ("target", "form"),
+    [
+        ("sm_100a", "mul.rn.satfinite.e4m3x4.e4m3x4.e2m1x4 %r0, %r1, %h0"),
+        ("sm_90a", "wgmma.fence.sync.aligned"),
+        ("sm_90a", "wgmma.commit_group.sync.aligned"),
+    ],
+)
+def test_forms_of_other_targets(target: str, form: str):
+    _refuses_more(target, form)
+
+
+def _refuses_more(target: str, form: str) -> None:
+    """Decodes a form; not with an operand more, nor with a modifier that nobody knows."""
+    link(parse(module(target, [form])), "k0")
     for wrong, said in (
         (f"{form}, 5" if " " in form else f"{form} 5", "operands, found "),
         (form.replace(".", ".nosuch.", 1), "(unknown modifier|expected) ."),
     ):
         with pytest.raises(SimError, match=said):
-            link(parse(module("sm_107a", [wrong])), "k0")
+            link(parse(module(target, [wrong])), "k0")

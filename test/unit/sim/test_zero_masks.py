@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from itertools import chain, cycle, islice
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from unit.cases import together
 from unit.sim.machine import message_of
 
+from tirx.sim.tensor import mma
 from tirx.sim.tensor.zero_mask import expand_zero_mask, late_start
 
 _PARTS = {128: 1, 64: 2, 32: 4}
@@ -87,3 +90,17 @@ def test_start_counts_beyond_the_first_run(first: int, length: int) -> None:
     bits = _mask(zeroed=6, used=200, first=first, starts=starts)
     zero, _ = expand_zero_mask(bits, 32, 64, 16)
     assert zero.tolist() == _columns(32, 64, 6, 200, first, starts) and late_start(bits, 32) is None
+
+
+def test_start_counts_beyond_the_first_run_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mma, "indexed_operand", Mock(return_value=np.zeros((64, 1))))
+    fields = Mock(m=32, n=64, max_shift=16)
+    for length, count in ((6, 1), (5, 0)):
+        bits = _mask(zeroed=6, used=200, first=0b0100, starts=(0, 0, length, 0))
+        cta = Mock()
+        _, zero, shift = mma._b((cta,), 0, Mock(zero_mask=bits), fields, "tcgen05.mma")  # pyright: ignore[reportPrivateUsage]
+        assert zero.tolist() == _columns(32, 64, 6, 200, 0b0100, (0, 0, length, 0)) and shift == 0
+        assert cta.launch.note.call_count == count
+        if count:
+            rule, text = cta.launch.note.call_args.args
+            assert rule == "start count of a mask" and text.startswith("tcgen05.mma: start count 6 of sub-mask 2 ")
