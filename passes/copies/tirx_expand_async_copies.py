@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
@@ -22,28 +22,34 @@ from tirx.passes.match.product import legal, target_of
 from tirx.rules import StageError, WrittenChoiceError
 
 
-def _fence_space(kernel: tirx.KernelOp, array: SSAValue, *, is_store: bool) -> str | None:
-    """The memory that a proxy fence before a bulk copy has to order; None for all, if threads access `array`, too."""
-    for op in kernel.walk():
-        for access in accesses_of(op):
-            if not access.bulk and (is_store or access.writes) and tirx.base_allocation(access.tile) is array:
-                return None
-    return "shared::cta"
+def _by_threads(kernel: tirx.KernelOp) -> dict[SSAValue, bool]:
+    """The arrays that threads of a kernel access -> whether they write them."""
+    found: dict[SSAValue, bool] = {}
+    for access in (access for op in kernel.walk() for access in accesses_of(op) if not access.bulk):
+        array = tirx.base_allocation(access.tile)
+        found[array] = access.writes or found.get(array, False)
+    return found
 
 
 class _Expansion:
     """Expands the asynchronous copies that the same threads do together: all of a kernel, or those of a role."""
 
     def __init__(
-        self, copies: Sequence[tirx.CopyOp], start: Emitter, leader: SSAValue | None, mbarrier: SSAValue | None
+        self,
+        copies: Sequence[tirx.CopyOp],
+        by_threads: Mapping[SSAValue, bool],
+        start: Emitter,
+        leader: SSAValue | None,
+        mbarrier: SSAValue | None,
     ):
         """
         Emits at `start` the parity of the phase that the next load completes, and elects the thread that starts copies.
 
         `leader` is that thread, if it is elected; `mbarrier` the address (i32) of the one that completes bulk loads, if
-        there are any.
+        there are any. `by_threads` are the arrays that threads access, and whether they write them.
         """
         self._copies = copies
+        self._by_threads = by_threads
         self._mbarrier = mbarrier
         if leader is None and any(_engine(copy) is not tirx.Engine.CP_ASYNC for copy in copies):
             leader = start(tirx.LeaderOp()).result
@@ -68,7 +74,7 @@ class _Expansion:
                 )
             match _engine(copy):
                 case tirx.Engine.TMA:
-                    self._load(emit, copy, kernel)
+                    self._load(emit, copy)
                 case tirx.Engine.CP_ASYNC:
                     emit(tirx.CpAsyncTileOp(copy.source, copy.destination))
                     emit(ptx.CpAsyncCommitGroupOp())
@@ -77,12 +83,17 @@ class _Expansion:
                     self._store(emit, copy, kernel)
             erase(copy)
 
-    def _load(self, emit: Emitter, copy: tirx.CopyOp, kernel: tirx.KernelOp) -> None:
+    def _fence_space(self, array: SSAValue, *, is_store: bool) -> str | None:
+        """The memory that a proxy fence before a bulk copy has to order; None for all, if threads access it, too."""
+        writes = self._by_threads.get(array)
+        return None if writes or (is_store and writes is not None) else "shared::cta"
+
+    def _load(self, emit: Emitter, copy: tirx.CopyOp) -> None:
         assert self._mbarrier is not None and self._parity is not None and self._leader is not None
         with legal(copy):
             planned = plan_tma(copy.source, copy.destination_type, target_of(copy))
         # All threads are done with the tile, and what they did to both memories precedes the asynchronous copy.
-        emit(ptx.FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.source), is_store=False)))
+        emit(ptx.FenceProxyAsyncOp(self._fence_space(tirx.base_allocation(copy.source), is_store=False)))
         emit(tirx.BarrierOp())
         expect = ptx.MbarrierArriveExpectTxOp(self._mbarrier, planned.boxes.num_bytes)
         load = tirx.TmaLoadOp(copy.source, copy.destination, self._mbarrier)
@@ -99,7 +110,7 @@ class _Expansion:
 
     def _store(self, emit: Emitter, copy: tirx.CopyOp, kernel: tirx.KernelOp) -> None:
         assert self._leader is not None
-        emit(ptx.FenceProxyAsyncOp(_fence_space(kernel, tirx.base_allocation(copy.destination), is_store=True)))
+        emit(ptx.FenceProxyAsyncOp(self._fence_space(tirx.base_allocation(copy.destination), is_store=True)))
         emit(tirx.BarrierOp())
         store = tirx.TmaStoreOp(copy.source, copy.destination, None if copy.reduce is None else copy.reduce.data)
         # Memory is written when the kernel ends: only what follows, of this block, has to wait for it.
@@ -126,6 +137,7 @@ def _engine(copy: tirx.CopyOp) -> tirx.Engine | None:
 
 
 def _expand(kernel: tirx.KernelOp, copies: Sequence[tirx.CopyOp]) -> None:
+    by_threads = _by_threads(kernel)
     start = Emitter.before(next(op for op in kernel.body.block.ops if not isinstance(op, tirx.AllocOp)))
     by_owner: dict[tirx.OnThreads | None, list[tirx.CopyOp]] = {}
     for copy in copies:
@@ -140,9 +152,9 @@ def _expand(kernel: tirx.KernelOp, copies: Sequence[tirx.CopyOp]) -> None:
         mbarrier = mbarriers[loading.index(owner)] if owner in loading else None
         if isinstance(owner, tirx.RoleOp | tirx.WarpgroupOp):
             inside = Emitter(InsertPoint.at_start(owner.body.block), owner.location)
-            found.append(_Expansion(own, inside, None, mbarrier))
+            found.append(_Expansion(own, by_threads, inside, None, mbarrier))
         else:
-            found.append(_Expansion(own, start, leader, mbarrier))
+            found.append(_Expansion(own, by_threads, start, leader, mbarrier))
     for expansion in found:
         expansion.run(kernel)
 
