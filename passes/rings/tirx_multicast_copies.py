@@ -22,7 +22,7 @@ from tirx.dialects.tirx.places import strided_layout
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.traits import is_terminator
 from tirx.hw.features import supports
-from tirx.layout import LayoutError
+from tirx.layout import LayoutError, TileLayout
 from tirx.passes.ir.emitter import Emitter, constant_value, erase
 from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.launch_values import ceildiv, launched, product_of
@@ -329,6 +329,9 @@ class _Clusters:
             if origin is None or not origin.view.is_box or argument_number(origin.view.source) is None:
                 verb = "write" if tile is written else "access"
                 raise NotApplicable(op, f"'{op.name}' would {verb} a tile more than {counts}")
+            if not _is_bounded(op) and any(map(_is_folded, op.operands)):
+                folded = "whose tile of tensor memory has its columns in several runs of lanes"
+                raise NotApplicable(op, f"'{op.name}', {folded}, would access a tile more than {counts}")
             yield _TooMany(op, number, origin.view, tuple(outside), is_open)
 
     def _is_outside(self, tile: SSAValue, side: int, count: Formula | None) -> bool:
@@ -570,6 +573,14 @@ def _is_bounded(op: Operation) -> bool:
     """Returns True for a bulk tensor copy, which reads zeros and writes nothing outside of a memref."""
     engine = op.engine if isinstance(op, tirx.CopyOp | tirx.StoreOp | tirx.AsyncCopyOp) else None
     return engine is not None and engine.data in _BOUNDED
+
+
+def _is_folded(tile: SSAValue) -> bool:
+    """Returns True for a tile of tensor memory whose rows are several runs of columns: copies of these clip nothing."""
+    if not isinstance(type_ := tile.type, tirx.TileType) or type_.memory is not tirx.MemorySpace.TENSOR:
+        return False
+    last = type_.layout.shard[-1:] if isinstance(type_.layout, TileLayout) else ()
+    return type_.dims[-1] not in (1, sum(it.extent for it in last if it.axis == "TCol"))
 
 
 def _written(op: Operation) -> SSAValue | None:

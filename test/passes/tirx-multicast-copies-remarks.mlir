@@ -295,3 +295,45 @@ tirx.kernel @more_rounds(%b: memref<64x4096xf16>) target("sm_90a") grid(1, 8) th
   }
   tirx.return
 }
+
+// -----
+
+// The second row of tiles is one too many: what would be written of it cannot be clipped.
+
+!s = !tirx.tile<64x64xf16, shared, #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>>
+!g = !tirx.tile<64x64xf16, global>
+!t = !tirx.tile<64x128xf32, tensor, #tirx.tile_layout<S[(64, 2, 64) : (1@TLane, 64@TLane, 1@TCol)]>>
+!gd = !tirx.tile<64x128xf32, global>
+tirx.kernel @folded(%b: memref<64x4096xf16>, %d: memref<64x128xf32>, %n: index) target("sm_100a") grid(1, 1) threads(288)
+    attributes {tirx.cluster = "rows"} {
+  %c0 = arith.constant 0 : index
+  %ring = tirx.ring slots(4) stations(fill, use) : !tirx.ring<!s>
+  %sums = tirx.ring slots(1) stations(sum, read) : !tirx.ring<!t>
+  tirx.roles {
+    tirx.role @epilogue warps(4) {
+      %t = tirx.acquire %sums at(read)
+      %gd = tirx.view %d[%c0, %c0] : memref<64x128xf32> -> !gd
+      // expected-remark@+1 {{@folded has no pairs of blocks: 'tirx.copy', whose tile of tensor memory has its columns in several runs of lanes, would access a tile more than 1}}
+      tirx.copy %t, %gd : !t, !gd
+      tirx.release %sums at(read)
+    }
+    tirx.role @load warps(4) {
+      tirx.for @k %k = 0 to %n {
+        %gb = tirx.view %b[%c0, %k] : memref<64x4096xf16> -> !g
+        %filled = tirx.acquire %ring at(fill)
+        tirx.async_copy %gb, %filled engine(tma) : !g, !s
+        tirx.release %ring at(fill) after(tma)
+      }
+    }
+    tirx.role @mma warps(1) {
+      %t = tirx.acquire %sums at(sum)
+      tirx.for @k %k = 0 to %n {
+        %used = tirx.acquire %ring at(use)
+        "test.op"(%used, %t) : (!s, !t) -> ()
+        tirx.release %ring at(use)
+      }
+      tirx.release %sums at(sum)
+    }
+  }
+  tirx.return
+}
