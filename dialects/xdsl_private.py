@@ -13,7 +13,7 @@ from abc import ABCMeta
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC
@@ -24,6 +24,8 @@ from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.parser.generic_parser import GenericParser
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+
+_OperationT = TypeVar("_OperationT", bound=Operation)
 
 operands_of: Callable[[Operation], SSAValues] = attrgetter("_operands")
 """The operands of an operation as a tuple: `op.operands` makes an object each time."""
@@ -209,6 +211,53 @@ def _use(op: Operation, operands: Iterable[SSAValue]) -> None:
         value.first_use = use
         uses.append(use)
     op._operand_uses = tuple(uses)
+
+
+def clone(op: _OperationT, values: dict[SSAValue, SSAValue] | None = None) -> _OperationT:
+    """As `op.clone(values)`, which builds operations by their constructor and looks at all of the copy again."""
+    values = {} if values is None else values
+    places: dict[Block, Block] = {}
+    made: list[tuple[Operation, Operation]] = []
+    copy = _clone(op, values, places, made)
+    for old, new in made:
+        _use(new, [values.get(operand, operand) for operand in old._operands])
+        if old._successors:
+            new.successors = [places.get(successor, successor) for successor in old._successors]
+    return copy
+
+
+def _clone(
+    op: _OperationT,
+    values: dict[SSAValue, SSAValue],
+    places: dict[Block, Block],
+    made: list[tuple[Operation, Operation]],
+) -> _OperationT:
+    copy = type(op).__new__(type(op))
+    fill(copy, (), [*map(type_of, op.results)], dict(op.properties))
+    copy.attributes, copy.location = dict(op.attributes), op.location
+    made.append((op, copy))
+    named: list[tuple[SSAValue, SSAValue]] = [*zip(op.results, copy.results, strict=True)]
+    for region in op.regions:
+        copy.add_region(into := Region())
+        for block in blocks(region):
+            places[block] = inside = Block(arg_types=[*map(type_of, block._args)])
+            into.add_block(inside)
+            for argument, of_copy in zip(block._args, inside._args, strict=True):
+                of_copy.location = argument.location
+                named.append((argument, of_copy))
+            last = None
+            for inner in operations(block):
+                following = _clone(inner, values, places, made)
+                following.parent, following._prev_op = inside, last
+                if last is None:
+                    inside._first_op = following
+                else:
+                    last._next_op = following
+                last = following
+            inside._last_op = last
+    for value, of_copy in named:
+        values[value], of_copy._name = of_copy, value._name
+    return copy
 
 
 def _drop_operands(op: Operation) -> None:

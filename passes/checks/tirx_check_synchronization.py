@@ -50,7 +50,7 @@ class TirxCheckSynchronizationPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         errors = Errors()
         for entry in entries(op):
-            if all(not isinstance(each, PTXInstruction) or each.effects() is NO_EFFECTS for each in entry.walk()):
+            if all(not isinstance(each, PTXInstruction) or each.effects() is NO_EFFECTS for each in entry.body.walk()):
                 continue
             from tirx.passes.checks.synchronization_rules import check_synchronization  # which not all kernels need
 

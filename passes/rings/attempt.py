@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, report, wants_remarks
 from tirx.dialects.tirx import KernelOp, RingOp, TileType
-from tirx.dialects.xdsl_private import discard
+from tirx.dialects.xdsl_private import clone, discard
 from tirx.passes.ir.scheduled import is_scheduling
 
 STRICT = "TIRX_STRICT_SCHEDULE"
@@ -23,7 +23,7 @@ def attempt(kernel: KernelOp, otherwise: str, change: Callable[[], None], asked:
     Raises LocatedError instead of taking a change back that the program has `asked` for, and every change where
     `TIRX_STRICT_SCHEDULE=1` is in the environment: what passes plan should be provable, and tests show where it is not.
     """
-    before = kernel.clone()
+    before = clone(kernel)
     said: list[Diagnostic] = []
     try:
         with diagnostic_handler(said.append, remarks=wants_remarks()):

@@ -12,6 +12,7 @@ from tirx.dialects.definition import i32_attr
 from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
 from tirx.dialects.traits import is_pure, is_terminator
+from tirx.dialects.xdsl_private import clone
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.pipelining import NotApplicable, needed_values
 
@@ -50,9 +51,7 @@ class _Copier:
                 self._region(op, block, known)
 
     def _add(self, op: Operation, block: Block, known: _Known) -> None:
-        clone = op.clone(known)
-        clone.location = op.location
-        block.add_op(clone)
+        block.add_op(clone(op, known))
 
     def _operands(self, op: Operation, block: Block, known: _Known) -> None:
         for operand in needed_values(op):

@@ -10,7 +10,7 @@ from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.schedule_attr import store_schedule
 from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp
-from tirx.dialects.xdsl_private import discard
+from tirx.dialects.xdsl_private import clone, discard
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import runs_in_first_block_only
 from tirx.passes.rings.ring_code import RingStorage
@@ -46,8 +46,7 @@ def lower_kernel(kernel: KernelOp) -> None:
             case RingOp():
                 pass
             case _ if code is None:
-                new_op = emit(op.clone(values))
-                new_op.location = op.location
+                emit(clone(op, values)).location = op.location
             case _:
                 code.operation(op, emit)
     body = kernel.detach_region(kernel.body)

@@ -13,8 +13,8 @@ from weakref import ref
 
 import pytest
 from unit.cases import together
-from xdsl.dialects import arith, cf, scf
-from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects import arith, cf, scf, test
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, IntegerType, StringAttr, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, ParametrizedAttribute, Region, SSAValue, Use
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import Parser
@@ -166,6 +166,41 @@ def test_operations_of_xdsl_have_quick_accessors():
     quicken(scf.ForOp)
     assert all(type(vars(scf.ForOp)[name]) is property for name in ("lb", "iter_args", "res", "body"))
     assert (total.lhs, total.rhs, total.result, loop.lb, tuple(loop.iter_args), tuple(loop.res), loop.body) == before
+
+
+def _shape(op: Operation, values: dict[SSAValue, int]) -> list[object]:
+    """All that a copy has in common: names, types, operands and their uses by number, blocks by number."""
+    blocks = [block for region in op.regions for block in region.blocks]
+    for value in (*op.results, *(argument for block in blocks for argument in block.args)):
+        values[value] = len(values)
+    inside = [_shape(inner, values) for block in blocks for inner in block.ops]
+    known = (*op.results, *(argument for block in blocks for argument in block.args))
+    named = [(values[each], each.type, each.name_hint, len(list(each.uses))) for each in known]
+    ends = [(end.parent is op.parent_region(), end.name_hint) for end in op.successors]
+    given = [values.get(operand, operand) for operand in op.operands]
+    return [op.name, op.location, dict(op.properties), dict(op.attributes), named, ends, given, inside]
+
+
+def test_copies_are_those_of_xdsl():
+    outside = arith.ConstantOp.from_int_and_width(1, i32)
+    body, end = Block(arg_types=[i32, i32]), Block(arg_types=[i32])
+    body.args[1].name_hint = "x"
+    body.args[1].location = FileLineColLoc(StringAttr("f"), IntAttr(1), IntAttr(2))
+    inner = arith.AddiOp(body.args[0], outside)
+    inner.result.name_hint, inner.attributes["a.b"] = "sum", i32
+    condition = arith.ConstantOp.from_int_and_width(1, 1)
+    body.add_ops([inner, condition, scf.IfOp(condition, [], [arith.AddiOp(inner, outside), scf.YieldOp()])])
+    body.add_op(cf.ConditionalBranchOp(condition, end, [inner], end, [body.args[1]]))
+    end.add_op(cf.BranchOp(end, end.args[0]))
+    op = test.TestOp(result_types=[i32], regions=[Region([body, end])], properties={"prop1": i32})
+    values: dict[SSAValue, SSAValue] = {outside.result: (other := arith.ConstantOp.from_int_and_width(2, i32)).result}
+    of_xdsl, own = op.clone(dict(values)), xdsl_private.clone(op, values)
+    own.verify()
+    assert _shape(own, {other.result: -1}) == _shape(of_xdsl, {other.result: -1})
+    assert own.regions[0].blocks[0].args[1].location == body.args[1].location
+    assert [each.name for each in own.walk(reverse=True)] == [each.name for each in op.walk(reverse=True)]
+    assert values[op.results[0]] is own.results[0] and _uses_of(outside.result)[-1] == (inner, 1)
+    assert own.properties is not op.properties and own.regions[0].parent is own
 
 
 def _weak(region: Region) -> list[ref[Operation | Block | Region]]:
