@@ -375,6 +375,7 @@ class SelpOp(PureInstruction):
     """`selp.b32 d, a, b, %p`: a if the predicate holds, b otherwise."""
 
     name = "ptx.selp"
+    FOLLOWS_TYPES: ClassVar = True
 
     T: ClassVar = VarConstraint("T", Register)
     condition = operand_def(i1)

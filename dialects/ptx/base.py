@@ -175,8 +175,8 @@ class PTXInstruction(DirectOperation, abc.ABC):
     """Further rows that `features` has for some forms."""
 
     FOLLOWS_TYPES: ClassVar[bool] = False
-    """True if `verify_` and `features` look at types, properties and attributes only: what they say of one instruction
-    holds for all that have the same."""
+    """True if `verify_` looks at types, properties and attributes only: what it says of one instruction holds for all
+    of the class that have the same."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -224,7 +224,6 @@ class PureInstruction(PTXInstruction, abc.ABC):
 
     ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
-    FOLLOWS_TYPES: ClassVar = True
 
     traits = traits_def(Pure())
 

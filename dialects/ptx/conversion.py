@@ -34,6 +34,7 @@ class CvtOp(PureInstruction):
     """
 
     name = "ptx.cvt"
+    FOLLOWS_TYPES: ClassVar = True
 
     operand = operand_def(Register)
     unsigned = opt_prop_def(UnitAttr)
@@ -92,6 +93,7 @@ class UndefinedOp(PTXInstruction):
     """A register that nobody has written, for an instruction that does not read what was there: no instruction."""
 
     name = "ptx.undefined"
+    FOLLOWS_TYPES: ClassVar = True
     ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
 

@@ -267,6 +267,7 @@ class ConstantOp(PureInstruction):
     """
 
     name = "ptx.constant"
+    FOLLOWS_TYPES: ClassVar = True
 
     value = prop_def(IntegerAttr | FloatAttr)
     result = result_def(Register)

@@ -59,7 +59,6 @@ class LdParamOp(PureInstruction):
     """
 
     name = "ptx.ld.param"
-    FOLLOWS_TYPES: ClassVar = False  # but parameters of the entry
 
     param = prop_def(SymbolNameConstraint())
     result = result_def(Register)
@@ -118,7 +117,6 @@ class ParamAddressOp(PureInstruction):
     """
 
     name = "ptx.param_address"
-    FOLLOWS_TYPES: ClassVar = False
     NEEDS: ClassVar = ("cvta.param",)
 
     param = prop_def(SymbolNameConstraint())

@@ -284,6 +284,7 @@ class CvtPairOp(PureInstruction):
     """
 
     name = "ptx.cvt.pair"
+    FOLLOWS_TYPES: ClassVar = True
 
     format = prop_def(PairFormatAttr)
     low = operand_def(f32)

@@ -75,6 +75,8 @@ _InstructionT = TypeVar("_InstructionT", bound="TableInstruction")
 class TableInstruction(PureInstruction, abc.ABC):
     """An instruction whose first operand has a type that `FORMS` list, and whose result has it, too, or one of that."""
 
+    FOLLOWS_TYPES: ClassVar = True
+
     FORMS: ClassVar[tuple[Form, ...]]
     LEGAL: ClassVar[Mapping[object, tuple[str, tuple[str, ...]]]]
     """The kind of a type, or a tuple of it and the words where there may be words -> text and needs of the form."""

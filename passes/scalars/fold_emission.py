@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType,
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.exchange import Level, plan_reduction, plan_scan
-from tirx.dialects.definition import built
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.packed import HALVES, PairOp, PairOperation, pair_features
 from tirx.dialects.ptx.warp import ReduxSyncOp, ShflSyncOp
@@ -93,7 +92,7 @@ class _Fold:
             table = _UNSIGNED if _is_unsigned(self.source.element_type) else _SIGNED
         else:
             table = _FLOATS
-        return self.emit(built(table[how], [a, b], [a.type])).results[0]
+        return self.emit(table[how].create(operands=[a, b], result_types=[a.type])).results[0]
 
     def chosen(self, condition: SSAValue, a: Scalars, b: Scalars) -> Scalars:
         """Emits `a` where the condition holds, `b` elsewhere."""

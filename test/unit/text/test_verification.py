@@ -326,7 +326,7 @@ def test_verifiers_that_follow_types_look_at_no_other_operation():
     for cls in PTX.operations:
         if not issubclass(cls, PTXInstruction):
             continue
-        read = _names_in(cast(FunctionType, cls.verify_), set()) | _names_in(cast(FunctionType, cls.features), set())
+        read = _names_in(cast(FunctionType, cls.verify_), set())
         assert not (cls.FOLLOWS_TYPES and read & around), cls
         entry_of += [cls.name] if read & around else []
     assert {"ptx.ld.param", "ptx.param_address"} <= set(entry_of)
