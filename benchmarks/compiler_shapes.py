@@ -166,15 +166,21 @@ def while_loops(size: int) -> str:
     return moved(size, loop)
 
 
-@shape("unrolled loop")
+@shape("unrolled loops")
 def unrolled(size: int) -> str:
-    """A loop that becomes all of its iterations."""
-    body = (
-        f"%n = arith.constant {4 * size} : index\nscf.for %i = %c0 to %n step %c4 {{\n"
-        f"%x = tirx.load %a[%i, 0] : memref<{4 * size}x32xf32> -> !x\n"
-        f"tirx.store %x, %d[%i, 0] : !x, memref<{4 * size}x32xf32>\n}} {{tirx.unroll}}\n"
-    )
-    return kernel(body, size)
+    """Loops of at most 512 iterations, which become all of these."""
+    of_loop = min(size, 512)
+    m = f"memref<{4 * size}x32xf32>"
+
+    def loop(n: int) -> str:
+        first, last = 4 * n * of_loop, 4 * (n + 1) * of_loop
+        return (
+            f"%f{n} = arith.constant {first} : index\n%n{n} = arith.constant {last} : index\n"
+            f"scf.for %i{n} = %f{n} to %n{n} step %c4 {{\n%x{n} = tirx.load %a[%i{n}, 0] : {m} -> !x\n"
+            f"tirx.store %x{n}, %d[%i{n}, 0] : !x, {m}\n}} {{tirx.unroll}}\n"
+        )
+
+    return kernel(parts(size // of_loop, loop), size)
 
 
 @shape("calls of functions")
