@@ -51,6 +51,7 @@ from tirx.rules import (
     TileTypeError,
     WholeWarpsError,
 )
+from tirx.smem.swizzle_modes import Major
 
 FEW = 8
 """Elements for each thread below which vectors of wider elements may be single ones."""
@@ -87,6 +88,12 @@ class _Picker:
         self.registers = register_classes(kernel)
         self.flow = LayoutFlow(kernel, self.registers)
         self.fragments: set[RegisterClass] = set()  # those that got the fragments of a product
+        self._majors: dict[frozenset[SSAValue], Major] = {}  # by the tiles that operands of mma.sync are loaded from
+
+    def _major(self, operand: RegisterClass) -> Major:
+        if (found := self._majors.get(key := frozenset(operand.memory))) is None:
+            found = self._majors[key] = operand_major(operand)
+        return found
 
     def run(self) -> None:
         ops = list(self.kernel.walk())
@@ -316,7 +323,7 @@ class _Picker:
         warps, rest = divmod(threads, WARP_SIZE)
         if rest:
             raise WholeWarpsError(mma, f"expected whole warps for mma.sync, found {threads} threads")
-        majors = operand_major(classes[0]), operand_major(classes[1])
+        majors = self._major(classes[0]), self._major(classes[1])
         types = mma.a_type.dtype.name, tirx.TileType.of(sums).dtype.name
         with legal(mma):
             variant = choose_variant(m, n, k, fastest_variants(Product.of(mma)), *majors)
