@@ -247,6 +247,15 @@ def process() -> None:
             print(f"| {name} | {time * 1e3:.0f} ms | {time / stock:.2f} | at most {goal}: {verdict} |")
 
 
+def growth(arguments: argparse.Namespace) -> None:
+    """A table with one row a shape, and a plot of all if a file is named for it."""
+    curves = scaling(arguments.shapes, arguments.until, arguments.jobs, arguments.calls, arguments.points)
+    if arguments.plot is not None:
+        from compiler_plot import draw
+
+        draw(curves, arguments.plot)
+
+
 def main() -> None:
     """Runs the parts that are named, all by default."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -270,9 +279,7 @@ def main() -> None:
         "python": python,
         "process": process,
         "addi": lambda: print(best(build_and_verify_addi)[0]),
-        "scaling": lambda: scaling(
-            arguments.shapes, arguments.until, arguments.jobs, arguments.calls, arguments.points, arguments.plot
-        ),
+        "scaling": lambda: growth(arguments),
     }
     if unknown := set(arguments.parts) - parts.keys():
         parser.error(f"expected parts out of {', '.join(parts)}, found {', '.join(sorted(unknown))}")

@@ -222,9 +222,8 @@ def scaling(
     jobs: int,
     count: bool = False,
     kept: Path | None = None,
-    plot: str | None = None,
-) -> None:
-    """A table with one row a shape, and a plot of all if `plot` names a file."""
+) -> dict[str, Curve]:
+    """Prints a table with one row a shape. Returns the curves."""
     curves = measured(shapes, until, jobs, count, kept)
     named = ["time", "memory", *["calls"] * any(point.calls for curve in curves.values() for point in curve.points)]
     exponents = " | ".join(f"exponent of {name}" for name in named)
@@ -245,10 +244,7 @@ def scaling(
             f"| {curve.steepest_step} | {'met' if met else 'missed'} |"
         )
     print(f"\n{len(curves) - missed} of {len(curves)} shapes are at most {GOAL}.")
-    if plot is not None:
-        from compiler_plot import draw
-
-        draw(curves, plot)
+    return curves
 
 
 if __name__ == "__main__":
