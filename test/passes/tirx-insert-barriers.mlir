@@ -518,6 +518,32 @@ tirx.kernel @wgmma(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %n: index) targ
   tirx.return
 }
 
+// Written at the end of an iteration, read by the product of the next one: the fence stands in front of the barrier between.
+
+// CHECK-LABEL: tirx.kernel @wgmma_of_the_iteration_before
+// CHECK:         scf.for
+// CHECK-NEXT:      ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.mma
+// CHECK-NEXT:      tirx.barrier
+// CHECK-NEXT:      tirx.copy %g, %s
+// CHECK-NEXT:      scf.yield
+tirx.kernel @wgmma_of_the_iteration_before(%a: memref<64x64xf16>, %n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !ga
+  %s = tirx.alloc : !sa
+  %z = tirx.zero : !d
+  tirx.copy %g, %s : !ga, !sa
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %z) -> (!d) {
+    tirx.barrier
+    %1 = tirx.mma %s, %s, %acc : !sa, !sa, !d -> !d
+    tirx.copy %g, %s : !ga, !sa
+    scf.yield %1 : !d
+  }
+  tirx.return
+}
+
 // Iterations of a tile loop have another row or column of tiles each: their stores need no barrier between them. Where
 // tiles overlap, where a column is missing, and where the loop reads what it stores, threads meet.
 
