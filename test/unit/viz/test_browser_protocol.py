@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from tirx.viz.browser import Browser, BrowserError
+from browser import Browser, BrowserError
 
 _PROGRAM = """#!{python} -IS
 import json, os, sys
