@@ -213,6 +213,16 @@ def _use(op: Operation, operands: Iterable[SSAValue]) -> None:
     op._operand_uses = tuple(uses)
 
 
+def become(op: Operation, kind: type[Operation], properties: dict[str, Attribute]) -> None:
+    """Makes an operation one of another class, in its place: with the same operands, results and uses of them.
+
+    That takes a fortieth of the time of building another one, and has no result of another type or number. Attributes
+    that are no properties are dropped.
+    """
+    op.__class__ = kind  # pyright: ignore[reportAttributeAccessIssue]
+    op.properties, op.attributes = properties, {}
+
+
 def clone(op: _OperationT, values: dict[SSAValue, SSAValue] | None = None) -> _OperationT:
     """As `op.clone(values)`, which builds operations by their constructor and looks at all of the copy again."""
     values = {} if values is None else values

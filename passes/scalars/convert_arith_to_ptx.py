@@ -29,9 +29,11 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import ptx
+from tirx.dialects.definition import UNIT
 from tirx.dialects.ptx.base import PTXInstruction, register_class, width
-from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries, integer_of
-from tirx.dialects.xdsl_private import operands_of, set_type, type_of
+from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries, integer_attr, integer_of
+from tirx.dialects.ptx.table import TableInstruction
+from tirx.dialects.xdsl_private import become, operands_of, set_type, type_of
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.scalars.bf16_numbers import has, negated, rounded, rounded_integer, widened
@@ -107,7 +109,8 @@ def _drop_identity_cast(op: UnrealizedConversionCastOp) -> None:
 
 
 RULES: Rules[SSAValue] = Rules()
-"""Op -> its lowering, which emits instructions and gives the value that replaces its result."""
+"""Op -> its lowering, which emits instructions and gives the value that replaces its result, or makes the op an
+instruction itself and gives its result."""
 
 _rule = RULES.of
 
@@ -122,10 +125,21 @@ def _lower(op: Operation, held: Mapping[int, Attribute]) -> SSAValue:
         if id(type_of(value)) not in held and register_class(value.type) is None:
             raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
     (result,) = op.results
-    replacement = rule(op, Emitter.before(op) if op.attributes else Emitter(op, op.location))
-    replace_uses(result, replacement)
-    erase(op)
+    replacement = rule(op, Emitter(op, op.location))
+    if replacement is not result:
+        replace_uses(result, replacement)
+        erase(op)
     return replacement
+
+
+def _in_place(op: Operation, kind: type[Operation], properties: Mapping[str, Attribute]) -> SSAValue:
+    """Makes an op the instruction of the same operands and result type, and returns its result."""
+    become(op, kind, dict(properties))
+    (result,) = op.results
+    return result
+
+
+_UNSIGNED: Mapping[str, Attribute] = {"unsigned": UNIT}
 
 
 def _integer(emit: Emitter, value: int, type_: Attribute) -> SSAValue:
@@ -140,27 +154,27 @@ def _unsupported(op: Operation, *types: Attribute) -> LocatedError:
 def _constant(op: arith.ConstantOp, emit: Emitter) -> SSAValue:
     match op.value:
         case IntegerAttr(value=number):
-            return _integer(emit, number.data, op.result.type)
-        case FloatAttr():
-            return emit.value(ConstantOp(op.value))
+            return _in_place(op, ConstantOp, {"value": integer_attr(number.data, op.result.type)})
+        case FloatAttr() as number:
+            return _in_place(op, ConstantOp, {"value": number})
         case _:
             raise AssertionError(op.value)  # of a type that no register holds
 
 
-_Instruction = Callable[[SSAValue, SSAValue], Operation]
+_Instruction = type[TableInstruction]
 
 _BINARY: dict[type[Operation], _Instruction] = {
     arith.AddiOp: ptx.AddOp,
     arith.SubiOp: ptx.SubOp,
     arith.MuliOp: ptx.MulLoOp,
     arith.DivSIOp: ptx.DivOp,
-    arith.DivUIOp: partial(ptx.DivOp, unsigned=True),
+    arith.DivUIOp: ptx.DivOp,
     arith.RemSIOp: ptx.RemOp,
-    arith.RemUIOp: partial(ptx.RemOp, unsigned=True),
+    arith.RemUIOp: ptx.RemOp,
     arith.MinSIOp: ptx.MinOp,
-    arith.MinUIOp: partial(ptx.MinOp, unsigned=True),
+    arith.MinUIOp: ptx.MinOp,
     arith.MaxSIOp: ptx.MaxOp,
-    arith.MaxUIOp: partial(ptx.MaxOp, unsigned=True),
+    arith.MaxUIOp: ptx.MaxOp,
     arith.AndIOp: ptx.AndOp,
     arith.OrIOp: ptx.OrOp,
     arith.XOrIOp: ptx.XorOp,
@@ -171,6 +185,9 @@ _BINARY: dict[type[Operation], _Instruction] = {
     arith.MaxnumfOp: ptx.MaxOp,
 }
 """Ops that are one instruction."""
+
+_OF_UNSIGNED = frozenset((arith.DivUIOp, arith.RemUIOp, arith.MinUIOp, arith.MaxUIOp))
+"""Those of which the instruction has the flag `unsigned`."""
 
 _BINARY_I1: dict[type[Operation], _Instruction] = {
     arith.AddiOp: ptx.XorOp,
@@ -237,23 +254,24 @@ def _by_power_of_two(op: Operation, lhs: SSAValue, rhs: SSAValue, emit: Emitter)
 
 @_rule(*_BINARY)
 def _binary(op: Operation, emit: Emitter) -> SSAValue:
-    lhs, rhs = operands_of(op)
-    if type(op) in _NEUTRAL and (folded := _folded(type(op), lhs, rhs)) is not None:
+    (lhs, rhs), kind = operands_of(op), type(op)
+    if kind in _NEUTRAL and (folded := _folded(kind, lhs, rhs)) is not None:
         return folded
-    instruction = (_BINARY_I1 if _is_predicate(lhs.type) else _BINARY).get(type(op))
+    of_predicates = _is_predicate(lhs.type)
+    instruction = (_BINARY_I1 if of_predicates else _BINARY).get(kind)
     if instruction is None:
         raise _unsupported(op, lhs.type)
     if (shifted := _by_power_of_two(op, lhs, rhs, emit)) is not None:
         return shifted
     if type(lhs.type) is IntegerType:
-        return emit.value(instruction(lhs, rhs))
-    if type(lhs.type) is BFloat16Type and type(op) in _AS_FMA and not has(op, "bf16.arith"):
+        return _in_place(op, instruction, _UNSIGNED if kind in _OF_UNSIGNED and not of_predicates else {})
+    if type(lhs.type) is BFloat16Type and kind in _AS_FMA and not has(op, "bf16.arith"):
         if not has(op, "bf16.fma"):
             return _in_f32(op, instruction, lhs, rhs, emit)
-        return emit.value(ptx.FmaOp(*_AS_FMA[type(op)](lhs, rhs, partial(_bf16, emit))))
+        return emit.value(ptx.FmaOp(*_AS_FMA[kind](lhs, rhs, partial(_bf16, emit))))
     if isinstance(op, arith.MinnumfOp | arith.MaxnumfOp) and lhs.type in _MINMAX and not has(op, _MINMAX[lhs.type]):
         return _in_f32(op, instruction, lhs, rhs, emit)
-    return emit.value(instruction(lhs, rhs))
+    return _in_place(op, instruction, {})
 
 
 def _bf16(emit: Emitter, value: float) -> SSAValue:
@@ -282,9 +300,9 @@ def _in_f32(op: Operation, instruction: _Instruction, lhs: SSAValue, rhs: SSAVal
 def _divf(op: arith.DivfOp, emit: Emitter) -> SSAValue:
     type_ = op.result.type
     if type_ == f32 and may_approximate(op):
-        return emit.value(ptx.DivFullOp(op.lhs, op.rhs))
+        return _in_place(op, ptx.DivFullOp, {})
     if type_ not in (f16, bf16):
-        return emit.value(ptx.DivOp(op.lhs, op.rhs))
+        return _in_place(op, ptx.DivOp, {})
     return _in_f32(op, ptx.DivOp, op.lhs, op.rhs, emit)
 
 
@@ -307,7 +325,7 @@ def _nan_minmax(op: arith.MinimumfOp | arith.MaximumfOp, emit: Emitter) -> SSAVa
 def _negf(op: arith.NegfOp, emit: Emitter) -> SSAValue:
     if op.operand.type == bf16 and not has(op, "bf16.neg"):
         return negated(emit, op.operand)
-    return emit.value(ptx.NegOp(op.operand))
+    return _in_place(op, ptx.NegOp, {})
 
 
 def _check_not_predicate(op: Operation) -> None:
@@ -335,37 +353,39 @@ def _rounding_division(op: arith.FloorDivSIOp | arith.CeilDivSIOp | arith.CeilDi
     return emit.value(ptx.AddOp(quotient, emit.value(ptx.SelpOp(adjust, step, zero))))
 
 
-def _shift_amount(amount: SSAValue, emit: Emitter) -> SSAValue:
-    if amount.type == i32:
-        return amount
-    if (number := integer_of(amount)) is not None:
-        return _integer(emit, number, i32)
-    return emit.value(ptx.CvtOp(amount, i32, unsigned=True))
+_SHIFTS: Mapping[type[Operation], tuple[type[Operation], Mapping[str, Attribute]]] = {
+    arith.ShLIOp: (ptx.ShlOp, {}),
+    arith.ShRSIOp: (ptx.ShrOp, {}),
+    arith.ShRUIOp: (ptx.ShrOp, _UNSIGNED),
+}
 
 
-@_rule(arith.ShLIOp)
-def _shli(op: arith.ShLIOp, emit: Emitter) -> SSAValue:
+@_rule(*_SHIFTS)
+def _shift(op: Operation, emit: Emitter) -> SSAValue:
     _check_not_predicate(op)
-    if (folded := _folded(arith.ShLIOp, op.lhs, op.rhs)) is not None:
+    value, amount = operands_of(op)
+    if (folded := _folded(type(op), value, amount)) is not None:
         return folded
-    return emit.value(ptx.ShlOp(op.lhs, _shift_amount(op.rhs, emit)))
+    if amount.type != i32:
+        number = integer_of(amount)
+        narrow = ptx.CvtOp(amount, i32, unsigned=True) if number is None else ConstantOp.integer(number, i32)
+        op.operands = value, emit.value(narrow)
+    return _in_place(op, *_SHIFTS[type(op)])
 
 
-@_rule(arith.ShRSIOp, arith.ShRUIOp)
-def _shri(op: arith.ShRSIOp | arith.ShRUIOp, emit: Emitter) -> SSAValue:
-    _check_not_predicate(op)
-    if (folded := _folded(type(op), op.lhs, op.rhs)) is not None:
-        return folded
-    return emit.value(ptx.ShrOp(op.lhs, _shift_amount(op.rhs, emit), unsigned=isinstance(op, arith.ShRUIOp)))
+_COMPARISONS: tuple[Mapping[str, Attribute], ...] = tuple(
+    {"comparison": ptx.ComparisonAttr(ptx.Comparison(name[-2:])), **(_UNSIGNED if name.startswith("u") else {})}
+    for name in arith.CMPI_COMPARISON_OPERATIONS
+)
+"""The properties of the comparison of each number: `eq`, `slt` or `ult`."""
 
 
 @_rule(arith.CmpiOp)
 def _cmpi(op: arith.CmpiOp, emit: Emitter) -> SSAValue:
-    name = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]  # `eq`, `slt` or `ult`
-    lhs, rhs, unsigned = op.lhs, op.rhs, name.startswith("u")
-    if lhs.type == i1:
-        lhs, rhs = (_extend(v, i32, emit, unsigned=unsigned) for v in (lhs, rhs))
-    return emit.value(ptx.SetpOp(name[-2:], lhs, rhs, unsigned=unsigned))
+    comparison = _COMPARISONS[op.predicate.value.data]
+    if _is_predicate(op.lhs.type):
+        op.operands = [_number_of(value, i32, emit, unsigned="unsigned" in comparison) for value in operands_of(op)]
+    return _in_place(op, ptx.SetpOp, comparison)
 
 
 @_rule(arith.CmpfOp)
@@ -383,51 +403,56 @@ def _cmpf(op: arith.CmpfOp, emit: Emitter) -> SSAValue:
 
 @_rule(arith.SelectOp)
 def _select(op: arith.SelectOp, emit: Emitter) -> SSAValue:
-    if op.result.type != i1:
-        return emit.value(ptx.SelpOp(op.cond, op.lhs, op.rhs))
+    if not _is_predicate(op.result.type):
+        return _in_place(op, ptx.SelpOp, {})
     on_true = emit.value(ptx.AndOp(op.cond, op.lhs))
     on_false = emit.value(ptx.AndOp(emit.value(ptx.NotOp(op.cond)), op.rhs))
     return emit.value(ptx.OrOp(on_true, on_false))
 
 
-def _extend(value: SSAValue, type_: Attribute, emit: Emitter, *, unsigned: bool) -> SSAValue:
-    if value.type == i1:
-        return emit.value(ptx.SelpOp(value, _integer(emit, 1 if unsigned else -1, type_), _integer(emit, 0, type_)))
-    return emit.value(ptx.CvtOp(value, type_, unsigned=unsigned))
+def _number_of(predicate: SSAValue, type_: Attribute, emit: Emitter, *, unsigned: bool) -> SSAValue:
+    """Emits an integer of the type: 0 or, where the predicate holds, 1, which a signed one reads as -1."""
+    return emit.value(ptx.SelpOp(predicate, _integer(emit, 1 if unsigned else -1, type_), _integer(emit, 0, type_)))
 
 
-def _truncate(value: SSAValue, type_: Attribute, emit: Emitter) -> SSAValue:
-    if type_ != i1:
-        return emit.value(ptx.CvtOp(value, type_, unsigned=True))
+def _extended(op: Operation, emit: Emitter, *, unsigned: bool) -> SSAValue:
+    (value,), (result,) = operands_of(op), op.results
+    if _is_predicate(value.type):
+        return _number_of(value, result.type, emit, unsigned=unsigned)
+    return _in_place(op, ptx.CvtOp, _UNSIGNED if unsigned else {})
+
+
+def _truncated(op: Operation, emit: Emitter) -> SSAValue:
+    (value,), (result,) = operands_of(op), op.results
+    if not _is_predicate(result.type):
+        return _in_place(op, ptx.CvtOp, _UNSIGNED)
     bit = emit.value(ptx.AndOp(value, _integer(emit, 1, value.type)))
     return emit.value(ptx.SetpOp(ptx.Comparison.NE, bit, _integer(emit, 0, value.type)))
 
 
 @_rule(arith.ExtSIOp, arith.ExtUIOp)
 def _exti(op: arith.ExtSIOp | arith.ExtUIOp, emit: Emitter) -> SSAValue:
-    return _extend(op.input, op.result.type, emit, unsigned=isinstance(op, arith.ExtUIOp))
+    return _extended(op, emit, unsigned=isinstance(op, arith.ExtUIOp))
 
 
 @_rule(arith.TruncIOp)
 def _trunci(op: arith.TruncIOp, emit: Emitter) -> SSAValue:
-    return _truncate(op.input, op.result.type, emit)
+    return _truncated(op, emit)
 
 
 @_rule(arith.IndexCastOp)
 def _index_cast(op: arith.IndexCastOp, emit: Emitter) -> SSAValue:
-    found, wanted = op.input.type, op.result.type
+    found, wanted = width(op.input.type), width(op.result.type)
     if found == wanted:
         return op.input
-    if width(found) < width(wanted):
-        return _extend(op.input, wanted, emit, unsigned=False)
-    return _truncate(op.input, wanted, emit)
+    return _extended(op, emit, unsigned=False) if found < wanted else _truncated(op, emit)
 
 
 @_rule(arith.ExtFOp)
 def _extf(op: arith.ExtFOp, emit: Emitter) -> SSAValue:
-    value = op.input
-    if value.type == bf16:
-        value = widened(op, emit, value)
+    if op.input.type != bf16:
+        return _in_place(op, ptx.CvtOp, {})
+    value = widened(op, emit, op.input)
     return value if value.type == op.result.type else emit.value(ptx.CvtOp(value, op.result.type))
 
 
@@ -437,14 +462,14 @@ def _truncf(op: arith.TruncFOp, emit: Emitter) -> SSAValue:
         raise _unsupported(op, f64, bf16)
     if op.result.type == bf16:
         return rounded(op, emit, op.input, bf16)
-    return emit.value(ptx.CvtOp(op.input, op.result.type))
+    return _in_place(op, ptx.CvtOp, {})
 
 
 @_rule(arith.SIToFPOp, arith.UIToFPOp)
 def _itofp(op: arith.SIToFPOp | arith.UIToFPOp, emit: Emitter) -> SSAValue:
     unsigned, value = isinstance(op, arith.UIToFPOp), op.input
     if value.type == i1:
-        value = _extend(value, i16, emit, unsigned=unsigned)
+        value = _number_of(value, i16, emit, unsigned=unsigned)
     if op.result.type == bf16:
         return rounded_integer(op, emit, value, unsigned=unsigned)
     return emit.value(ptx.CvtOp(value, op.result.type, unsigned=unsigned))
@@ -461,4 +486,4 @@ def _fptoi(op: arith.FPToSIOp | arith.FPToUIOp, emit: Emitter) -> SSAValue:
 def _bitcast(op: arith.BitcastOp, emit: Emitter) -> SSAValue:
     if width(op.input.type) != width(op.result.type):  # an index has as many bits as a pointer
         raise _unsupported(op, op.input.type, op.result.type)
-    return emit.value(ptx.MovOp(op.input, op.result.type))
+    return _in_place(op, ptx.MovOp, {})

@@ -203,6 +203,23 @@ def test_copies_are_those_of_xdsl():
     assert own.properties is not op.properties and own.regions[0].parent is own
 
 
+def test_operations_become_others_in_their_place():
+    one = arith.ConstantOp.from_int_and_width(1, i32)
+    total = arith.AddiOp(one, one)
+    total.attributes["a.b"], total.result.name_hint = i32, "x"
+    user = arith.SubiOp(total, one)
+    block, properties = Block([one, total, user]), dict(total.properties)
+    xdsl_private.become(total, arith.MuliOp, properties)
+    assert isinstance(total, arith.MuliOp) and [op.name for op in block.ops] == [
+        "arith.constant",
+        "arith.muli",
+        "arith.subi",
+    ]
+    assert user.lhs is total.results[0] and user.lhs.owner is total and user.lhs.name_hint == "x"
+    assert _uses_of(one.result) == [(user, 1), (total, 1), (total, 0)] and not total.attributes
+    block.verify()
+
+
 def _weak(region: Region) -> list[ref[Operation | Block | Region]]:
     return [ref(each) for each in (region, *region.blocks, *region.walk())]
 
