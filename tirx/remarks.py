@@ -306,13 +306,6 @@ class TileLoopMade(Remark):
     order: str
 
 
-class LastRoundSplit(Remark):
-    TEXT = "@{kernel} splits the last round of {tiles} tiles into up to {parts} parts each"
-    kernel: str
-    tiles: str
-    parts: int
-
-
 class StreamedAlongK(Remark):
     TEXT = "{blocks} blocks share out the iterations of all tiles of @{kernel}; they hand on sums through memory"
     kernel: str
