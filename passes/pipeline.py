@@ -15,6 +15,7 @@ from tirx.passes.deferred import deferred
 from tirx.passes.registry import PASS_SUMMARIES, get_all_passes
 
 _SCHEDULE = (
+    "tirx-split-last-round",
     "tirx-stream-k",
     "tirx-split-k",
     "tirx-fuse-epilogue",
@@ -27,7 +28,7 @@ _SCHEDULE = (
 """Passes that make sequential kernels overlap copies, products and epilogues; `pipeline=off` leaves them out."""
 
 _PASS_OPTIONS = {
-    "split": ("tirx-stream-k",),
+    "split": ("tirx-split-last-round", "tirx-stream-k"),
     "parts": ("tirx-split-k",),
     "variants": (),
     "sizes": (),
@@ -36,7 +37,7 @@ _PASS_OPTIONS = {
     "stages": ("tirx-pipeline-loops",),
     "roles": ("tirx-specialize-warps",),
     "cluster": ("tirx-multicast-copies",),
-    "multiprocessors": ("tirx-stream-k", "tirx-tile-loop", "tirx-multicast-copies"),
+    "multiprocessors": ("tirx-split-last-round", "tirx-stream-k", "tirx-tile-loop", "tirx-multicast-copies"),
 }
 """Options of the pipeline -> the passes of which they are options."""
 

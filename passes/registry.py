@@ -23,6 +23,7 @@ _PASSES = {
     "tirx-inline": ("ir", "put functions in the place of their calls, and iterations in that of marked loops"),
     "tirx-fold-subviews": ("copies", "turn parts of views at computed coordinates into views"),
     "tirx-check-sizes": ("checks", "check that sizes which products need to agree do, or let the launch check them"),
+    "tirx-split-last-round": ("rings", "share out the tiles of the last round of a grid by parts of K, on request"),
     "tirx-stream-k": ("rings", "share out the iterations of all tiles among the blocks of a grid, on request"),
     "tirx-split-k": ("rings", "let the blocks of a cluster multiply parts of K of one tile, on request"),
     "tirx-resolve-accumulators": (

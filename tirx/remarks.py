@@ -176,6 +176,7 @@ TilesTakenOver = Kind("@{kernel} has {tiles} tiles, of which blocks that run tak
 TilesChosen = Kind("@{kernel} multiplies tiles of {tile}: {why}")
 """The tile of a kernel that nobody wrote, what the timing model says of it, and of the next best one."""
 TileLoopMade = Kind("@{kernel} loops over {tiles} tiles in the order {order}, a block on each SM")
+LastRoundSplit = Kind("@{kernel} splits the last round of {tiles} tiles into up to {parts} parts each")
 StreamedAlongK = Kind(
     "{blocks} blocks share out the iterations of all tiles of @{kernel}; they hand on sums through memory",
     "kernel",

@@ -33,6 +33,7 @@ class TileOrder(StrEnum):
 
     ROW = "row"
     GROUP = "group"
+    HILBERT = "hilbert"
     TABLE = "table"
     HARDWARE = "hardware"
     ITEMS = "items"
@@ -47,7 +48,7 @@ class TilesOp(DirectOperation):
 
     A block runs the body once for each of its tiles `%i, %j` of `%tm` x `%tn`. Forms:
 
-    - `order(row)`, `order(group 8)` (columns of that many tiles), each
+    - `order(row)`, `order(group 8)` (columns of that many tiles), `order(hilbert)` (in squares of 8 x 8 tiles), each
       `of (%tm, %tn)`,
     - `order(table %t : memref<?xi32>) of (%tm, %tn)`: `%t` has the numbers of all tiles, `%i * %tn + %j`, in any order,
     - `hardware(%clc, read)`: cluster launch control gives the next tile. Every role that has the loop reads one answer

@@ -27,6 +27,11 @@ def ceildiv(size: Formula, extent: int) -> Formula:
     return -(-size // extent) if isinstance(size, int) else size if extent == 1 else Call("ceildiv", (size, extent))
 
 
+def quotient_of(a: Formula, b: Formula) -> Formula:
+    """The formula of a quotient that is rounded down: floor(a / b) is ceil((a + 1) / b) - 1."""
+    return sum_of(Call("ceildiv", (sum_of(a, 1), b)), -1)
+
+
 def launched(emit: Emitter, formula: Formula) -> SSAValue:
     """Emits the value of a formula, a constant where it is one."""
     if isinstance(formula, int):

@@ -23,8 +23,8 @@ CLUSTER = "tirx.cluster"
 """The attribute of a kernel that says which of its blocks form clusters that load operands together."""
 
 SPLIT = "tirx.split"
-"""The attribute of a kernel that says how its sums are split along K: as a `stream` of all iterations (see
-`tirx-stream-k`), `none`, or what the timing model says (`auto`)."""
+"""The attribute of a kernel that says what of its sums is split along K: the `last` round of tiles, all iterations as a
+`stream` (see `tirx-stream-k`), `none`, or what the timing model says (`auto`)."""
 
 MOST_SLOTS = 6
 """More slots than these hide nothing: memory answers within the time of four to six steps of large tiles."""

@@ -9,8 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects import tirx
 from tirx.dialects.nesting import ancestors
-from tirx.dialects.traits import is_pure, is_terminator
 from tirx.passes.ir.emitter import is_zero
+from tirx.passes.rings.tirx_split_last_round import only_sums
 
 
 def summing_loop(kernel: tirx.KernelOp, refused: Callable[[Operation, str], Exception]) -> tuple[scf.ForOp, SSAValue]:
@@ -19,7 +19,7 @@ def summing_loop(kernel: tirx.KernelOp, refused: Callable[[Operation, str], Exce
     Raises what `refused` makes of an operation and the text that says what was expected.
     """
     sums = {op.accumulator for op in kernel.walk() if isinstance(op, tirx.MmaOp)}
-    loops = [op for op in kernel.body.block.ops if isinstance(op, scf.ForOp) and _only_sums(op, sums)]
+    loops = [op for op in kernel.body.block.ops if isinstance(op, scf.ForOp) and only_sums(op, sums)]
     loops = [op for op in loops if any(isinstance(inner, tirx.MmaOp) for inner in op.walk())]
     if len(loops) != 1 or len(sums) != 1:
         raise refused(kernel, "expected one loop that adds products to one tile of sums")
@@ -38,25 +38,3 @@ def summing_loop(kernel: tirx.KernelOp, refused: Callable[[Operation, str], Exce
 def is_behind(loop: scf.ForOp, op: Operation) -> bool:
     """Returns True if an operation comes behind a loop in its block."""
     return op.parent is loop.parent and loop.is_before_in_block(op)
-
-
-def _only_sums(loop: scf.ForOp, sums: set[SSAValue]) -> bool:
-    """Returns True if all that is left of a loop behind it are the sums of its products."""
-    if loop.iter_args:
-        return False
-    for op in loop.body.walk():
-        read = {value for value in op.operands if value in sums}
-        match op:
-            case tirx.MmaOp():
-                if read != {op.accumulator} or op.accumulate is not None:
-                    return False
-            case tirx.CopyOp() | tirx.LoadOp() | tirx.FillOp() if not read:
-                if isinstance(op, tirx.CopyOp) and tirx.TileType.of(op.destination).memory is tirx.MemorySpace.GLOBAL:
-                    return False
-            case tirx.MapOp() if not read and not tirx.tile_effects(op).writes:
-                pass
-            case _ if read or not (is_pure(op) or is_terminator(op)):
-                return False
-            case _:
-                pass
-    return True

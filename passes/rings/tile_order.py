@@ -9,11 +9,14 @@ from xdsl.dialects.builtin import IndexType, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.formula import Formula
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
+from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
 from tirx.passes.ir.emitter import Emitter, constant_value
+from tirx.passes.ir.launch_values import product_of, sum_of
 from tirx.passes.ir.tile_loops import mark_coordinate
 
 Body = Callable[[Emitter, Sequence[SSAValue]], None]
@@ -55,7 +58,27 @@ def _coordinates(
     if op.order.data is TileOrder.TABLE:
         assert table is not None
         return _row(emit, emit(memref.LoadOp.get(table, [number])).res, sizes, None)
-    return _ORDERS[op.order.data](emit, place, sizes, None if op.group is None else op.group.value.data)
+    return coordinates_of(op.order.data, emit, place, sizes, None if op.group is None else op.group.value.data)
+
+
+def coordinates_of(
+    order: TileOrder, emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None
+) -> Sequence[SSAValue]:
+    """Row and column (i32) of the tile of a number (i32) in an order, of so many rows and columns of tiles."""
+    return _ORDERS[order](emit, number, extents, group)
+
+
+def counted_tiles(order: TileOrder, group: int | None, rows: Formula, columns: Formula) -> Formula:
+    """Returns a number for `coordinates_of`, at most `MOST_TILES`: the tiles, with a group of rows or a square more."""
+    more = {TileOrder.GROUP: group or 0, TileOrder.HILBERT: _SQUARE}.get(order, 0)
+    return product_of(sum_of(rows, more) if more else rows, columns)
+
+
+def require_countable(kernel: KernelOp, tiles: Formula) -> None:
+    """Lets launches check that `counted_tiles` are at most `MOST_TILES`."""
+    if not isinstance(tiles, int):
+        message = f"expected at most {MOST_TILES} tiles of a grid, which blocks count in 32 bits"
+        add_requirement(kernel, Requirement(tiles, "at_most", MOST_TILES, message))
 
 
 def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], counts: Sequence[int | None]) -> list[SSAValue]:
@@ -132,8 +155,64 @@ def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: 
     return i, emit(arith.DivUIOp(place, here)).result
 
 
+def _hilbert(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None) -> Sequence[SSAValue]:
+    """Bands of 8 rows, cut into squares of 8 x 8 tiles: each follows a Hilbert curve, so that neighbours in time are
+    neighbours in both directions. What is left at the edges goes column by column.
+    """
+    rows, columns = extents
+    size = emit.constant(_SQUARE, i32)
+
+    def split(value: SSAValue, by: SSAValue) -> tuple[SSAValue, SSAValue]:
+        return emit(arith.DivUIOp(value, by)).result, emit(arith.RemUIOp(value, by)).result
+
+    def rest(whole: SSAValue, before: SSAValue) -> SSAValue:
+        """Returns the rest behind whole squares, at most one."""
+        left = emit(arith.SubiOp(whole, emit.mul(before, _SQUARE))).result
+        return emit(arith.MinSIOp(left, size)).result
+
+    band, place = split(number, emit.mul(columns, size))
+    height = rest(rows, band)
+    square, place = split(place, emit.mul(height, _SQUARE))
+    width = rest(columns, square)
+    plain_j, plain_i = split(place, height)
+    curve_i, curve_j = _hilbert_curve(emit, place)
+    cells = emit.mul(height, width)
+    is_whole = emit.compare(cells, emit.constant(_SQUARE**2, i32), "eq")
+    i, j = (emit.select(is_whole, curve, plain) for curve, plain in ((curve_i, plain_i), (curve_j, plain_j)))
+    first_i, first_j = emit.mul(band, _SQUARE), emit.mul(square, _SQUARE)
+    return emit.add(first_i, i), emit.add(first_j, j)
+
+
+def _hilbert_curve(emit: Emitter, place: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The cell at a place of the Hilbert curve through a square: two bits of the place for each bit of its sides."""
+    zero, one = emit.constant(0, i32), emit.constant(1, i32)
+    x = y = zero
+    side = 1
+    while side < _SQUARE:
+        right = emit.bit_and(emit.div(place, 2), 1)
+        up = emit.bit_and(emit.xor(place, right), 1)
+        # The quarters at both ends are turned, the second one of them is mirrored as well.
+        turned = emit.compare(up, zero, "eq")
+        mirrored = emit.bit_and(turned, emit.compare(right, one, "eq"))
+        last = emit.constant(side - 1, i32)
+        x, y = (emit.select(mirrored, emit(arith.SubiOp(last, value)).result, value) for value in (x, y))
+        x, y = emit.select(turned, y, x), emit.select(turned, x, y)
+        x = emit.add(x, emit.mul(right, side))
+        y = emit.add(y, emit.mul(up, side))
+        place = emit.div(place, 4)
+        side *= 2
+    return x, y
+
+
+MOST_TILES = (1 << 31) - 1
+"""Tiles that are counted in 32 bits."""
+
+_SQUARE = 8
+"""Tiles along a side of a square of `order(hilbert)`."""
+
 _ORDERS: Mapping[TileOrder, Callable[[Emitter, SSAValue, Sequence[SSAValue], int | None], Sequence[SSAValue]]] = {
     TileOrder.ROW: _row,
     TileOrder.GROUP: _group,
+    TileOrder.HILBERT: _hilbert,
 }
 """Order -> the coordinates of a tile from its number."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, ModuleOp, UnitAttr, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnitAttr, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -17,15 +16,14 @@ from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call
 from tirx.dialects.tirx.kernel import MOST_BLOCKS
 from tirx.hw.features import supports
-from tirx.passes.ir.emitter import Emitter, constant_value
-from tirx.passes.ir.index_analysis import NARROW_LIMIT, narrow_sizes
+from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.launch_values import launched
 from tirx.passes.layouts.tirx_resolve_accumulators import in_registers
 from tirx.passes.match.global_accesses import accesses_of
-from tirx.passes.match.narrow_places import require_small
 from tirx.passes.match.slots import PARTS, shares_of
 from tirx.passes.rings.start_values import chosen_word
 from tirx.passes.rings.summing_loops import is_behind, summing_loop
+from tirx.passes.rings.tirx_split_last_round import share_iterations
 from tirx.remarks import SplitAlongK
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -94,7 +92,7 @@ class _SplitK:
                 top = view
         emit = Emitter.before(top)
         rank = emit(tirx.CtaRankOp()).result
-        _share_iterations(kernel, loop, emit.cast(rank, i32), emit.constant(self.parts, i32))
+        share_iterations(kernel, loop, emit.cast(rank, i32), emit.constant(self.parts, i32))
         emit = Emitter.before(top)
         first = emit.mul(rank, self.columns // self.shares)
         writes = None if self.shares == self.parts else emit.compare(rank, emit.constant(self.shares, rank.type), "ult")
@@ -193,30 +191,3 @@ class _SplitK:
 
     def _is_flat(self, op: Operation) -> bool:
         return op.parent is self.loop.parent
-
-
-def _type_of_trips(kernel: tirx.KernelOp, loop: scf.ForOp) -> IntegerType:
-    """i32 if the iterations of a loop, times parts, fit into it, which launches then check; i64 otherwise."""
-    low, step, sizes = constant_value(loop.lb), constant_value(loop.step), narrow_sizes(loop.ub)
-    if low is None or low < 0 or not step or sizes is None or (NARROW_LIMIT // step + 1) * MOST_BLOCKS >= 1 << 31:
-        return i64
-    require_small(kernel, sizes)
-    return i32
-
-
-def _share_iterations(kernel: tirx.KernelOp, loop: scf.ForOp, part: SSAValue, parts: SSAValue) -> None:
-    """Leaves a loop one of so many equal shares of its iterations, or two that differ by one."""
-    emit, type_ = Emitter.before(loop), _type_of_trips(kernel, loop)
-    lower, upper, step = loop.lb, loop.ub, loop.step
-    distance = emit.cast(emit(arith.SubiOp(upper, lower)).result, type_)
-    distance = emit(arith.MaxSIOp(distance, emit.constant(0, type_))).result
-    stride = emit.cast(step, type_)
-    rounded = emit.add(distance, emit(arith.SubiOp(stride, emit.constant(1, type_))).result)
-    trips = emit(arith.DivUIOp(rounded, stride)).result
-    if type_ == i64:
-        part, parts = (emit.extend(value, i64) for value in (part, parts))
-    bounds: list[SSAValue] = []
-    for number in (part, emit.add(part, 1)):
-        first = emit(arith.DivUIOp(emit.mul(trips, number), parts)).result
-        bounds.append(emit.add(lower, emit.mul(emit(arith.IndexCastOp(first, IndexType())).result, step)))
-    loop.operands[0], loop.operands[1] = bounds

@@ -33,12 +33,10 @@ from tirx.passes.match.slots import CLUSTER, PARTS, SPLIT
 from tirx.passes.match.workspaces import FLAGS, LARGEST_FLAG, SCRATCH, WORKSPACES
 from tirx.passes.rings.start_values import chosen_word
 from tirx.passes.rings.summing_loops import is_behind, summing_loop
+from tirx.passes.rings.tirx_split_last_round import AUTO, STREAM, WORDS
 from tirx.remarks import StreamedAlongK
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
-
-STREAM, AUTO = "stream", "auto"
-WORDS = ("none", STREAM, AUTO)
 
 _OUTSIDE = (arith.ConstantOp, memref.DimOp, tirx.AllocOp, tirx.LaunchValueOp)
 """Operations that are the same for all tiles."""

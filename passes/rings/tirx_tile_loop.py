@@ -15,12 +15,11 @@ from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.formula_attr import FormulaAttr
-from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.traits import is_pure
 from tirx.hw.features import UnsupportedFeature, required_version, supports
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.ir.launch_values import launched, product_of, sum_of
+from tirx.passes.ir.launch_values import launched, product_of
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import (
@@ -34,15 +33,13 @@ from tirx.passes.match.pipelining import (
 )
 from tirx.passes.match.slots import BARRIER_BYTES, ORDER, operand_limit
 from tirx.passes.rings.start_values import at_once, check_multiprocessors, chosen_word, fewest_slots, start_values
+from tirx.passes.rings.tile_order import MOST_TILES, counted_tiles, require_countable
 from tirx.remarks import GridKept, TileLoopMade, TilesTakenOver
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
 AUTO, NONE = "auto", "none"
-_ORDERS = (tirx.TileOrder.ROW, tirx.TileOrder.GROUP, tirx.TileOrder.HARDWARE)
-
-_MOST_TILES = (1 << 31) - 1
-"""Tiles that are counted in 32 bits."""
+_ORDERS = (tirx.TileOrder.ROW, tirx.TileOrder.GROUP, tirx.TileOrder.HILBERT, tirx.TileOrder.HARDWARE)
 
 ASK, READ = "ask", "read"
 """Stations of a ring of answers of cluster launch control."""
@@ -60,7 +57,7 @@ class TirxTileLoopPass(ModulePass):
     each multiprocessor.
 
     The tile `%i, %j` takes the place of `tirx.block_id y` and `x`; with a third dimension of the grid, `%i` counts its
-    rows too. `order` is `row` or `group`; `auto` looks it up by the family of the products, for kernels that
+    rows too. `order` is `row`, `group` or `hilbert`; `auto` looks it up by the family of the products, for kernels that
     stage tiles in a loop and have more tiles than the target has multiprocessors, but keeps the grid of loops with
     several products where that is not known to be faster; `none` keeps every grid. With
     `hardware` (sm_100 and newer) the grid stays, too, and blocks that run ask for the tiles of those that have not
@@ -147,8 +144,8 @@ def _check(kernel: tirx.KernelOp, order: tirx.TileOrder, group: int | None, aske
         if _products(loop) > 1:
             _require_fast(kernel, loop)
     counted = _counted(order, group, *kernel.grid_formulas)
-    if isinstance(counted, int) and counted > _MOST_TILES:
-        raise NotApplicable(kernel, f"it has more than {_MOST_TILES} tiles")
+    if isinstance(counted, int) and counted > MOST_TILES:
+        raise NotApplicable(kernel, f"it has more than {MOST_TILES} tiles")
 
 
 def _require_fast(kernel: tirx.KernelOp, loop: scf.ForOp) -> None:
@@ -225,9 +222,7 @@ def _loop(kernel: tirx.KernelOp, order: tirx.TileOrder, group: int | None, most:
         op.result.replace_all_uses_with(emit.constant(0, IndexType()) if position is None else position)
         op.erase()
     tiles = product_of(product_of(x, y), z)
-    if not isinstance(counted := _counted(order, group, x, y, z), int):
-        message = f"expected at most {_MOST_TILES} tiles of a grid, which blocks count in 32 bits"
-        add_requirement(kernel, Requirement(counted, "at_most", _MOST_TILES, message))
+    require_countable(kernel, _counted(order, group, x, y, z))
     if order is tirx.TileOrder.HARDWARE:
         _ask(kernel, body, before)
         remark(kernel, TilesTakenOver(kernel.sym_name.data, str(tiles)))
@@ -241,9 +236,8 @@ def _loop(kernel: tirx.KernelOp, order: tirx.TileOrder, group: int | None, most:
 
 
 def _counted(order: tirx.TileOrder, group: int | None, x: Formula, y: Formula, z: Formula) -> Formula:
-    """The tiles that blocks count, with a group of rows more. With `hardware` they count rows only."""
-    rows = sum_of(product_of(y, z), group) if group else product_of(y, z)
-    return product_of(rows, 1 if order is tirx.TileOrder.HARDWARE else x)
+    """The tiles that blocks count. With `hardware` they count rows only."""
+    return counted_tiles(order, group, product_of(y, z), 1 if order is tirx.TileOrder.HARDWARE else x)
 
 
 def _ask(kernel: tirx.KernelOp, body: Block, before: Emitter) -> None:

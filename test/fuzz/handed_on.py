@@ -30,7 +30,7 @@ _MOST_TURNS = 3
 
 _SCHEDULES = (
     *("multiprocessors=2",) * 6, "multiprocessors=1", "multiprocessors=1", "pipeline=off",
-    "multiprocessors=2 order=row", "multiprocessors=2 order=group",
+    "multiprocessors=2 order=row", "multiprocessors=2 order=group", "multiprocessors=2 order=hilbert",
     "multiprocessors=2 stages=2", "multiprocessors=2 roles=load", "multiprocessors=2 roles=load-mma-epilogue",
     "multiprocessors=2 roles=none", "multiprocessors=2 epilogue=direct",
 )  # fmt: skip
@@ -535,7 +535,7 @@ FAMILIES = {
     ),
     "orders": Family(
         TARGETS, _anything,
-        _chosen(*(f"order={order} multiprocessors={n}" for order in ("row", "group") for n in (1, 2, 3))),
+        _chosen(*(f"order={order} multiprocessors={n}" for order in ("row", "group", "hilbert") for n in (1, 2, 3))),
     ),
     "pairs": Family(
         _WITH_TMA, _pairs,
@@ -545,7 +545,7 @@ FAMILIES = {
         ("sm_100a", "sm_103a"), _two_blocks, _chosen(*(f"multiprocessors=2{more}" for more in _ROLES))
     ),
     "split": Family(
-        TARGETS, _split, _chosen(*(f"split=stream multiprocessors={n}{more}" for n in (2, 3, 4) for more in _ROLES))
+        TARGETS, _split, _chosen(*(f"split=last multiprocessors={n}{more}" for n in (2, 3, 4) for more in _ROLES))
     ),
     "while": Family(TARGETS, _while),
     "anything": Family(TARGETS, _anything),

@@ -1,6 +1,7 @@
 // RUN: tirx-opt %s -p "tirx-tile-loop{multiprocessors=3}" | filecheck %s --check-prefix=LOOP
 // RUN: tirx-opt %s -p "tirx-tile-loop{multiprocessors=4}" | filecheck %s --check-prefix=FITS
 // RUN: tirx-opt %s -p "tirx-tile-loop{order=row multiprocessors=4}" | filecheck %s --check-prefix=ASKED
+// RUN: tirx-opt %s -p "tirx-split-last-round{split=last multiprocessors=3}" | filecheck %s --check-prefix=SPLIT
 // RUN: tirx-opt %s --lower-to-ptx="target=sm_90a multiprocessors=3 cluster=rows" --print-after tirx-multicast-copies 2>&1 | filecheck %s --check-prefix=PAIRS
 // RUN: not tirx-opt %s -p "tirx-tile-loop{multiprocessors=0}" 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: not tirx-opt %s -p "tirx-tile-loop{order=hardware multiprocessors=2}" 2>&1 | filecheck %s --check-prefix=HARDWARE
@@ -16,6 +17,9 @@
 
 // ASKED:      tirx.kernel @sum(
 // ASKED-SAME:   grid(min(4, min(sm_count(), 4))) threads(128) {
+
+// SPLIT:      tirx.kernel @sum(
+// SPLIT-SAME:   grid(add(mul(add(ceildiv(5, min(sm_count(), 3)), -1), min(sm_count(), 3)), mul(
 
 // PAIRS: grid(min(2, ceildiv(min(sm_count(), 3), 2))) cluster(2) per_cta
 

@@ -126,7 +126,7 @@ tirx.kernel @product(%a: memref<?x512xf16>, %b: memref<128x512xf16>, %d: memref<
 !g = !tirx.tile<64x64xf16, global>
 !acc = !tirx.tile<64x64xf32, accumulator>
 !h = !tirx.tile<64x64xf16, register>
-// expected-error@+1 {{expected split to be none, stream, auto, found all}}
+// expected-error@+1 {{expected split to be none, last, stream, auto, found all}}
 tirx.kernel @product(%a: memref<?x512xf16>, %b: memref<128x512xf16>, %d: memref<?x128xf16>) target("sm_90a")
     grid(2, ceildiv(size(0, 0), 64)) threads(128) attributes {tirx.split = "all"} {
   %zero = arith.constant 0.0 : f32

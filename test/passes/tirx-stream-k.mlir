@@ -1,7 +1,7 @@
 // RUN: tirx-opt %s -p "tirx-stream-k{split=stream}" | filecheck %s
 // RUN: tirx-opt %s -p "tirx-stream-k" | filecheck %s --check-prefix=ALONE
 // RUN: tirx-opt %s --lower-to-ptx="split=stream multiprocessors=6" | filecheck %s --check-prefix=PTX
-// RUN: tirx-opt %s -p "tirx-stream-k{split=none}" | filecheck %s --check-prefix=NONE
+// RUN: tirx-opt %s -p "tirx-split-last-round,tirx-stream-k{split=none}" | filecheck %s --check-prefix=NONE
 
 // 132 blocks share out the iterations of all tiles: one adds what those before it hand on, in order, and clears flags.
 

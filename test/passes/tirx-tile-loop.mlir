@@ -108,7 +108,7 @@ tirx.kernel @unknown() target("sm_90") threads(128) attributes {tirx.order = "ro
 
 // -----
 
-// expected-error@+1 {{expected an order of auto, none, row, group, hardware, found table}}
+// expected-error@+1 {{expected an order of auto, none, row, group, hilbert, hardware, found table}}
 tirx.kernel @table() target("sm_90") grid(4) threads(128) attributes {tirx.order = "table"} {
   tirx.return
 }

@@ -24,10 +24,15 @@ _HANDED_ON = (
     ("read back", "sm_90a"), ("overlapping stores", "sm_80"), ("branches", "sm_100a"), ("hardware", "sm_100a"),
     ("pairs", "sm_90a"), ("while", "sm_100a"),
 )  # fmt: skip
-_OF_PASSES = (("tirx-split-k", "parts=4"),)
+_OF_PASSES = (("tirx-split-k", "parts=4"), ("tirx-split-last-round", "split=last multiprocessors=2"))
 """The first programs of tests of passes that run on request."""
 
+_LOOP = "  scf.for %k = %c0 to %n step"
 _CHANGED: Mapping[str, Mapping[str, str]] = {
+    "tirx-split-last-round": {
+        "grid(4, 3)": "grid(3, 3)",
+        _LOOP: "  %n64 = arith.muli %n, %c64 : index\n" + _LOOP.replace("%n", "%n64"),
+    },
     "mma_gemm_fp8_output": {
         "memref<?x128xbf16>": "memref<?x320xbf16>",
         "memref<128x128xbf16>": "memref<128x320xbf16>",

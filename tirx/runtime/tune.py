@@ -81,7 +81,7 @@ def _body(text: str, op: Operation) -> tuple[int, int]:
 AUTO = "auto"
 KNOBS: dict[str, tuple[str, ...]] = {
     "roles": (AUTO, "none", "load"),
-    "order": (AUTO, "none", "row", "group"),
+    "order": (AUTO, "none", "row", "group", "hilbert"),
     "cluster": (AUTO, "rows", "columns"),
     "epilogue": (AUTO, "direct"),
     "stages": (AUTO, "2", "3", "4", "5", "6"),

@@ -196,9 +196,10 @@ tirx.kernel @pending_iter(%n: index) threads(128) {
 // CHECK-LABEL: tirx.kernel @tiles(
 // CHECK:         tirx.tiles @tile %i, %j = order(row) of (%tm, %tn) {
 // CHECK:         tirx.tiles @tile %i_1, %j_1 = order(group 8) of (%tm, %tn) attributes {tag} {
-// CHECK:         tirx.tiles @tile %i_2, %j_2 = order(table %t : memref<?xi32>) of (%tm, %tn) {
-// CHECK:         tirx.tiles @tile %i_3, %j_3 = hardware(%clc, read) {
-// CHECK:         tirx.tiles @item %i_4, %j_4, %k0, %k1 = items(%u : memref<?x4xi32>) {
+// CHECK:         tirx.tiles @tile %i_2, %j_2 = order(hilbert) of (%tm, %tn) {
+// CHECK:         tirx.tiles @tile %i_3, %j_3 = order(table %t : memref<?xi32>) of (%tm, %tn) {
+// CHECK:         tirx.tiles @tile %i_4, %j_4 = hardware(%clc, read) {
+// CHECK:         tirx.tiles @item %i_5, %j_5, %k0, %k1 = items(%u : memref<?x4xi32>) {
 // CHECK-NEXT:      %c = arith.subi %k1, %k0 : index
 // GENERIC:       "tirx.tiles"(%tm, %tn) <{loop = "tile", order = #tirx<tile_order group>, group = 8 : i32, operandSegmentSizes = array<i32: 0, 2>}> ({
 tirx.kernel @tiles(%tm: index, %tn: index, %t: memref<?xi32>, %u: memref<?x4xi32>) threads(32) {
@@ -206,6 +207,8 @@ tirx.kernel @tiles(%tm: index, %tn: index, %t: memref<?xi32>, %u: memref<?x4xi32
   tirx.tiles @tile %i, %j = order(row) of (%tm, %tn) {
   }
   tirx.tiles @tile %i, %j = order(group 8) of (%tm, %tn) attributes {tag} {
+  }
+  tirx.tiles @tile %i, %j = order(hilbert) of (%tm, %tn) {
   }
   tirx.tiles @tile %i, %j = order(table %t : memref<?xi32>) of (%tm, %tn) {
   }

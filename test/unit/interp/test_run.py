@@ -323,7 +323,7 @@ def test_an_operation_of_another_level() -> None:
     assert kind == "unsupported" and message.endswith("rings of them, found 'ptx.read_special'")
 
 
-@together("order", ["row", "group 2", "table %t : memref<?xi32>", "items"])
+@together("order", ["row", "group 2", "hilbert", "table %t : memref<?xi32>", "items"])
 def test_every_tile_is_of_one_block(order: str) -> None:
     """3 x 4 tiles and two blocks; the table leaves out three tiles and has each of the first three twice."""
     tiles = f"%i, %j = order({order}) of (%c3, %c4)"

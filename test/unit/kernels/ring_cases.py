@@ -81,7 +81,7 @@ def cases() -> Iterator[Case]:
         roles = ["none"]
         if family.engine == "tma":
             roles += ["load", "load-mma-epilogue"] if family.accumulator == "tensor" else ["load"]
-        orders = [("none", 1), ("row", 1), ("group", 2), ("row", 3), ("group", 3)]
+        orders = [("none", 1), ("row", 1), ("group", 2), ("row", 3), ("hilbert", 3)]
         orders += [("hardware", 3)] if int(family.target[3:].rstrip("a")) >= 100 else []
         for slots in range(1, 7):
             for role in roles:

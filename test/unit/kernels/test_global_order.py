@@ -25,7 +25,7 @@ from tirx.runtime.simulation import simulate
 from tirx.sim import SimError
 
 ROWS = 64
-ORDERS = ("order=row", "order=group")
+ORDERS = ("order=row", "order=group", "order=hilbert")
 TARGETS = ("sm_80", "sm_90a", "sm_100a", "sm_120a")
 SCHEDULES = [
     *((target, options) for target in TARGETS for options in ("", "pipeline=off", *ORDERS)),

@@ -23,6 +23,7 @@ from tirx.values import fields
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 
 _SCHEDULE = (
+    "tirx-split-last-round",
     "tirx-stream-k",
     "tirx-split-k",
     "tirx-fuse-epilogue",
@@ -55,11 +56,12 @@ def test_schedule_is_on_by_default():
 
 
 def test_schedule_has_options_of_its_passes():
-    assert _added("split=stream parts=4 stages=4 roles=load order=group cluster=rows epilogue=direct") == [
-        "tirx-stream-k{split=stream}",
+    assert _added("split=last parts=4 stages=4 roles=load order=hilbert cluster=rows epilogue=direct") == [
+        "tirx-split-last-round{split=last}",
+        "tirx-stream-k{split=last}",
         "tirx-split-k{parts=4}",
         "tirx-fuse-epilogue{epilogue=direct}",
-        "tirx-tile-loop{order=group}",
+        "tirx-tile-loop{order=hilbert}",
         "tirx-pipeline-loops{stages=4}",
         "tirx-specialize-warps{roles=load}",
         "tirx-multicast-copies{cluster=rows}",
@@ -67,8 +69,9 @@ def test_schedule_has_options_of_its_passes():
     ]
 
 
-def test_number_of_multiprocessors_is_an_option_of_three_passes():
+def test_number_of_multiprocessors_is_an_option_of_four_passes():
     assert _added("multiprocessors=2 order=row") == [
+        "tirx-split-last-round{multiprocessors=2}",
         "tirx-stream-k{multiprocessors=2}",
         "tirx-split-k",
         "tirx-fuse-epilogue",
@@ -85,7 +88,7 @@ def test_linalg_takes_schedules_that_are_written():
     for options, written in (
         ("parts=4 stages=4 cluster=rows", " parts=4 stages=4 schedule=false"),
         ("cluster=rows stages=auto", " parts=1 schedule=false"),
-        ("order=group", " parts=1 schedule=false"),
+        ("order=hilbert", " parts=1 schedule=false"),
         ("stages=6", " stages=6"),
         ("roles=none", ""),
     ):

@@ -6,12 +6,12 @@ from unit.passes.parsed import parsed
 from xdsl.dialects import arith
 
 from tirx.dialects.tirx import CopyOp, FillOp, LoadOp, StoreOp
-from tirx.passes.ir.emitter import is_zero as is_any_zero
 from tirx.passes.products.tirx_fold_zero_fill import (
     _is_zero,  # pyright: ignore[reportPrivateUsage]
     _overlap,  # pyright: ignore[reportPrivateUsage]
     _reads,  # pyright: ignore[reportPrivateUsage]
 )
+from tirx.passes.rings.tirx_split_last_round import is_zero as is_any_zero
 
 TILES = """
 !t = !tirx.tile<128x64xf32, tensor>

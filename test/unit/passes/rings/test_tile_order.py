@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 import tirx
 from tirx.dialects.tirx import TileOrder
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.rings.tile_order import _ORDERS  # pyright: ignore[reportPrivateUsage]
+from tirx.passes.rings.tile_order import coordinates_of
 
 Matrix = NDArray[Any]
 
@@ -49,6 +49,20 @@ def test_blocks_share_the_tiles():
     np.testing.assert_array_equal(counts, [12, 12, 11])
 
 
+def hilbert(side: int) -> list[tuple[int, int]]:
+    """The cells of the curve through a square, by its definition: four smaller ones, the two at its ends turned."""
+    if side == 1:
+        return [(0, 0)]
+    half = side // 2
+    cells = hilbert(half)
+    return [
+        *((y, x) for x, y in cells),
+        *((x, y + half) for x, y in cells),
+        *((x + half, y + half) for x, y in cells),
+        *((side - 1 - y, half - 1 - x) for x, y in cells),
+    ]
+
+
 def by_columns(rows: range, columns: range) -> list[tuple[int, int]]:
     return [(i, j) for j in columns for i in rows]
 
@@ -56,6 +70,17 @@ def by_columns(rows: range, columns: range) -> list[tuple[int, int]]:
 def in_groups(group: int, rows: int, columns: int) -> list[tuple[int, int]]:
     firsts = range(0, rows, group)
     return [each for i in firsts for each in by_columns(range(i, min(i + group, rows)), range(columns))]
+
+
+def along_curves(rows: int, columns: int) -> list[tuple[int, int]]:
+    """Squares of 8 x 8 tiles, and at the edges what is left, column by column."""
+    found: list[tuple[int, int]] = []
+    for i in range(0, rows, 8):
+        for j in range(0, columns, 8):
+            whole = rows - i >= 8 and columns - j >= 8
+            rest = by_columns(range(i, min(i + 8, rows)), range(j, min(j + 8, columns)))
+            found += [(i + x, j + y) for x, y in hilbert(8)] if whole else rest
+    return found
 
 
 def by_rows(rows: int, columns: int) -> list[tuple[int, int]]:
@@ -68,6 +93,7 @@ ORDERS: tuple[tuple[TileOrder, int | None, Places], ...] = (
     (TileOrder.ROW, None, by_rows),
     (TileOrder.GROUP, 1, partial(in_groups, 1)),
     (TileOrder.GROUP, 3, partial(in_groups, 3)),
+    (TileOrder.HILBERT, None, along_curves),
 )
 
 
@@ -76,7 +102,7 @@ def test_orders(order: TileOrder, group: int | None, places: Places):
     """The tile of each number, by the definition of the order."""
     block = Block(arg_types=[i32, i32, i32])
     number, *extents = block.args
-    found = _ORDERS[order](Emitter(InsertPoint.at_end(block), UnknownLoc()), number, extents, group)
+    found = coordinates_of(order, Emitter(InsertPoint.at_end(block), UnknownLoc()), number, extents, group)
     for rows, columns in ((5, 7), (8, 8), (3, 1), (17, 19)):
         expected = places(rows, columns)
         for first in range(0, len(expected), 32):

@@ -1,18 +1,16 @@
-"""Kernels with one loop of products whose sums begin at zero, and shares of its iterations."""
+"""Which kernels have a last round that can be split: sums of one loop that begin at zero and are added to memory."""
 
 from __future__ import annotations
 
 import pytest
 from unit.cases import together
-from unit.passes.parsed import parsed
+from unit.passes.parsed import context, parsed
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Operation
 
 from tirx.dialects.tirx import KernelOp
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.rings.summing_loops import summing_loop
-from tirx.passes.rings.tirx_split_k import _share_iterations  # pyright: ignore[reportPrivateUsage]
+from tirx.passes.rings.tirx_split_last_round import TirxSplitLastRoundPass, share_iterations
 from tirx.rules import ScheduleOptionError
 
 KERNEL = """
@@ -61,15 +59,10 @@ OPTIONS = {
 _LOADED = "%v = tirx.load %sa : !s -> !v"
 
 
-def _found(**options: str) -> scf.ForOp:
-    """The loop of a kernel. Raises ScheduleOptionError, which names what is in the way."""
+def _split(**options: str) -> KernelOp:
     module = parsed(KERNEL.format(**(OPTIONS | options)))
-    kernel = next(op for op in module.walk() if isinstance(op, KernelOp))
-
-    def refused(op: Operation, expected: str) -> Exception:
-        return ScheduleOptionError(op, f"{expected}, found '{op.name}'")
-
-    return summing_loop(kernel, refused)[0]
+    TirxSplitLastRoundPass("last").apply(context(), module)
+    return next(op for op in module.walk() if isinstance(op, KernelOp))
 
 
 @pytest.mark.parametrize(
@@ -85,35 +78,54 @@ def _found(**options: str) -> scf.ForOp:
         {"inside": f"{_LOADED} %w = tirx.map ins(%v : !v) (%e) {{ %e }} -> !v"},
     ],
 )
-def test_loops_of_sums(options: dict[str, str]) -> None:
-    _found(**options)
-
-
-_NO_LOOP = "expected one loop that adds products to one tile of sums, found 'tirx.kernel'"
-_NO_ZERO = "expected sums that begin at zero, and are read behind the loop, found 'tirx.fill'"
+def test_kernels_that_are_split(options: dict[str, str]) -> None:
+    """The grid becomes a number of blocks, whole tiles and parts; block ids of a third dimension are 0."""
+    kernel = _split(**options)
+    assert len(kernel.launch_grid or ()) == 1
+    assert {op.axis.data.value for op in kernel.walk() if op.name == "tirx.block_id"} == {"x"}  # pyright: ignore
 
 
 @together(
-    ("options", "message"),
+    ("options", "found"),
     [
-        ({"value": "1.0"}, _NO_ZERO),
-        ({"operand": "i8", "sums": "i32", "value": "1"}, _NO_ZERO),
-        ({"fill": "%x"}, _NO_ZERO),
-        ({"accumulate": "accumulate(%no)"}, _NO_LOOP),
-        ({"inside": "tirx.mma %sa, %sb, %acc accumulate(%no) : !s, !s, !acc"}, _NO_LOOP),
-        ({"inside": "tirx.copy %sa, %ga : !s, !g"}, _NO_LOOP),
-        ({"inside": "tirx.copy %acc, %other_acc : !acc, !acc", "before": "%other_acc = tirx.alloc : !acc"}, _NO_LOOP),
-        ({"inside": "%w = tirx.map ins(%acc : !acc) (%e) { %e } -> !tirx.tile<64x64xf32, register>"}, _NO_LOOP),
-        ({"inside": f"{_LOADED} tirx.map ins(%v : !v) outs(%sa : !s) (%e) {{ %e }}"}, _NO_LOOP),
-        ({"inside": '"test.op"() : () -> ()'}, _NO_LOOP),
-        ({"inside": '"test.op"(%acc) : (!acc) -> ()'}, _NO_LOOP),
-        ({"before": "%more = tirx.alloc : !acc", "inside": "tirx.mma %sa, %sb, %more : !s, !s, !acc"}, _NO_LOOP),
+        ({"value": "1.0"}, "tirx.fill"),
+        ({"operand": "i8", "sums": "i32", "value": "1"}, "tirx.fill"),
+        ({"fill": "%x"}, "tirx.fill"),
+        ({"how": ""}, "tirx.copy"),
+        ({"how": "reduce(max)"}, "tirx.copy"),
+        ({"accumulate": "accumulate(%no)"}, "tirx.fill"),
+        ({"inside": "tirx.mma %sa, %sb, %acc accumulate(%no) : !s, !s, !acc"}, "scf.for"),
+        ({"inside": "tirx.copy %sa, %ga : !s, !g"}, "scf.for"),
+        ({"inside": "tirx.copy %acc, %other_acc : !acc, !acc", "before": "%other_acc = tirx.alloc : !acc"}, "scf.for"),
+        ({"inside": "%w = tirx.map ins(%acc : !acc) (%e) { %e } -> !tirx.tile<64x64xf32, register>"}, "scf.for"),
+        ({"inside": f"{_LOADED} tirx.map ins(%v : !v) outs(%sa : !s) (%e) {{ %e }}"}, "scf.for"),
+        ({"inside": '"test.op"() : () -> ()'}, "scf.for"),
+        ({"inside": '"test.op"(%acc) : (!acc) -> ()'}, "scf.for"),
+        ({"behind": "scf.for %l = %c0 to %n step %c64 {\n}"}, "scf.for"),
+        ({"behind": "tirx.fill %sa, %h : f16, !s", "before": "%h = arith.constant 0.0 : f16"}, "tirx.fill"),
+        ({"behind": "tirx.barrier"}, "tirx.barrier"),
     ],
 )
-def test_loops_that_are_not(options: dict[str, str], message: str) -> None:
+def test_kernels_that_are_not(options: dict[str, str], found: str) -> None:
     with pytest.raises(ScheduleOptionError) as error:
-        _found(**options)
-    assert error.value.message == message
+        _split(**options)
+    assert error.value.message == (
+        "expected only sums of one loop that begin at zero and are added to memory ('tirx.copy' with reduce(add)) for "
+        f"split=last, found '{found}'"
+    )
+
+
+def test_sums_without_a_beginning_or_an_end() -> None:
+    for options in (
+        {"before": "%more = tirx.alloc : !acc", "inside": "tirx.mma %sa, %sb, %more : !s, !s, !acc"},
+        {
+            "before": "%more = tirx.alloc : !acc\ntirx.fill %more, %value : f32, !acc",
+            "inside": "tirx.mma %sa, %sb, %more : !s, !s, !acc",
+        },
+    ):
+        with pytest.raises(ScheduleOptionError) as error:
+            _split(**options)
+        assert error.value.message == "expected a loop of products whose sums are added to memory, found none"
 
 
 @together(
@@ -136,8 +148,17 @@ def test_types_of_shares(low: str, step: str, type_: str) -> None:
     (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
     (loop,) = (op for op in kernel.walk() if isinstance(op, scf.ForOp))
     part = Emitter.before(loop).constant(1, i32)
-    _share_iterations(kernel, loop, part, part)
+    share_iterations(kernel, loop, part, part)
     assert [str(op.results[0].type) for op in kernel.walk() if op.name == "arith.maxsi"] == [type_]
+
+
+def test_most_tiles() -> None:
+    """Blocks count tiles, with those of eight more rows, in 32 bits."""
+    text = KERNEL.format(**OPTIONS)
+    TirxSplitLastRoundPass("last").apply(context(), parsed(text.replace("grid(4, 3)", "grid(32764, 65535)")))
+    with pytest.raises(ScheduleOptionError) as error:
+        TirxSplitLastRoundPass("last").apply(context(), parsed(text.replace("grid(4, 3)", "grid(32768, 65535)")))
+    assert error.value.message == "expected at most 2147483647 tiles for split=last, found 2147713024"
 
 
 def test_loops_that_carry_values() -> None:
@@ -145,6 +166,5 @@ def test_loops_that_carry_values() -> None:
     carrying = text.replace("step %c64 {", "step %c64 iter_args(%q = %n) -> (index) {").replace(
         "scf.for", "%l = scf.for"
     )
-    (kernel,) = (op for op in parsed(carrying).walk() if isinstance(op, KernelOp))
-    with pytest.raises(ScheduleOptionError, match="one loop"):
-        summing_loop(kernel, lambda op, expected: ScheduleOptionError(op, expected))
+    with pytest.raises(ScheduleOptionError, match="found 'scf.for'"):
+        TirxSplitLastRoundPass("last").apply(context(), parsed(carrying))
