@@ -26,6 +26,7 @@ from tirx.dialects.ptx.matrix import *
 from tirx.dialects.ptx.mbarrier import *
 from tirx.dialects.ptx.memory import *
 from tirx.dialects.ptx.mma import *
+from tirx.dialects.ptx.multimem import *
 from tirx.dialects.ptx.packed import *
 from tirx.dialects.ptx.parameters import *
 from tirx.dialects.ptx.reductions import *

@@ -89,6 +89,79 @@ class MaxOp(BinaryInstruction):
     nan = opt_prop_def(UnitAttr)
 
 
+def _of_bytes(name: str, flags: str = "") -> tuple[Form, ...]:
+    modifier = f".{flags}" if flags else ""
+    return (
+        form(f"{name}{modifier}.s8x4", i32, flags=flags, i32="packed_integers"),
+        form(f"{name}{modifier}.u8x4", i32, flags=f"unsigned {flags}", i32="packed_integers"),
+    )
+
+
+class _BytesInstruction(BinaryInstruction, abc.ABC):
+    """An instruction on the four bytes of two registers: `ptxas` takes no literal."""
+
+    LITERALS: ClassVar = False
+
+    unsigned = opt_prop_def(UnitAttr)
+
+
+class _SaturatingInstruction(_BytesInstruction, abc.ABC):
+    """One that wraps, or with `sat` ends at the least and greatest byte."""
+
+    sat = opt_prop_def(UnitAttr)
+
+
+@row("add.x4", *_of_bytes("add"), *_of_bytes("add", "sat"))
+class AddX4Op(_SaturatingInstruction):
+    """`add.s8x4`, `add.sat.u8x4`: the four bytes of two registers, each by itself; sums wrap, or saturate with `sat`
+    (PTX ISA, "add").
+    """
+
+
+@row("sub.x4", *_of_bytes("sub"), *_of_bytes("sub", "sat"))
+class SubX4Op(_SaturatingInstruction):
+    """`sub.s8x4`, `sub.sat.u8x4`: as `ptx.add.x4`."""
+
+
+class _Extremum(_BytesInstruction, abc.ABC):
+    """One that with `relu`, of bytes with a sign, gives no negative one."""
+
+    relu = opt_prop_def(UnitAttr)
+
+
+@row("min.x4", *_of_bytes("min"), form("min.relu.s8x4", i32, flags="relu", i32="packed_integers"))
+class MinX4Op(_Extremum):
+    """`min.s8x4`, `min.u8x4`, `min.relu.s8x4`: the lesser of each two bytes."""
+
+
+@row("max.x4", *_of_bytes("max"), form("max.relu.s8x4", i32, flags="relu", i32="packed_integers"))
+class MaxX4Op(_Extremum):
+    """`max.s8x4`, `max.u8x4`, `max.relu.s8x4`: the greater of each two bytes."""
+
+
+@row("neg.x4", form("neg.s8x4", i32, i32="packed_integers"))
+class NegX4Op(UnaryInstruction):
+    """`neg.s8x4`: the four bytes, each negated; -128 stays."""
+
+    LITERALS: ClassVar = False
+
+
+@row("add.sat", form("add.sat.s32", i32), form("add.sat.u32", i32, flags="unsigned", i32="packed_integers"))
+class AddSatOp(BinaryInstruction):
+    """`add.sat.s32`, `add.sat.u32`: a sum that ends at the least and greatest number."""
+
+    unsigned = opt_prop_def(UnitAttr)
+
+
+@row(
+    "add.sat.x2",
+    form("add.sat.s16x2", i32, i32="packed_integers"),
+    form("add.sat.u16x2", i32, flags="unsigned", i32="packed_integers"),
+)
+class AddSatX2Op(_BytesInstruction):
+    """`add.sat.s16x2`, `add.sat.u16x2`: sums of the halves of two registers."""
+
+
 @row("and", form("and.{b}", *BITS))
 class AndOp(BinaryInstruction):
     """`and.b32`, `and.pred`."""
@@ -267,6 +340,34 @@ class SetpOp(TableInstruction):
     lhs = operand_def(TableInstruction.T)
     rhs = operand_def(TableInstruction.T)
     result = result_def(i1)
+
+
+def _sets(lanes: str) -> Iterator[Form]:
+    for comparison in tuple(Comparison)[:6]:
+        yield form(f"set.{comparison}.s{lanes}", i32, of=comparison, i32="set.packed")
+        yield form(f"set.{comparison}.u{lanes}", i32, of=comparison, flags="unsigned", i32="set.packed")
+
+
+class _PackedSet(TableInstruction, abc.ABC):
+    """Elements of two registers, compared: all bits of an element are set where the comparison holds."""
+
+    OPERANDS: ClassVar = ("lhs", "rhs")
+    LITERALS: ClassVar = False
+
+    comparison = prop_def(ComparisonAttr)
+    unsigned = opt_prop_def(UnitAttr)
+    lhs = operand_def(TableInstruction.T)
+    rhs = operand_def(TableInstruction.T)
+
+
+@row("set.x4", *_sets("8x4"), choices=("comparison",))
+class SetX4Op(_PackedSet):
+    """`ptx.set.x4 lt %a, %b` is `set.lt.s8x4`: a byte of ones where that of `%a` is less, or zero."""
+
+
+@row("set.x2", *_sets("16x2"), choices=("comparison",))
+class SetX2Op(_PackedSet):
+    """`ptx.set.x2 lt unsigned %a, %b` is `set.lt.u16x2`: as `ptx.set.x4`, of halves."""
 
 
 @irdl_op_definition

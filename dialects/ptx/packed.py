@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import bf16, f16, f32, i16, i32
+from xdsl.dialects.builtin import StringAttr, UnitAttr, bf16, f16, f32, i16, i32, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, var_operand_def
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import Value, enum_attribute, irdl_op_definition
-from tirx.dialects.ptx.base import Names, PureInstruction, Register, expect_type
+from tirx.dialects.ptx.base import Names, PureInstruction, Register, expect_choice, expect_type
 from tirx.rules import InstructionFormError
 from tirx.values import dataclass
 
@@ -130,6 +130,135 @@ class PairOp(PureInstruction):
         flush = ".ftz" if (self.operation.data, format_) == (PairOperation.EX2, PairFormat.BF16X2) else ""
         inputs = ", ".join(map(reg, self.inputs))
         return f"{PAIR_ROWS[self.operation.data].mnemonic}{flush}.{format_} {reg(self.result)}, {inputs}"
+
+
+_ROUNDINGS = ("rn", "rz", "rm", "rp")
+_PRODUCTS_AND_SUMS = (PairOperation.ADD, PairOperation.SUB, PairOperation.MUL)
+_NARROW = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
+
+
+@irdl_op_definition
+class MixedPairOp(PureInstruction):
+    """`ptx.mixed.pair add f16x2 %a, %c` is `add.rn.f32x2.f16x2.f32x2`: two sums of an f16 or bf16 and an f32.
+
+    `sub`, and `fma f16x2 %a, %b, %c`, of which only the first operand is narrow. Pairs of f32 are registers of 64 bits.
+    `add f16x2 "rz" %a, %c` rounds towards zero, "rm" and "rp" down and up.
+    """
+
+    name = "ptx.mixed.pair"
+    NEEDS: ClassVar = ("packed.mixed",)
+
+    operation = prop_def(PairOperationAttr)
+    format = prop_def(PairFormatAttr)
+    rounding = opt_prop_def(StringAttr)
+    narrow = operand_def(i32)
+    wide = var_operand_def(i64)
+    result = result_def(i64)
+
+    assembly_format = "$operation $format ($rounding^)? $narrow `,` $wide attr-dict"
+
+    def verify_(self) -> None:
+        operation = self.operation.data
+        if operation not in (PairOperation.ADD, PairOperation.SUB, PairOperation.FMA):
+            raise InstructionFormError(f"expected add, sub or fma, found {operation}")
+        if self.format.data not in HALVES:
+            raise InstructionFormError(f"expected {' or '.join(HALVES)}, found {self.format.data}")
+        if self.rounding is not None:
+            expect_choice("rounding", self.rounding.data, _ROUNDINGS)
+        if len(self.wide) != (count := PAIR_ROWS[operation].operands - 1):
+            raise InstructionFormError(f"expected {count} pairs of f32 of {operation}, found {len(self.wide)}")
+
+    def emit(self, reg: Names) -> str:
+        types = f"f32x2.{self.format.data}{'.f32x2' * len(self.wide)}"
+        operands = ", ".join(map(reg, (self.result, self.narrow, *self.wide)))
+        rounding = _ROUNDINGS[0] if self.rounding is None else self.rounding.data
+        return f"{self.operation.data}.{rounding}.{types} {operands}"
+
+
+@irdl_op_definition
+class NarrowPairOp(PureInstruction):
+    """`ptx.narrow.pair add f16x2 %a, %b` is `add.rz.ftz.f16x2.f32x2.f32x2`: pairs of f32 (i64) to one of f16.
+
+    `add`, `sub` and `mul`, rounded towards zero once. bf16x2 has no `ftz`.
+    """
+
+    name = "ptx.narrow.pair"
+    NEEDS: ClassVar = ("packed.mixed",)
+
+    operation = prop_def(PairOperationAttr)
+    format = prop_def(PairFormatAttr)
+    lhs = operand_def(i64)
+    rhs = operand_def(i64)
+    result = result_def(i32)
+
+    assembly_format = "$operation $format $lhs `,` $rhs attr-dict"
+
+    def verify_(self) -> None:
+        expect_choice("operation", self.operation.data, _PRODUCTS_AND_SUMS)
+        expect_choice("format", self.format.data, list(HALVES))
+
+    def emit(self, reg: Names) -> str:
+        flush = ".ftz" if self.format.data is PairFormat.F16X2 else ""
+        operands = ", ".join(map(reg, (self.result, self.lhs, self.rhs)))
+        return f"{self.operation.data}.rz{flush}.{self.format.data}.f32x2.f32x2 {operands}"
+
+
+@irdl_op_definition
+class MulPairOp(PureInstruction):
+    """`ptx.mul.pair f16x2 %a, %b` is `mul.f16x2.f16x2.bf16x2`: a pair of f16 times one of bf16."""
+
+    name = "ptx.mul.pair"
+    NEEDS: ClassVar = ("packed.mixed",)
+
+    format = prop_def(PairFormatAttr)
+    lhs = operand_def(i32)
+    rhs = operand_def(i32)
+    result = result_def(i32)
+
+    assembly_format = "$format $lhs `,` $rhs attr-dict"
+
+    def verify_(self) -> None:
+        expect_choice("format", self.format.data, list(HALVES))
+
+    def emit(self, reg: Names) -> str:
+        own = self.format.data
+        other = next(each for each in HALVES if each is not own)
+        return f"mul.{own}.{own}.{other} {reg(self.result)}, {reg(self.lhs)}, {reg(self.rhs)}"
+
+
+@irdl_op_definition
+class MulX4Op(PureInstruction):
+    """`ptx.mul.x4 "e4m3" "e5m2" %a, "e2m1" %b : i32, i16` is `mul.rn.e4m3x4.e5m2x4.e2m1x4`: four products.
+
+    The result is e4m3 or e5m2, an operand any format of 8, 6 or 4 bits; four of e2m1 are an i16. With `satfinite` what
+    is too large becomes the largest number.
+    """
+
+    name = "ptx.mul.x4"
+    NEEDS: ClassVar = ("narrow.arith",)
+
+    element = prop_def(StringAttr)
+    of_lhs = prop_def(StringAttr)
+    of_rhs = prop_def(StringAttr)
+    lhs = operand_def(Register)
+    rhs = operand_def(Register)
+    satfinite = opt_prop_def(UnitAttr)
+    result = result_def(i32)
+
+    assembly_format = (
+        "(`satfinite` $satfinite^)? $element $of_lhs $lhs `,` $of_rhs $rhs attr-dict `:` type($lhs) `,` type($rhs)"
+    )
+
+    def verify_(self) -> None:
+        expect_choice("elements of the result", self.element.data, _NARROW[:2])
+        for name, format_, value in (("lhs", self.of_lhs, self.lhs), ("rhs", self.of_rhs, self.rhs)):
+            expect_choice(f"elements of {name}", format_.data, _NARROW)
+            expect_type(name, value, i16 if format_.data == _NARROW[-1] else i32)
+
+    def emit(self, reg: Names) -> str:
+        finite = "" if self.satfinite is None else ".satfinite"
+        types = ".".join(f"{each.data}x4" for each in (self.element, self.of_lhs, self.of_rhs))
+        return f"mul.rn{finite}.{types} {reg(self.result)}, {reg(self.lhs)}, {reg(self.rhs)}"
 
 
 NARROW_FEATURES: dict[PairFormat, str] = {

@@ -84,6 +84,8 @@ class TableInstruction(PureInstruction, abc.ABC):
     OPERANDS: ClassVar[tuple[str, ...]]
     CHOICES: ClassVar[tuple[str, ...]] = ()
     """The properties whose members are words of the forms; they precede the operands."""
+    LITERALS: ClassVar = True
+    """True if operands may be literals."""
     RESULTS: ClassVar[Mapping[Attribute, Attribute]] = {}
     """Type of the operands -> of the result, where they differ and it is not one for all."""
 
@@ -150,7 +152,7 @@ class TableInstruction(PureInstruction, abc.ABC):
         found = self._legal()
         text = _texts(type(self), self._words, self._type)[0] if found is None else found[0]
         values = operands_of(self)
-        return f"{text} {reg(self.result)}, {', '.join(reg.sources(values))}"
+        return f"{text} {reg(self.result)}, {', '.join(reg.sources(values) if self.LITERALS else map(reg, values))}"
 
 
 def _types(forms: Iterator[Form] | tuple[Form, ...]) -> tuple[Attribute, ...]:

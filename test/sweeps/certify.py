@@ -52,7 +52,7 @@ NOT_REGISTERED = (
     "a modifier twice, numbers where registers of predicates or descriptors are: ptxas takes some, no text has them",
     "add, sub and fma of four floats of 8 bits and less: ptxas 13.5.37 has mul only, of all types and modifiers tried",
     "mul of them to e2m3x4 or e3m2x4: ptxas 13.5.37 knows the form and has it on no target tried (100a to 121a)",
-    "multimem of e4m3 and e5m2 (sm_100 and newer)",
+    "multimem of e4m3 and e5m2 (sm_100 and newer): no instruction of the dialect has them",
     "instructions of which no row of features speaks: as old as sm_70; those of the dialects are assembled",
     *(f"{name}: {reason}" for name, reason in NO_FORMS.items()),
 )

@@ -42,6 +42,8 @@ _INSTRUCTIONS = """
     expected 'n' with tiles only, found it with registers
 %a0, %a1, %a2, %a3 = wgmma.mma_async "f16" "f16" a(%l : i64) b(%l) metadata(%l : i64) selector 0 -> f32, f32, f32, f32
     expected metadata in a register i32, found i64
+%r = ptx.mixed.pair fma f16x2 %i, %l
+    expected 2 pairs of f32 of fma, found 1
 %r = ptx.shfl.sync bfly %i, %i mask 0 : i32
     expected a non-zero mask of 32 lanes, found 0x0
 ptx.st.strong relaxed gpu %f, %i : f32, i32
@@ -139,6 +141,26 @@ ptx.inline " ; \\n" () : () -> ()
     ptx.fma: expected 'rm' on f32 or f64, found f16
 ptx.st.strong acquire gpu %l, %i : i64, i32
     expected order of a store to be one of relaxed, release, found acquire
+ptx.fabric.submit group fetching
+    expected of 'group' and 'fetching' to be one of 0, found 1
+ptx.multimem.cp.async.bulk reduce "add" "f16" %l, %i, %i mask %j
+    expected masks of a reduction to be one of 0, found 1
+ptx.multimem.cp.async.bulk reduce "add" "f17" %l, %i, %i
+    expected type to be one of u32, s32, u64, f32, f64, f16, bf16, found f17
+ptx.multimem.cp.async.bulk reduce "mul" "f16" %l, %i, %i
+    expected operation to be one of add, min, max, inc, dec, and, or, xor, found mul
+ptx.multimem.st async "f32" release sys %l, %f, %f : f32, f32
+    expected number of registers of an asynchronous access to be one of 1, found 2
+ptx.multimem.st async "f32" release cta %l, %f : f32
+    expected scope of an asynchronous access to be one of gpu, sys, found cta
+ptx.multimem.st async "f32" relaxed sys %l, %f : f32
+    expected order of an asynchronous access to be one of release, found relaxed
+ptx.fabric.try_put reduce "mul" "u32" %i[%l], %i, %i, %i
+    expected operation to be one of add, min, max, and, or, xor, found mul
+ptx.fabric.try_put reduce "add" "u33" %i[%l], %i, %i, %i
+    expected type to be one of u32, u64, f32, found u33
+ptx.fabric.try_put reduce "add" "u32" %i[%l], %i, %i, %i mask %j
+    expected masks of a counted copy or a reduction to be one of 0, found 1
 """
 _OPERATIONS = """
 %f = "test.op"() : () -> memref<4xi64>

@@ -351,9 +351,49 @@ def _atomics() -> Iterator[PTXInstruction]:
 def _pairs() -> Iterator[PTXInstruction]:
     for operation, format_ in product(packed.PairOperation, packed.PairFormat):
         yield ptx.PairOp(operation, format_, _words(packed.PAIR_ROWS[operation].operands))
+        wide = [WIDE] * (packed.PAIR_ROWS[operation].operands - 1)
+        for rounding in (None, "rz", "rm", "rp"):
+            yield ptx.MixedPairOp(operation, format_, WORD, wide, rounding=rounding)
+        if operation in ("add", "sub", "mul", "min"):
+            yield ptx.NarrowPairOp(operation, format_, WIDE, WIDE)
     for format_ in packed.PairFormat:
         yield ptx.CvtPairOp(format_, FLOAT, FLOAT)
         yield ptx.CvtFromPairOp(format_, MASK)
+        yield ptx.MulPairOp(format_, WORD, WORD)
+
+
+def _quadruples() -> Iterator[PTXInstruction]:
+    formats = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
+    for element, of_a, of_b, finite in product(formats, formats, formats, FLAG):
+        a, b = (MASK if each == "e2m1" else WORD for each in (of_a, of_b))
+        yield ptx.MulX4Op(element, of_a, of_b, a, b, satfinite=finite)
+
+
+def _multiple() -> Iterator[PTXInstruction]:
+    names, orders = ("u32", "s64", "b32", "f32", "f16x2", "bf16"), atomics.Order
+    values = {"u32": WORD, "b32": WORD, "s64": WIDE, "f32": FLOAT, "f16x2": WORD, "bf16": BRAIN}
+    for name, order, number, operation in product(names, orders, (1, 2, 4, 8), ("add", "max", "xor", "inc")):
+        value, of = values[name], (name, order, "sys", WIDE)
+        yield ptx.MultimemLdReduceOp(*of, operation=operation, res=[value.type] * number)
+        yield ptx.MultimemRedOp(*of, [value] * number, operation=operation)
+        yield ptx.MultimemStOp(*of, [value] * number)
+    for name, scope, order in product(names, ("gpu", "cta"), ("release", "relaxed")):
+        yield ptx.MultimemStOp(name, order, scope, WIDE, [values[name]], asynchronous=True)
+        yield ptx.MultimemRedOp(name, order, scope, WIDE, [values[name]], asynchronous=True, operation="add")
+    yield ptx.MultimemBulkOp(WIDE, WORD, OTHER, mask=MASK)
+    yield ptx.MultimemBulkOp(WIDE, WORD, OTHER)
+    for operation, name in product(("add", "min", "inc", "xor"), ("u32", "s64", "b64", "f16", "f64")):
+        yield ptx.MultimemBulkOp(WIDE, WORD, OTHER, operation, name)
+    yield ptx.FabricTryGetOp(WORD, WIDE, OTHER, OTHER, WORD)
+    for several, counted, mask in product(FLAG, (None, WIDE), (None, MASK)):
+        operands = {"counted": counted, "mask": mask, "multimem": several}
+        yield ptx.FabricTryPutOp(WORD, WIDE, OTHER, OTHER, WORD, **operands)
+        for operation, name in product(("add", "min", "xor"), ("u32", "s32", "b32", "f32", "u64")):
+            yield ptx.FabricTryPutOp(WORD, WIDE, OTHER, OTHER, WORD, **operands, operation=operation, type=name)
+    for group, fetching in product(FLAG, FLAG):
+        yield ptx.FabricSubmitOp(group=group, fetching=fetching)
+    yield ptx.FabricWaitOp()
+    yield ptx.FabricWaitOp(group=1)
 
 
 def _compressed() -> Iterator[PTXInstruction]:
@@ -461,6 +501,8 @@ FAMILIES = (
     _warps,
     _rows,
     _pairs,
+    _quadruples,
+    _multiple,
     _compressed,
     _global_reductions,
     _atomics,
@@ -500,8 +542,6 @@ STRICTER = (
     r"expected bf16 to convert from f32 or an integer, or to f32",
     # Roundings down and up are those that f32 and f64 have; the first of two is written.
     r"expected one of rm and rp, found both",
-    # The ISA has them to nearest only for bf16.
-    r"ptx\.fma: expected 'r[mp]' on f32 or f64, found bf16",
     r"expected rm and rp on a result of f32 or f64 that is rounded",
     # Registers of floats have bits, too; tirx keeps them apart.
     r"ptx\.(and|or|xor|not|shl): expected type to be one of .*, found b?f\d+",

@@ -1,4 +1,4 @@
-"""Arithmetic on packed numbers, of PTX written by hand: from the text to numpy, and on targets that lack it."""
+"""Integers of 8 bits, four in a register, from the operation to numpy; and on targets that lack them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,7 @@ from tirx.universe import new_context
 OPERATIONS = {"add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum}
 
 
-def _inline(
-    text: str, need: str = "packed_integers", operands: str = "%x, %y", types: str = "(i32, i32) -> i32"
-) -> str:
-    """An instruction whose operands are the result and then the inputs."""
-    numbers = ", ".join(f"${i}" for i in range(operands.count(",") + 2))
-    return f'ptx.inline "{text} {numbers};" ({operands}) needs ["{need}"] : {types}'
-
-
 def _ptx(operation: str, target: str) -> str:
-    """A kernel of one warp; `operation` is an instruction of packed integers `%x` and `%y`, or gives `%z`."""
     text = f"""
     ptx.entry @bytes(a : u64 ptr, b : u64 ptr, d : u64 ptr) target("{target}") reqntid(32) {{
       %tid = ptx.read_special tid.x
@@ -43,7 +34,7 @@ def _ptx(operation: str, target: str) -> str:
       %d = ptx.add %d0, %at : i64
       %x = ptx.ld global %a : i64 -> i32
       %y = ptx.ld global %b : i64 -> i32
-      {operation if "%z" in operation else f"%z = {_inline(operation)}"}
+      {operation if "%z" in operation else f"%z = {operation} %x, %y"}
       ptx.st global %d, %z : i64, i32
       ptx.ret
     }}"""
@@ -54,7 +45,8 @@ def _ptx(operation: str, target: str) -> str:
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.sample(1)
 def test_four_bytes(name: str, dtype: type[np.generic]) -> None:
-    ptx = _ptx(f"{name}.{'u' if dtype is np.uint8 else 's'}8x4", "sm_107a")
+    ptx = _ptx(f"ptx.{name}.x4{' unsigned' if dtype is np.uint8 else ''}", "sm_107a")
+    assert f"{name}.{'u' if dtype is np.uint8 else 's'}8x4 " in ptx
     assert assemble(ptx, "sm_107a").ok
     a, b = (np.random.default_rng(seed).integers(0, 256, 128).astype(np.uint8).view(dtype) for seed in (0, 1))
     d = np.zeros(128, dtype)
@@ -65,7 +57,7 @@ def test_four_bytes(name: str, dtype: type[np.generic]) -> None:
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 @pytest.mark.parametrize("name", ["add", "sub"])
 def test_saturation(name: str, dtype: type[np.generic]) -> None:
-    ptx = _ptx(f"{name}.sat.{'u' if dtype is np.uint8 else 's'}8x4", "sm_107a")
+    ptx = _ptx(f"ptx.{name}.x4{' unsigned' if dtype is np.uint8 else ''} sat", "sm_107a")
     assert assemble(ptx, "sm_107a").ok
     a, b = (np.random.default_rng(seed).integers(0, 256, 128).astype(np.uint8).view(dtype) for seed in (0, 1))
     d = np.zeros(128, dtype)
@@ -94,15 +86,15 @@ def _least(a: _Numbers, b: _Numbers) -> _Numbers:
 @pytest.mark.parametrize(
     ("operation", "dtype", "expected"),
     [
-        ("add.sat.u32", np.uint32, _saturated),
-        ("add.sat.s32", np.int32, _saturated),
-        ("add.sat.s16x2", np.int16, _saturated),
-        ("add.sat.u16x2", np.uint16, _saturated),
-        ("min.relu.s8x4", np.int8, _least),
-        ("set.lt.s8x4", np.int8, _set),
-        ("set.lt.u8x4", np.uint8, _set),
-        ("set.lt.s16x2", np.int16, _set),
-        ("set.lt.u16x2", np.uint16, _set),
+        ("ptx.add.sat unsigned", np.uint32, _saturated),
+        ("ptx.add.sat", np.int32, _saturated),
+        ("ptx.add.sat.x2", np.int16, _saturated),
+        ("ptx.add.sat.x2 unsigned", np.uint16, _saturated),
+        ("ptx.min.x4 relu", np.int8, _least),
+        ("ptx.set.x4 lt", np.int8, _set),
+        ("ptx.set.x4 lt unsigned", np.uint8, _set),
+        ("ptx.set.x2 lt", np.int16, _set),
+        ("ptx.set.x2 lt unsigned", np.uint16, _set),
     ],
 )
 @pytest.mark.sample(2)
@@ -120,7 +112,7 @@ def test_others(operation: str, dtype: type[np.generic], expected: Callable[[_Nu
 @pytest.mark.sample(2)
 def test_mixed_pairs(name: str, half: str) -> None:
     """Pairs of f32 with one of 16-bit numbers: each is rounded once."""
-    text = _ptx("add.s8x4", "sm_107a").split("\n")
+    text = _ptx("ptx.add.x4", "sm_107a").split("\n")
     at = next(index for index, line in enumerate(text) if "add.s8x4" in line)
     registers = re.findall(r"%r\d+", text[at])
     lines = {
@@ -145,7 +137,6 @@ def test_mixed_pairs(name: str, half: str) -> None:
 
 
 _PACKED = "%v = ptx.pack %x, %y : i32 -> i64\n%w = ptx.pack %y, %x : i32 -> i64\n%z = "
-_MIXED = "packed.mixed"
 
 
 @pytest.mark.parametrize("half", ["f16", "bf16"])
@@ -153,9 +144,7 @@ _MIXED = "packed.mixed"
 @pytest.mark.sample(2)
 def test_narrower_pairs(name: str, half: str) -> None:
     """Pairs of f32 to one of 16-bit numbers, rounded towards zero once; NaN is that of other arithmetic."""
-    flush = ".ftz" if half == "f16" else ""
-    narrow = _inline(f"{name}.rz{flush}.{half}x2.f32x2.f32x2", _MIXED, "%v, %w", "(i64, i64) -> i32")
-    ptx = _ptx(_PACKED + narrow, "sm_107a")
+    ptx = _ptx(f"{_PACKED}ptx.narrow.pair {name} {half}x2 %v, %w", "sm_107a")
     assert assemble(ptx, "sm_107a").ok
     a, b = (np.random.default_rng(seed).standard_normal(32).astype(np.float32) for seed in (0, 1))
     a[0], a[1] = np.nan, 1e-40
@@ -173,9 +162,12 @@ def test_narrower_pairs(name: str, half: str) -> None:
 @pytest.mark.parametrize("rounding", ["rz", "rm", "rp"])
 @pytest.mark.sample(1)
 def test_rounding_of_mixed_pairs(rounding: str) -> None:
-    mixed = _inline(f"add.{rounding}.f32x2.f16x2.f32x2", _MIXED, "%x, %v", "(i32, i64) -> i64")
-    ptx = _ptx(f"%v = ptx.pack %y, %y : i32 -> i64\n%w = {mixed}\n%z, %other = ptx.unpack %w : i64 -> i32", "sm_107a")
-    assert assemble(ptx, "sm_107a").ok
+    ptx = _ptx(
+        f'%v = ptx.pack %y, %y : i32 -> i64\n%w = ptx.mixed.pair add f16x2 "{rounding}" %x, %v\n'
+        "%z, %other = ptx.unpack %w : i64 -> i32",
+        "sm_107a",
+    )
+    assert assemble(ptx, "sm_107a").ok and f"add.{rounding}.f32x2.f16x2.f32x2" in ptx
     a = np.random.default_rng(0).standard_normal(64).astype(np.float16)
     b, d = np.random.default_rng(1).standard_normal(32).astype(np.float32), np.zeros(32, np.float32)
     run(ptx, "bytes", 1, 32, [a, b, d])
@@ -187,13 +179,12 @@ def test_rounding_of_mixed_pairs(rounding: str) -> None:
 @pytest.mark.parametrize("half", ["f16", "bf16"])
 @pytest.mark.sample(1)
 def test_products_of_two_types(half: str) -> None:
-    other = "bf16" if half == "f16" else "f16"
-    ptx = _ptx(f"%z = {_inline(f'mul.{half}x2.{half}x2.{other}x2', _MIXED)}", "sm_107a")
+    ptx = _ptx(f"ptx.mul.pair {half}x2", "sm_107a")
     assert assemble(ptx, "sm_107a").ok
     types = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
-    own, others = types if half == "f16" else types[::-1]
+    own, other = types if half == "f16" else types[::-1]
     a = np.random.default_rng(0).standard_normal(64).astype(np.float32).astype(own)
-    b = np.random.default_rng(1).standard_normal(64).astype(np.float32).astype(others)
+    b = np.random.default_rng(1).standard_normal(64).astype(np.float32).astype(other)
     d = np.zeros(64, own)
     run(ptx, "bytes", 1, 32, [a, b, d])
     np.testing.assert_array_equal(d, (a.astype(np.float32) * b.astype(np.float32)).astype(own))
@@ -202,7 +193,8 @@ def test_products_of_two_types(half: str) -> None:
 @pytest.mark.parametrize(("result", "of_a", "of_b"), [("e4m3", "e5m2", "e2m3"), ("e5m2", "e3m2", "e4m3")])
 @pytest.mark.sample(1)
 def test_four_products(result: str, of_a: str, of_b: str) -> None:
-    ptx = _ptx(f"%z = {_inline(f'mul.rn.satfinite.{result}x4.{of_a}x4.{of_b}x4', 'narrow.arith')}", "sm_100a")
+    operation = f'%z = ptx.mul.x4 satfinite "{result}" "{of_a}" %x, "{of_b}" %y : i32, i32'
+    ptx = _ptx(operation, "sm_100a")
     assert assemble(ptx, "sm_100a").ok
     dtypes = {"e2m3": ml_dtypes.float6_e2m3fn, "e3m2": ml_dtypes.float6_e3m2fn}
     dtypes |= {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
@@ -212,22 +204,22 @@ def test_four_products(result: str, of_a: str, of_b: str) -> None:
     run(ptx, "bytes", 1, 32, [*codes, d])
     np.testing.assert_array_equal(d, (a * b).astype(dtypes[result]).view(np.uint8))
     large = np.full(128, 0x5F, np.uint8)
-    ptx = _ptx(f"%z = {_inline('mul.rn.e4m3x4.e4m3x4.e4m3x4', 'narrow.arith')}", "sm_100a")
+    ptx = _ptx('%z = ptx.mul.x4 "e4m3" "e4m3" %x, "e4m3" %y : i32, i32', "sm_100a")
     with pytest.raises(SimError, match="too large, without .satfinite: no source says more"):
         run(ptx, "bytes", 1, 32, [large, large, d])
 
 
 def test_where_they_are() -> None:
     with pytest.raises(LocatedError, match="packed_integers.*supported on sm_107a, sm_107f, sm_120a"):
-        _ptx("add.s8x4", "sm_100a")
+        _ptx("ptx.add.x4", "sm_100a")
     for form, target, message in (
         ("sub.sat.u32", "sm_107a", "expected .s32 with .sat, found .?u32"),
         ("set.lt.u8x4", "sm_120a", "set of packed integers does not exist here; supported on sm_107a, sm_107f"),
         ("mul.rn.e4m3x4.e4m3x4.e4m3x4", "sm_107a", "e4m3x4 does not exist on sm_107a; supported on sm_100a, sm_103a"),
     ):
         with pytest.raises(SimError, match=message):
-            ptx = _ptx("add.s8x4", "sm_107a").replace("add.s8x4", form).replace("sm_107a", target)
+            ptx = _ptx("ptx.add.x4", "sm_107a").replace("add.s8x4", form).replace("sm_107a", target)
             run(ptx, "bytes", 1, 32, [np.zeros(128, np.int8)] * 3)
-    ptx = _ptx("add.s8x4", "sm_120a").replace("sm_120a", "sm_100a")
+    ptx = _ptx("ptx.add.x4", "sm_120a").replace("sm_120a", "sm_100a")
     with pytest.raises(SimError, match=r".s8x4 does not exist on sm_100a; supported on sm_107a"):
         run(ptx, "bytes", 1, 32, [np.zeros(128, np.int8)] * 3)

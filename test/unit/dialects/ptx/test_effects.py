@@ -35,6 +35,7 @@ from tirx.dialects.ptx.effects import (
     TensorCells,
 )
 from tirx.dialects.ptx.known_bits import IMMEDIATE
+from tirx.dialects.ptx.multimem import MultimemBulkOp
 from tirx.dialects.tcgen05 import TCGEN05, MmaOp
 from tirx.dialects.wgmma import WGMMA
 from tirx.tcgen05.instruction_descriptor import InstructionDescriptor
@@ -198,6 +199,15 @@ def test_modifiers_of_products():
     found = MmaOp("f16", D, X, B, idesc, P, ashift=True).describe(IMMEDIATE)
     assert (found.collector_buffer, found.collector_usage, found.ashift) == (None, None, True)
     assert (found.disable_output_lane, found.scale_input_d) == (None, None)
+
+
+def test_copies_to_all_gpus():
+    """Bytes of shared memory are read; what they are combined with is read as well."""
+    address, source, size = (AnyOp(result_types=[type_]).results[0] for type_ in (i64, i32, i32))
+    for clauses, reads in (({}, ()), ({"operation": "add", "type": "f16"}, (Bytes(address, 16),))):
+        found = MultimemBulkOp(address, source, size, **clauses).effects()
+        assert found.access == MemoryAccess(AccessKind.BULK_STORE, reads=(Bytes(source, 16),))
+        assert found.outside == MemoryAccess(AccessKind.BULK_WRITE, reads=reads, writes=(Bytes(address, 16),))
 
 
 def test_bytes_of_strong_accesses():

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 from unit.cases import Sampled, together
-from unit.dialects.ptx.families import FAMILIES, NEWEST, NO_FORMS, OTHER, STRICTER, WHERE, WORD
+from unit.dialects.ptx.families import FAMILIES, NEWEST, NO_FORMS, OTHER, STRICTER, WHERE, WIDE, WORD
 from unit.dialects.ptx.forms import Form, entries_of, forms_of
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.utils.exceptions import VerifyException
@@ -114,8 +114,13 @@ def test_operands_of_pairs(operation: packed.PairOperation):
 def test_formats_of_pairs():
     """Pairs of bytes are converted only."""
     add, narrow = packed.PairOperation.ADD, packed.PairFormat.E4M3X2
-    with pytest.raises(VerifyException, match="expected f16x2 or bf16x2, found e4m3x2"):
-        packed.PairOp(add, narrow, [WORD, WORD]).verify()
+    for op in (packed.PairOp(add, narrow, [WORD, WORD]), packed.MixedPairOp(add, narrow, WORD, [WIDE])):
+        with pytest.raises(VerifyException, match="expected f16x2 or bf16x2, found e4m3x2"):
+            op.verify()
+    with pytest.raises(VerifyException, match="expected add, sub or fma, found mul"):
+        packed.MixedPairOp(packed.PairOperation.MUL, packed.PairFormat.F16X2, WORD, [WIDE]).verify()
+    with pytest.raises(VerifyException, match="expected 1 pairs of f32 of add, found 2"):
+        packed.MixedPairOp(add, packed.PairFormat.F16X2, WORD, [WIDE, WIDE]).verify()
 
 
 def test_rows_take_their_operands_and_flags():
