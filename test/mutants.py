@@ -2,7 +2,8 @@
 Which faults of the source do tests notice? `python test/mutants.py --count 20 --seed 0` makes single-fault mutants.
 
 A mutant is one change of one function of `tirx`, `dialects` or `passes`, or of a value of a module; `mutations.py` says
-what is changed and what is not, and why. A mutant is a function of the seed and its number.
+what is changed and what is not, and why. Besides, `tirx/viz/browser.py` is not: its tests need a browser. A mutant is a
+function of the seed and its number.
 
 It is noticed if a test fails: one of `--tests`, or of those that execute the changed function, the quickest before the
 others, and of those whose path mirrors that of the file or which name it; with `--all-cases`, in all their cases as
@@ -44,6 +45,9 @@ import mutations
 import pytest
 from calls import ROOT, VARIABLE, Calls, sources, tests_of
 from mutations import MODULE, Change, mutant
+
+_LEFT_OUT = Path("tirx/viz/browser.py")
+"""Not changed: it drives a browser, which its tests need."""
 
 _SOUND = "test/unit/test_universe.py"
 """A test that passes where tests can run at all."""
@@ -292,7 +296,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds by the clock")
     flags = parser.parse_args()
     end = time.time() + flags.seconds
-    files = [path.resolve().relative_to(ROOT) for path in flags.files] or [*sources()]
+    files = [path.resolve().relative_to(ROOT) for path in flags.files] or [
+        path for path in sources() if path != _LEFT_OUT
+    ]
     if missing := [test for test in flags.tests or () if not (ROOT / test.partition("::")[0]).exists()]:
         parser.error(f"expected tests that exist, found {', '.join(missing)}")  # pytest fails of them, for any mutant
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -8,7 +8,8 @@ from runpy import run_path
 from typing import Any
 
 import pytest
-from browser import Browser, BrowserError, find_browser
+
+from tirx.viz.browser import Browser, BrowserError, find_browser
 
 pytest.importorskip("material", reason="the extra docs is not installed")
 _BUILD: dict[str, Any] = run_path(str(Path(__file__).parents[2] / "docs" / "build.py"))

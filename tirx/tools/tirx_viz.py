@@ -1,4 +1,4 @@
-"""`tirx-viz`: shows layouts as one interactive page, as SVG, or in the terminal.
+"""`tirx-viz`: shows layouts as one interactive page, as SVG, PNG or PDF, or in the terminal.
 
 Exit code 0 is success and 1 an error in the input or on the command line. Nothing is written when there is an error,
 but for the page of a program, which shows it in its lines.
@@ -30,7 +30,8 @@ from tirx.tools.process import ArgumentParser, UsageError
 from tirx.viz import Tile, page, presets, read_tiles, tile_svg
 from tirx.viz.sources import TileCollector, compile_program, program_tiles, read_thread_value
 
-_KINDS = ("html", "svg")
+_KINDS = ("html", "svg", "png", "pdf")
+_SVG_SIZE = re.compile(r'width="([0-9.]+)" height="([0-9.]+)"')
 
 _EPILOG = """\
 A layout is one of
@@ -180,7 +181,17 @@ def _drawn(kind: str, tiles: Sequence[Tile], programs: Sequence[dict[str, Any]],
         return page(tiles, title, programs).encode(errors="backslashreplace")  # of names of files that are not UTF-8
     if len(tiles) != 1:
         raise UsageError(f"--output: expected one tile for .{kind}, found {len(tiles)}; .html shows many")
-    return tile_svg(tiles[0]).encode(errors="backslashreplace")
+    svg = tile_svg(tiles[0])
+    if kind == "svg":
+        return svg.encode(errors="backslashreplace")
+    from tirx.viz.browser import BrowserError, draw_svg
+
+    size = _SVG_SIZE.search(svg)
+    assert size is not None, "every picture says its size"
+    try:
+        return draw_svg(svg, kind, (float(size[1]), float(size[2])))
+    except BrowserError as error:
+        raise UsageError(f"--output: {error}") from error
 
 
 def _print(tiles: Sequence[Tile]) -> None:

@@ -29,6 +29,20 @@ _SWIZZLED = "ComposeLayout(Swizzle(3, 3, 3), S[(8, 64) : (64, 1)])"
 _TRITON = "#ttg.linear<{register = [[0, 1]], lane = [[0, 2], [1, 0]], warp = [], block = []}>"
 
 
+def test_a_drawing_has_the_size_of_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, tuple[float, float]]] = []
+
+    def draw(svg: str, kind: str, size: tuple[float, float]) -> bytes:
+        assert f'width="{size[0]:g}" height="{size[1]:g}"' in svg
+        asked.append((kind, size))
+        return b"drawn"
+
+    monkeypatch.setattr("tirx.viz.browser.draw_svg", draw)
+    assert main([_TILE, "--shape", "8,16", "--output", str(tmp_path / "t.png")]) == 0
+    assert (tmp_path / "t.png").read_bytes() == b"drawn"
+    assert [kind for kind, _ in asked] == ["png"] and asked[0][1][0] != asked[0][1][1]
+
+
 @pytest.mark.parametrize(
     ("text", "layout"),
     [
@@ -84,12 +98,25 @@ def test_terminal_without_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert "error: --terminal: expected the package rich, found none" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["png", "pdf"])
+def test_no_browser(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture) -> None:
+    """The error says what to do, and nothing is written."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("TIRX_BROWSER", raising=False)
+    assert main([_TILE, "-o", str(tmp_path / f"x.{kind}")]) == 1
+    assert "error: --output: expected one of chromium" in capsys.readouterr().err
+    monkeypatch.setenv("TIRX_BROWSER", "none-such")
+    assert main([_TILE, "-o", str(tmp_path / f"x.{kind}")]) == 1
+    assert "found no program 'none-such'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (
             [_TILE, "-o", "x.gif"],
-            "error: --output: expected a file that ends in .html, .svg, found",
+            "error: --output: expected a file that ends in .html, .svg, .png, .pdf, found",
         ),
         ([_TILE, "--shape", "8,x"], "error: --shape: expected positive integers as 8,16, found '8,x'"),
         ([_TILE, "--shape", "8,17"], "error: the layout has 128 elements, shape (8, 17) has 136"),
@@ -99,7 +126,7 @@ def test_terminal_without_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         (["S[(8, 4) : (4@laneid"], "<layout>:1:21: error: expected ')', found the end of the text"),
         (["(8,4):(1,8,2)"], "<layout>:1:7: error: expected strides nested like the shape"),
         (["#ttg.linear<{register = [[0, 1]]"], "<layout>:1:33: error: expected '}', found the end of the text"),
-        (["S[(n, 64) : (64, 1)]"], "<layout>:1:4: error: expected an extent (a positive integer), found 'n'"),
+        (["S[(n, 64) : (64, 1)]"], "error: expected a layout with numbers as extents"),
         (["x.mlir", "--target", "sm_1"], "error: --target: expected one of"),
         ([_TILE, "--li"], "unrecognized arguments: --li"),
         (["none.mlir"], "error: cannot read 'none.mlir': No such file or directory"),
@@ -257,7 +284,9 @@ def test_a_file_without_a_name_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 def test_an_empty_name_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: _Capture):
     monkeypatch.chdir(tmp_path)
     assert main([_SWIZZLED, "-o", ""]) == 1
-    assert capsys.readouterr().err == "error: --output: expected a file that ends in .html, .svg, found ''\n"
+    assert (
+        capsys.readouterr().err == "error: --output: expected a file that ends in .html, .svg, .png, .pdf, found ''\n"
+    )
     assert not list(tmp_path.iterdir())
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from browser import Browser, BrowserError, find_browser
 from unit.viz.viz_page import FIRST, Page
 
 from tirx.viz import page, read_tiles
+from tirx.viz.browser import Browser, BrowserError, find_browser
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """
-The pictures of `docs/visualizer.md`: `PYTHONPATH=test python test/unit/viz/screenshots.py` draws
-them again, in a headless browser.
+The pictures of `docs/visualizer.md`: `python test/unit/viz/screenshots.py` draws them again, in a headless browser.
 
 The tests open every scene and look for errors.
 """
@@ -16,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from browser import Browser
 from numpy.typing import NDArray
 
 from tirx.tools.tirx_viz import main as tirx_viz
 from tirx.viz import page, presets
+from tirx.viz.browser import Browser
 
 _ROOT = Path(__file__).parents[3]
 IMAGES = _ROOT / "docs" / "images"

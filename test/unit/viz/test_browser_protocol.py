@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from browser import Browser, BrowserError
+
+from tirx.viz.browser import Browser, BrowserError
 
 _PROGRAM = """#!{python} -IS
 import json, os, sys

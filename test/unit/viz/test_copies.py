@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import Browser
 from unit.cases import together
 from unit.viz.viz_page import FIRST, Page
 
@@ -29,6 +28,7 @@ from tirx.sim.memory.tensor_copy import shared_addresses
 from tirx.sim.tensor_map import ELEMENTS
 from tirx.tcgen05.tmem_access import ld_fragment
 from tirx.tools.tirx_viz import main
+from tirx.viz.browser import Browser
 from tirx.viz.fragments import fragment_tables, matrix_fragment, warp_accumulator, warp_fragment
 from tirx.wgmma.fragments import accumulator_layout
 

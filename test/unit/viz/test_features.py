@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import Browser
 from unit.viz.screenshots import SCENES
 from unit.viz.viz_page import FIRST, Page
 
@@ -15,6 +14,7 @@ from tirx.mma.fragments import VARIANTS
 from tirx.smem.canonical import canonical_layout
 from tirx.tcgen05.zero_column_mask import ZeroColumnMask
 from tirx.viz import Tile, page, presets, read_tiles, tile_svg
+from tirx.viz.browser import Browser
 
 
 def _open_preset(shown: Page, name: str) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser
 from unit.viz.viz_page import Page
 
 from tirx.tools.tirx_sim import main
+from tirx.viz.browser import Browser
 
 # Warp 0 waits for warp 1, which adds for a while, and then the other way around.
 _PTX = """\

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from browser import Browser
+from tirx.viz.browser import Browser
 
 FIRST = "S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid"
 

@@ -1,4 +1,4 @@
-"""A headless browser, for the tests of the pages and for pictures of them.
+"""A headless browser, for what only a browser can do: pictures as PNG and PDF, and the tests of the page.
 
 It speaks the Chrome DevTools Protocol over two pipes, so that neither a port nor a package is needed.
 """
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -65,7 +66,10 @@ def find_browser() -> str:
     for name in _NAMES:
         if found := shutil.which(name):
             return found
-    raise BrowserError(f"expected one of {', '.join(_NAMES)} on PATH, or a browser in TIRX_BROWSER, found none")
+    raise BrowserError(
+        f"expected one of {', '.join(_NAMES)} on PATH, found none: PNG and PDF are drawn by a browser; "
+        "install Chromium, set TIRX_BROWSER, or write .svg or .html, which need none"
+    )
 
 
 class Browser:
@@ -210,3 +214,31 @@ class Browser:
         if clip is not None:
             params["clip"] = dict(zip(("x", "y", "width", "height"), clip, strict=True), scale=1)
         return base64.b64decode(self._send("Page.captureScreenshot", **params)["data"])
+
+    def pdf(self, width: float, height: float) -> bytes:
+        """The page as PDF, on paper of a size in inches."""
+        found = self._send(
+            *("Page.printToPDF",), printBackground=True, paperWidth=width, paperHeight=height,
+            marginTop=0, marginBottom=0, marginLeft=0, marginRight=0, pageRanges="1"
+        )  # fmt: skip
+        return base64.b64decode(found["data"])
+
+
+def draw_svg(svg: str, kind: str, size: tuple[float, float], browser: Browser | None = None) -> bytes:
+    """An SVG of a size in pixels as PNG (of twice the size, unless it is large) or PDF. Raises BrowserError.
+
+    browser: one that is open already, which loses its page.
+    """
+    width, height = (max(1, round(each)) for each in size)
+    if browser is None:
+        with Browser((width, height)) as opened:
+            return draw_svg(svg, kind, size, opened)
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "picture.html"
+        style = "<style>@page { margin: 0 } body { margin: 0; background: #fff } svg { display: block }</style>"
+        path.write_text(f"<!doctype html><meta charset=utf-8>{style}{svg}", encoding="utf-8")
+        browser.open(path.as_uri(), "document.readyState === 'complete'")
+        if kind == "pdf":
+            return browser.pdf(width / 96, (height + 1) / 96)
+        browser.resize(width, height, 2 if width * height < 4_000_000 else 1)
+        return browser.screenshot((0, 0, width, height))
