@@ -14,7 +14,7 @@ from fuzz.engine import ACCEPTED, REFUSED, InputClass, Problem
 from fuzz.mutate import mutated
 from layout_definition import owner_set, same_map
 
-from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, parse_layout
+from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, SymbolicTileLayout, TileLayout, parse_layout
 
 _AXES = ("m", "laneid", "warpid", "TCol", "TLane", "wgid", "tid_in_wg", "cta_id")
 _EXTENTS = (1, 1, 2, 2, 2, 3, 4, 4, 5, 8, 16, 32)
@@ -105,6 +105,10 @@ class Layouts(InputClass):
                 _check_tile(layout)
             case ComposeLayout():
                 _check_compose(layout)
+            case SymbolicTileLayout():
+                tile = layout.bind(3)
+                if tile.size() != 3 * layout.bind(1).size():
+                    raise Problem("wrong answer", "bind", "bind")
             case SwizzleLayout():
                 pass
         return ACCEPTED

@@ -19,7 +19,7 @@ from tirx.layout.compose import ComposeLayout, SwizzledSlice
 from tirx.layout.dtypes import ElementType, element_type
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter
-from tirx.layout.parse import Layout, parse_layout, resolve
+from tirx.layout.parse import Layout, concrete, parse_layout, resolve
 from tirx.layout.spelling import LayoutSum, R, S
 from tirx.layout.swizzle import SWIZZLE_MODES, SwizzleLayout, SwizzleMode
 from tirx.layout.tile import DynamicSlice, TileLayout
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tirx.layout.interop.linear import LinearLayout, from_linear, to_linear
     from tirx.layout.interop.mesh import Mesh, MeshError
     from tirx.layout.interop.tvm_notation import to_tvm
+    from tirx.layout.symbolic import SymbolicTileLayout
 
 __all__ = [
     "SWIZZLE_MODES",
@@ -49,9 +50,11 @@ __all__ = [
     "S",
     "SwizzleLayout",
     "SwizzleMode",
+    "SymbolicTileLayout",
     "SwizzledSlice",
     "TileLayout",
     "axis",
+    "concrete",
     "cute_shape",
     "element_type",
     "from_linear",
@@ -68,6 +71,7 @@ _ON_DEMAND = {
     "LinearLayout": "interop.linear",
     "Mesh": "interop.mesh",
     "MeshError": "interop.mesh",
+    "SymbolicTileLayout": "symbolic",
     "cute_shape": "interop.cute",
     "from_linear": "interop.linear",
     "to_linear": "interop.linear",

@@ -17,8 +17,11 @@ from tirx.layout import (
     LinearLayout,
     Mesh,
     SwizzleLayout,
+    SymbolicTileLayout,
     TileLayout,
+    concrete,
     parse_layout,
+    resolve,
     to_linear,
     to_tvm,
 )
@@ -31,6 +34,7 @@ AnyType: Any = TileLayout
 AnyIter: Any = Iter
 AnyCompose: Any = ComposeLayout
 AnyLinear: Any = LinearLayout
+AnySymbolic: Any = SymbolicTileLayout
 REGISTERS = TileLayout.parse("S[(32, 4) : (1@laneid, 1)]")
 
 
@@ -65,6 +69,11 @@ REGISTERS = TileLayout.parse("S[(32, 4) : (1@laneid, 1)]")
         (lambda: ComposeLayout(SWIZZLED.swizzle, AnyType), "expected a TileLayout, found "),
         (lambda: AnyLinear({"register": [(1.0,)]}), "object cannot be interpreted as an integer"),
         (lambda: AnyLinear({"register": [(1,)]}, {"dim0": 2.0}), "object cannot be interpreted as an integer"),
+        (lambda: AnySymbolic("n", None, 1), "expected a TileLayout, found None"),
+        (
+            lambda: SymbolicTileLayout("n", TileLayout(), 1).equivalent(PLAIN),
+            f"expected a SymbolicTileLayout, found {PLAIN!r}",
+        ),
     ],
 )
 def test_wrong_types(call: Callable[[], object], said: str) -> None:
@@ -178,9 +187,31 @@ def test_trivial_tiles(text: str, trivial: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["S[(n, 64) : (64, 1)]", "S[n*4 : 2] + 3@laneid", "#tirx.tile_layout<S[(n, 4) : (4, 1)]>"]
+)
+def test_any_layout_may_be_symbolic(text: str) -> None:
+    found = parse_layout(text)
+    assert found == SymbolicTileLayout.parse(text)
+    assert parse_layout(str(found)) == found
+    assert parse_layout("T.TileLayout(T.S[(n, 4):(4, 1)])") == parse_layout("S[(n, 4) : (4, 1)]")
+
+
+def test_a_symbolic_layout_where_numbers_are_needed() -> None:
+    found = parse_layout("S[(n, 64) : (64, 1)]")
+    for call in (lambda: resolve(found, (4, 64)), lambda: to_tvm(found), lambda: concrete(found)):
+        with pytest.raises(
+            LayoutError,
+            match=r"^expected a layout with numbers as extents, found S\[\(n, 64\) : \(64, 1\)\]; bind makes one$",
+        ):
+            call()
+    assert concrete(PLAIN) is PLAIN
+
+
+@pytest.mark.parametrize(
     ("text", "position", "expected"),
     [
         ("S[(4, n) : (n, 1)]", 6, r"an extent \(a positive integer\), found 'n'$"),
+        ("S[(n, 4) : (4, x)]", 15, r"a stride \(an integer, or integer@axis\), found 'x'$"),
         ("s[4 : 1]", 0, r"a layout: S\[...\], Swizzle\(...\) or ComposeLayout\(..., ...\), found 's'$"),
     ],
 )

@@ -12,6 +12,7 @@ from tirx.layout import (
     BitMatrix,
     ComposeLayout,
     SwizzleLayout,
+    SymbolicTileLayout,
     TileLayout,
     gf2,
     picture,
@@ -72,6 +73,7 @@ MODULES = (layout, picture, reduction, shape, gf2, cute, linear, mesh, redistrib
 NAMES = {name: value for module in MODULES for name, value in vars(module).items()} | {
     "BitMatrix": BitMatrix,
     "C": _swizzled,
+    "N": SymbolicTileLayout.parse,
     "P": TileLayout.parse,
     "each": _each,
     "read": _read,

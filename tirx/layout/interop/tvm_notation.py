@@ -11,8 +11,9 @@ from typing import Literal, get_args
 from tirx.layout.compose import ComposeLayout
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters
-from tirx.layout.parse import Layout
+from tirx.layout.parse import Layout, concrete
 from tirx.layout.swizzle import SwizzleLayout
+from tirx.layout.symbolic import SymbolicTileLayout
 from tirx.layout.tile import TileLayout
 
 TvmForm = Literal["sum", "iters"]
@@ -71,20 +72,21 @@ def _tile(tile: TileLayout, form: TvmForm) -> str:
     return _sum(tile) if form == "sum" and sayable else _iters(tile)
 
 
-def to_tvm(layout: Layout, form: TvmForm = "sum") -> str:
+def to_tvm(layout: Layout | SymbolicTileLayout, form: TvmForm = "sum") -> str:
     """The text of a layout for TVM, to be evaluated with `T` and `Axis` in scope; `parse_layout` reads it back.
 
     form: "sum" or "iters". What a sum cannot say is printed as iters in either form: a tile on an axis that TVM does
         not register, such as pid, and one without shard and replica.
 
     TVM has no swizzle of its own: a SwizzleLayout becomes the composition with the identity of one period, and is
-    read back as that. Raises LayoutError for numbers beyond 64 bits.
+    read back as that. Raises LayoutError for numbers beyond 64 bits and for symbolic extents.
 
     >>> from tirx.layout import TileLayout, parse_layout, to_tvm
     >>> x = TileLayout("S[(8, 4) : (4@laneid, 1)]")
     >>> parse_layout(to_tvm(x)) == x
     True
     """
+    layout = concrete(layout)
     if form not in get_args(TvmForm):
         raise LayoutError(f"expected a form of TVM text {', '.join(get_args(TvmForm))}, found {form!r}")
     if isinstance(layout, TileLayout):
