@@ -315,8 +315,7 @@ class _Expander:
                     _move_words(self._fill_through_registers(emit, op, tile, run_distribution(shape, threads)))
             case _:
                 for offsets, shape in self._memory_pieces(op, op.tile, op.tile):
-                    tile = _subview(emit, op.tile, offsets, shape)
-                    type_ = tirx.TileType.of(tile)
+                    type_ = placed(tile := _subview(emit, op.tile, offsets, shape))
                     self._fill_through_registers(emit, op, tile, distribution(op, shape, type_, type_))
         return True
 

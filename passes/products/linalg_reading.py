@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from tirx.dialects.formula import Call, Formula
+from tirx.dialects.requirements import Requirement
 from tirx.dialects.structured import Form, Structured, is_structured, memref_type, structured
 from tirx.dialects.tirx.places import memory_problem
 from tirx.passes.products.linalg_steps import factors_of, needs_nothing, needs_value
@@ -17,7 +19,10 @@ from tirx.values import dataclass
 
 @dataclass
 class Reading:
-    """One function. After `read`, `rank` parallel dimensions are those of tiles, and `batch` in front of them count."""
+    """One function. After `read`, `rank` parallel dimensions are those of tiles, and `batch` in front of them count.
+
+    `requirements` then say which sizes that only the launch knows have to be one size.
+    """
 
     function: func.FuncOp
 
@@ -33,6 +38,7 @@ class Reading:
         self.has_reduction = any(step.reduction for step in steps)
         self._check(steps)
         self.forms = self._forms(steps)
+        self.requirements = self._agreements(steps)
         return steps
 
     def _operations(self) -> list[Operation]:
@@ -106,6 +112,46 @@ class Reading:
                     ways = f"as {found[operand]} and as {form}"
                     raise LinalgError(step.op, f"expected an argument to be indexed in one way, found it {ways}")
         return found
+
+    def _agreements(self, steps: Sequence[Structured]) -> list[Requirement]:
+        """Returns what a launch checks so that each dimension has one size. Raises LocatedError for two that differ."""
+        sizes: dict[tuple[int, int], list[tuple[Formula, str, Operation]]] = {}
+        """A dimension, by its position among the parallel ones or by its step -> its size in each operand."""
+        for number, step in enumerate(steps):
+            for operand, dims in zip(step.operands, step.dims, strict=True):
+                for i, d in enumerate(dims):
+                    if (size := self.size(step, operand, dims, i)) is not None:
+                        key = (-1, step.parallel.index(d)) if d in step.parallel else (number, d)
+                        which = f"dimension {i} of '{operand.name_hint or 'an operand'}'"
+                        sizes.setdefault(key, []).append((size, which, step.op))
+        requirements: list[Requirement] = []
+        for (number, _), found in sizes.items():
+            known = [each for each in found if isinstance(each[0], int)]
+            first, place, _ = (known or found)[0]
+            if not known and number >= 0 and factors_of(steps[number]) is not None:
+                continue  # K of a product, which tirx-check-sizes asks for
+            for size, which, op in found:
+                if isinstance(size, int) and size != first:
+                    raise LinalgError(
+                        op,
+                        f"expected {first} elements along {which}, as along {place}, found {size}; "
+                        "operations of other sizes need a function of their own",
+                    )
+                if size != first:
+                    words = f"expected as many elements along {which} as along {place}, {{bound}}, found {{value}}"
+                    requirements.append(Requirement(size, "equal", first, words))
+        return requirements
+
+    def size(self, step: Structured, operand: SSAValue, dims: Sequence[int], position: int) -> Formula | None:
+        """The size of a dimension of an operand, None where the function itself allocates it at run time."""
+        if not isinstance(operand.type, MemRefType):
+            return None
+        if (known := memref_type(operand).get_shape()[position]) != DYNAMIC_INDEX:
+            return known
+        if not isinstance(operand, BlockArgument):
+            return None
+        places = self.forms[operand].inserted(self.order(step, dims), -1)
+        return Call("size", (operand.index, places.index(dims[position])))
 
     @staticmethod
     def order(step: Structured, dims: Sequence[int]) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from tirx.diagnostics import LocatedError, for_each, remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.formula import Call, Formula
-from tirx.dialects.requirements import Variant, set_variants
+from tirx.dialects.requirements import Variant, add_requirement, set_variants
 from tirx.dialects.structured import Structured, is_structured, memref_type, reduced
 from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.kernel import grid_problem
@@ -65,15 +65,15 @@ class TirxTileLinalgPass(ModulePass):
     says; `parts` and `stages` fix these. Blocks take few tiles in groups of rows, too (`tirx.order`), and load operands
     in pairs (`tirx.cluster`), where that is worth it, unless `schedule=false`. A function whose sizes only a launch
     knows becomes several kernels, at most `variants`; a launch takes the one that the model gives the least time. With
-    `sizes` (M, N and K) it becomes one, with the best tile for these. All
-    operations of a function have the same parallel dimensions, at most three. `tile` cuts the last two (the last one of
-    reductions) into the tiles of the blocks; the size behind them cuts the reduction. Dimensions in front of these
-    count a batch: a block works on one element of it. Contractions (`D += A B`, each operand in either order, converted
-    by `arith.extf` where types differ) become products, elementwise operations maps, reductions by addf, maxnumf and
-    minnumf loops. What one operation writes at a place the next may read at the same place: it stays in registers, and
-    a `memref.alloc` that only lives within the function is nowhere else. Operands whose dimensions come in another
-    order become arguments with strides, vectors that have one of two dimensions rows (`memref<1x64xf32>`) or columns.
-    Other functions stay.
+    `sizes` (M, N and K) it becomes one, with the best tile for these. All operations of a function have the same
+    parallel dimensions, at most three, of the same sizes, which the launch checks where only it knows them. `tile` cuts
+    the last two (the last one of reductions) into the tiles of the blocks; the size behind them cuts the reduction.
+    Dimensions in front of these count a batch: a block works on one element of it. Contractions (`D += A B`, each
+    operand in either order, converted by `arith.extf` where types differ) become products, elementwise operations maps,
+    reductions by addf, maxnumf and minnumf loops. What one operation writes at a place the next may read at the same
+    place: it stays in registers, and a `memref.alloc` that only lives within the function is nowhere else. Operands
+    whose dimensions come in another order become arguments with strides, vectors that have one of two dimensions rows
+    (`memref<1x64xf32>`) or columns. Other functions stay.
     """
 
     name = "tirx-tile-linalg"
@@ -331,6 +331,8 @@ class _Tiling(Reading):
         kernel = tirx.KernelOp(name, types, self.threads, target=options.target, grid=grid)
         kernel.location = self.function.location
         kernel.attributes.update(self.function.attributes)
+        for each in self.requirements:
+            add_requirement(kernel, each)
         for old, new in zip(self.function.body.block.args, kernel.body.block.args, strict=True):
             new.name_hint = old.name_hint
         return kernel
@@ -436,10 +438,9 @@ class _Tiling(Reading):
     def _size_along(self, step: Structured, d: int) -> Formula:
         """The size of a dimension of a step, of the first argument that has it."""
         operand, dims = next(each for each in zip(step.operands, step.dims, strict=True) if d in each[1])
-        assert isinstance(operand, BlockArgument)
-        size = memref_type(operand).get_shape()[dims.index(d)]
-        position = self.forms[operand].inserted(self.order(step, dims), -1).index(d)
-        return Call("size", (operand.index, position)) if size == DYNAMIC_INDEX else size
+        size = self.size(step, operand, dims, dims.index(d))
+        assert size is not None
+        return size
 
     def _leave(self, loop: scf.ForOp) -> None:
         self.emit(scf.YieldOp())

@@ -27,6 +27,18 @@ tirx.kernel @memory(%a: memref<128x64xf16>, %b: memref<128x64xf16>) target("sm_8
   tirx.return
 }
 
+// Strides that the launch knows: the last dimension is taken to have neighbours.
+
+// CHECK-LABEL: tirx.kernel @any_strides
+// CHECK:         tirx.store {{.*}} : !tirx.tile<8x32xf32, register, #tirx.tile_layout<S[(2, 32, 4) : (4, 1@tx, 1)]>>, !tirx.tile<8x32xf32, global>
+tirx.kernel @any_strides(%d: memref<?x?xf32>) target("sm_80") threads(32) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %gd = tirx.view %d[%c0, %c0] clipped : memref<?x?xf32> -> !tirx.tile<8x32xf32, global>
+  tirx.fill %gd, %one : f32, !tirx.tile<8x32xf32, global>
+  tirx.return
+}
+
 // At most 256 bytes in the registers of a thread: 32 threads take 8 KiB at a time, here two rounds of 32 rows.
 
 #column = #tirx.tile_layout<S[(64, 64) : (1, 64)]>

@@ -217,3 +217,34 @@ func.func @f3(%d: memref<16x16xui32>, %x: ui32) {
   }
   func.return
 }
+
+// -----
+
+// Blocks work on one grid of tiles: dimensions of other sizes are of other kernels.
+
+#id = affine_map<(m, n) -> (m, n)>
+
+func.func @sizes(%a: memref<8x8xf32>, %b: memref<300x300xf32>) {
+  %one = arith.constant 1.0 : f32
+  linalg.fill ins(%one : f32) outs(%a : memref<8x8xf32>)
+  // expected-error@+1 {{expected 8 elements along dimension 0 of 'b', as along dimension 0 of 'a', found 300; operations of other sizes need a function of their own}}
+  linalg.fill ins(%one : f32) outs(%b : memref<300x300xf32>)
+  func.return
+}
+
+// -----
+
+#id = affine_map<(m, n) -> (m, n)>
+#m = affine_map<(m, n) -> (m)>
+
+func.func @rows(%a: memref<?x32xf32>, %d: memref<16xf32>, %b: memref<16x16xf32>) {
+  // expected-error@+1 {{expected 32 elements along dimension 1 of 'b', as along dimension 1 of 'a', found 16}}
+  linalg.generic {indexing_maps = [#id, #id, #m], iterator_types = ["parallel", "reduction"]}
+      ins(%a, %b : memref<?x32xf32>, memref<16x16xf32>) outs(%d : memref<16xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %sum, %p : f32
+    linalg.yield %s : f32
+  }
+  func.return
+}

@@ -5,16 +5,17 @@
 // Sizes that only a launch knows: one kernel, the best one for the sizes that are given, or two variants.
 
 // FEW-NOT:  tirx.variants
-// FEW:      tirx.kernel @product(%a: memref<?x4096xf16>{{.*}}) target("sm_90a") grid(96, ceildiv(size(2, 0), 16)) threads(128) {
+// FEW:      tirx.kernel @product(%a: memref<?x4096xf16>{{.*}}) target("sm_90a") grid(96, ceildiv(size(2, 0), 16)) threads(128) attributes {tirx.requires
+// FEW-SAME:   = {{\[\[}}#ptx.formula<size(0, 0)>, "equal", #ptx.formula<size(2, 0)>, "expected as many elements along dimension 0 of 'a' as along dimension 0 of 'd', {bound}, found {value}"]]} {
 // FEW:      !tirx.tile<64x16xf16, accumulator>
 // FEW-NOT:  tirx.kernel
 
-// MANY:     tirx.kernel @product(%a: memref<?x4096xf16>{{.*}}) target("sm_90a") grid(24, ceildiv(size(2, 0), 128)) threads(256) {
+// MANY:     tirx.kernel @product(%a: memref<?x4096xf16>{{.*}}) target("sm_90a") grid(24, ceildiv(size(2, 0), 128)) threads(256) attributes {tirx.requires
 // MANY:     !tirx.tile<128x256xf16, accumulator>
 // MANY-NOT: tirx.kernel
 
-// VARIANTS: tirx.kernel @product_{{.*}} threads({{[0-9]+}}) {
-// VARIANTS: tirx.kernel @product({{.*}} attributes {tirx.variants = {{\[\[}}"product", #ptx.formula<{{.*}}>], ["product_{{.*}}", #ptx.formula<
+// VARIANTS: tirx.kernel @product_{{.*}} threads({{[0-9]+}}) attributes {tirx.requires
+// VARIANTS: tirx.kernel @product({{.*}}, tirx.variants = {{\[\[}}"product", #ptx.formula<{{.*}}>], ["product_{{.*}}", #ptx.formula<
 
 func.func @product(%a: memref<?x4096xf16>, %b: memref<4096x6144xf16>, %d: memref<?x6144xf16>)
     attributes {tirx.kernel = "sm_90a"} {
