@@ -46,25 +46,9 @@ from tirx.text.verification import run_passes
 from tirx.universe import new_context
 
 __all__ = [
-    "BinaryOp",
-    "Diagnostic",
-    "Launch",
-    "LocatedError",
-    "Pipeline",
-    "Program",
-    "ScalarOpInterface",
-    "ThreadLowering",
-    "TileOpInterface",
-    "context",
-    "extract",
-    "launches",
-    "parse",
-    "pipeline",
-    "program",
-    "ptx",
-    "report",
-    "run",
-]
+    "BinaryOp", "Diagnostic", "Launch", "LocatedError", "Pipeline", "Program", "ScalarOpInterface", "ThreadLowering",
+    "TileOpInterface", "context", "extract", "launches", "parse", "pipeline", "program", "ptx", "report", "run",
+]  # fmt: skip
 
 
 def context(*dialects: Dialect, allow_unregistered: bool = False) -> Context:

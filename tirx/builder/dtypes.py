@@ -182,3 +182,9 @@ _BY_ATTRIBUTE = {each.attribute: each for each in DTYPES.values()}
 def dtype_of(attribute: Attribute) -> DType:
     """The element type of the IR's type."""
     return _BY_ATTRIBUTE.get(attribute) or DType(str(attribute), attribute)
+
+
+__all__ = [
+    "ArrayType", "DType", "bf16", "e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "e8m0", "f16", "f32", "f64", "i1", "i4", "i8",
+    "i16", "i32", "i64", "index", "si8", "tf32", "u8", "u16", "u32", "u64",
+]  # fmt: skip

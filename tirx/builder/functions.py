@@ -490,3 +490,11 @@ def where(condition: Elements, x: Any, y: Any) -> Any:
     True
     """
     return apply("where", condition, x, y)
+
+
+__all__ = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "ceildiv", "copysign", "cos",
+    "cosh", "erf", "exp", "exp2", "expm1", "floor", "fma", "log", "log1p", "log2", "log10", "maximum", "maxnum",
+    "minimum", "minnum", "mulhi", "neg", "popcount", "pow", "round", "roundeven", "rsqrt", "sin", "sinh", "sqrt", "tan",
+    "tanh", "trunc", "where",
+]  # fmt: skip

@@ -17,13 +17,6 @@ from tirx.explain.tensor_map import explain_tensor_map
 from tirx.explain.zero_column_mask import explain_zero_column_mask
 
 __all__ = [
-    "Explanation",
-    "FieldValue",
-    "PtxInstruction",
-    "PtxReport",
-    "explain_instruction_descriptor",
-    "explain_matrix_descriptor",
-    "explain_ptx",
-    "explain_tensor_map",
-    "explain_zero_column_mask",
-]
+    "Explanation", "FieldValue", "PtxInstruction", "PtxReport", "explain_instruction_descriptor",
+    "explain_matrix_descriptor", "explain_ptx", "explain_tensor_map", "explain_zero_column_mask",
+]  # fmt: skip

@@ -10,12 +10,5 @@ from tirx.interp.errors import RunError
 from tirx.interp.run import KernelFunctions, Ran, can_run, run_function, run_kernel, without_meaning, without_rule
 
 __all__ = [
-    "KernelFunctions",
-    "Ran",
-    "RunError",
-    "can_run",
-    "run_function",
-    "run_kernel",
-    "without_meaning",
-    "without_rule",
-]
+    "KernelFunctions", "Ran", "RunError", "can_run", "run_function", "run_kernel", "without_meaning", "without_rule",
+]  # fmt: skip

@@ -33,38 +33,11 @@ if TYPE_CHECKING:
     from tirx.layout.symbolic import SymbolicTileLayout
 
 __all__ = [
-    "SWIZZLE_MODES",
-    "Axis",
-    "BitMatrix",
-    "ComposeLayout",
-    "DynamicSlice",
-    "ElementType",
-    "Iter",
-    "Layout",
-    "LayoutError",
-    "LayoutSum",
-    "Mesh",
-    "MeshError",
-    "LinearLayout",
-    "R",
-    "S",
-    "SwizzleLayout",
-    "SwizzleMode",
-    "SymbolicTileLayout",
-    "SwizzledSlice",
-    "TileLayout",
-    "axis",
-    "concrete",
-    "cute_shape",
-    "element_type",
-    "from_linear",
-    "known_axes",
-    "parse_layout",
-    "register_axis",
-    "resolve",
-    "to_tvm",
-    "to_linear",
-]
+    "Axis", "BitMatrix", "ComposeLayout", "DynamicSlice", "ElementType", "Iter", "Layout", "LayoutError", "LayoutSum",
+    "LinearLayout", "Mesh", "MeshError", "R", "S", "SWIZZLE_MODES", "SwizzleLayout", "SwizzleMode", "SwizzledSlice",
+    "SymbolicTileLayout", "TileLayout", "axis", "concrete", "cute_shape", "element_type", "from_linear", "known_axes",
+    "parse_layout", "register_axis", "resolve", "to_linear", "to_tvm",
+]  # fmt: skip
 
 _ON_DEMAND = {
     "BitMatrix": "gf2",
