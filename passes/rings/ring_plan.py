@@ -287,6 +287,42 @@ class RingsPlan:
         ring, name = place
         return self.rings[ring].station(name)
 
+    def is_left_behind(self, place: Place) -> bool:
+        """True if the tensor cores of other blocks may arrive behind the last wait of a role that fills a ring.
+
+        Their commits arrive at its barriers when their work is complete. Where they commit something behind it that
+        somebody waits for, all blocks of the cluster meet later than that.
+        """
+        ring, name = place
+        if name == SELF or (station := self.station(place)).index or ring.across is None:
+            return False
+        before = self.rings[ring].before(station)
+        sides = [side.owner for side in before.sides if side.passing is Passing.COMMIT]
+        return before.to in (To.ALL, To.GROUP) and any(
+            isinstance(op, tirx.ReleaseOp) and self.station(place_of(op)) is before and not self._is_followed(op, owner)
+            for owner in sides
+            for op in owner.walk()
+        )
+
+    def _is_followed(self, release: tirx.ReleaseOp, owner: Owner) -> bool:
+        """True if a role commits later, in any run, for somebody who waits for it."""
+        op: Operation | None = release
+        while op is not None and op is not owner:
+            following = op.next_op
+            while following is not None:
+                if isinstance(following, tirx.ReleaseOp) and self._is_awaited(following, owner):
+                    return True
+                following = following.next_op
+            op = op.parent_op()
+        return False
+
+    def _is_awaited(self, release: tirx.ReleaseOp, owner: Owner) -> bool:
+        """True if a role commits for another one that uses the slot next, and does not give it back."""
+        ring, _ = place = place_of(release)
+        station = self.station(place)
+        is_last = station.index == len(self.rings[ring].stations) - 1
+        return not is_last and station.side(owner).passing is Passing.COMMIT
+
     def is_single(self, owner: Owner) -> bool:
         """True for a role that consists of one elected thread: all of it is issued by that thread."""
         return is_of_one_thread(owner, self.places[owner])

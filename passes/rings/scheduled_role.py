@@ -242,6 +242,19 @@ class Schedule(RoleCode):
         emit(ptx.BarWarpSyncOp())
         self.together.add(emit.point.block)
 
+    def _wait_for_all(self, place: Place, emit: Emitter) -> None:
+        """Waits until each slot is free once more, so that no arrival at its mbarrier is under way."""
+        counter = self.acquired[place]
+
+        def body(inside: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> tuple[()]:
+            self._wait_for_slot(place, counter.slot.get(inside), inside)
+            counter.advance(inside)
+            self.close(inside)
+            return ()
+
+        self.close(emit)
+        self.rounds(emit, emit.constant(0, IndexType()), emit.constant(counter.slots, IndexType()), [], body)
+
     def _wait(self, emit: Emitter, ring: tirx.RingOp, side: Side, mbarrier: SSAValue, parity: SSAValue) -> None:
         """Waits for a slot. tcgen05 orders what comes behind with work of other threads by a fence of its own, for the
         operands of products as well: what threads wrote to the accumulator came before.
@@ -493,6 +506,8 @@ class Schedule(RoleCode):
     def finish(self, emit: Emitter) -> None:
         """Emits what a role does at its end: no block leaves while others, or bulk stores, use its shared memory."""
         self.copies.drain(emit)
+        for place in filter(self.plan.is_left_behind, self.acquired):
+            self._wait_for_all(place, emit)
         self.close(emit)
         if self.plan.spans_blocks and isinstance(self.owner, tirx.KernelOp):
             emit(tirx.BarrierOp())

@@ -88,3 +88,37 @@ def test_stores_of_other_tiles_go_on() -> None:
         for options in ("cluster=none", "cluster=2x2")
     }
     assert waits["cluster=2x2"] == waits["cluster=none"]
+
+
+def test_commits_that_nobody_waits_for() -> None:
+    """Products are read in each round, before the tensor core gives B back to both blocks: none leaves before that."""
+    text = """
+    !s = !tirx.tile<64x16xf16, shared>
+    !acc = !tirx.tile<64x64xf32, accumulator>
+    !r = !tirx.tile<64x64xf32, register>
+    tirx.kernel @sums(%a: memref<128x16xf16>, %b: memref<192x16xf16>, %d: memref<128x64xf32>) target("sm_100a")
+        grid(1, %i = 2) threads(128) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %c192 = arith.constant 192 : index
+      %sa = tirx.alloc copy(%a[%i * 64, 0]) : memref<128x16xf16>, !s
+      %sb = tirx.alloc : !s
+      %acc = tirx.alloc : !acc
+      %none = tirx.zero : !r
+      %zero = arith.constant 0.0 : f32
+      %all = scf.for %n = %c0 to %c192 step %c64 iter_args(%sum = %none) -> (!r) {
+        tirx.copy %b[%n, 0], %sb : memref<192x16xf16>, !s
+        tirx.fill %acc, %zero : f32, !acc
+        tirx.mma %sa, %sb, %acc : !s, !s, !acc
+        %more = tirx.map ins(%acc, %sum : !acc, !r) (%x, %y) { %x + %y } -> !r
+        scf.yield %more : !r
+      }
+      tirx.store %all, %d[%i * 64, 0] : !r, memref<128x64xf32>
+    }"""
+    program = tirx.build(text, options="cluster=rows roles=load-mma-epilogue stages=2")
+    assert "tcgen05.commit" in program.ptx and ".multicast::cluster" in program.ptx
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, (rows, 16)).astype(np.float16) for rows in (128, 192))
+    d = np.zeros((128, 64), np.float32)
+    program.kernels["sums"].simulate(a, b, d, check="strict")
+    np.testing.assert_array_equal(d, (a @ b.reshape(3, 64, 16).sum(0).T).astype(np.float32))
