@@ -21,13 +21,14 @@ and "laneid" alone is stride 1. `tirx.layout.interop.tvm_notation` prints these 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import NamedTuple
 
 from tirx.layout.axis import axis
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters, row_major
-from tirx.layout.scanner import Scanner, check_integer
+from tirx.layout.scanner import Readers, Scanner, check_integer
 
 _TILE_WORDS = ("TileLayout", "#tirx.tile_layout")
 _ITERS_WORD = "TileLayout.from_iters"
@@ -129,26 +130,7 @@ def _stride(scan: Scanner) -> tuple[int, str]:
 
 def _extents(scan: Scanner) -> list[int]:
     closing = ")" if scan.take("(") else None
-    items: list[int] = []
-    while not (closing and scan.peek(closing)) and not (not items and scan.peek("]")):
-        items.append(_extent(scan))
-        if not scan.take(","):
-            break
-    if closing:
-        scan.expect(closing)
-    return items
-
-
-def _strides(scan: Scanner) -> list[tuple[int, str]]:
-    closing = ")" if scan.take("(") else None
-    items: list[tuple[int, str]] = []
-    while not (closing and scan.peek(closing)):
-        items.append(_stride(scan))
-        if not scan.take(","):
-            break
-    if closing:
-        scan.expect(closing)
-    return items
+    return [] if closing is None and scan.peek("]") else scan.items(lambda: _extent(scan), closing)
 
 
 def _bracket(scan: Scanner, letter: str) -> Iters:
@@ -162,7 +144,7 @@ def _bracket(scan: Scanner, letter: str) -> Iters:
     if not scan.take(":"):
         raise scan.fail("':' and the strides" if letter == "R" else "':' and the strides, or ']'")
     at = scan.skip()
-    strides = _strides(scan)
+    strides = scan.items(lambda: _stride(scan), ")" if scan.take("(") else None)
     if len(strides) != len(extents):
         pair = len(extents) == 1 and len(strides) == 2 and strides[0][1] == "m" and strides[1][0] == 1
         hint = f"; a stride on an axis is written {strides[0][0]}@{strides[1][1]}" if pair else ""
@@ -216,70 +198,46 @@ def _iter(scan: Scanner) -> Iter:
     if not scan.take_word("Iter"):
         raise scan.fail('an iter such as Iter(8, 4, "laneid")')
     scan.expect("(")
-    numbers: dict[str, int] = {}
-    names = {"axis": "m"}
-
-    def extent() -> None:
-        numbers["extent"] = _extent(scan)
-
-    def stride() -> None:
-        numbers["stride"] = scan.integer("a stride (an integer)")
-
-    def axis_name() -> None:
-        names["axis"] = _axis_name(scan)
-
-    scan.arguments(")", {"extent": extent, "stride": stride, "axis": axis_name}, ("extent", "stride"))
-    return Iter(numbers["extent"], numbers["stride"], names["axis"])
+    readers: Readers = {
+        "extent": _extent,
+        "stride": lambda scan: scan.integer("a stride (an integer)"),
+        "axis": _axis_name,
+    }
+    return Iter(**scan.arguments(")", readers, ("extent", "stride")))
 
 
 def _iter_list(scan: Scanner) -> Iters:
     at = scan.skip()
-    closing = _open(scan, "[", "(")
-    items: list[Iter] = []
-    while not scan.peek(closing):
-        items.append(_iter(scan))
-        if not scan.take(","):
-            break
-    scan.expect(closing)
+    items = scan.items(lambda: _iter(scan), _open(scan, "[", "("))
     check_integer(prod(it.extent for it in items), at)
     return tuple(items)
 
 
 def _offset_table(scan: Scanner) -> dict[str, int]:
-    """`{"m": 3, Axis.laneid: 1}`"""
+    """`{"m": 3, Axis.laneid: 1}` or `None`"""
     offset: dict[str, int] = {}
-    scan.expect("{")
-    while not scan.peek("}"):
+
+    def entry() -> None:
         at = scan.skip()
         name = _axis_name(scan)
         if name in offset:
             raise LayoutError(f"the offset on axis {name} is given twice", at)
         scan.expect(":")
         offset[name] = scan.integer("an offset (an integer)")
-        if not scan.take(","):
-            break
-    scan.expect("}")
+
+    if not scan.take_word("None"):
+        scan.expect("{")
+        scan.items(entry, "}")
     return offset
 
 
 def _from_iters(scan: Scanner, position: int) -> ParsedTile:
     """The arguments of `TileLayout.from_iters(shard=[...], replica=[...], offset={...})`; each may be left out."""
     scan.expect("(")
-    iters: dict[str, Iters] = {"shard": (), "replica": ()}
-    offset: dict[str, int] = {}
-
-    def shard() -> None:
-        iters["shard"] = _iter_list(scan)
-
-    def replica() -> None:
-        iters["replica"] = _iter_list(scan)
-
-    def offsets() -> None:
-        if not scan.take_word("None"):
-            offset.update(_offset_table(scan))
-
-    scan.arguments(")", {"shard": shard, "replica": replica, "offset": offsets}, ())
-    return ParsedTile(iters["shard"], iters["replica"], tuple(offset.items()), position)
+    found = scan.arguments(")", {"shard": _iter_list, "replica": _iter_list, "offset": _offset_table}, ())
+    return ParsedTile(
+        found.get("shard", ()), found.get("replica", ()), tuple(found.get("offset", {}).items()), position
+    )
 
 
 def _tile(scan: Scanner) -> ParsedTile:
@@ -294,45 +252,18 @@ def _tile(scan: Scanner) -> ParsedTile:
     return found
 
 
-class _SwizzleReader:
-    """Reads the numbers of a swizzle, and its direction, as arguments of either layout that has them."""
+def _number(name: str) -> Callable[[Scanner], int]:
+    return lambda scan: scan.integer(f"{name} (an integer)")
 
-    def __init__(self, scan: Scanner):
-        self.scan = scan
-        self.numbers: dict[str, int] = {}
-        self.inner = True
 
-    def number(self, name: str) -> None:
-        self.numbers[name] = self.scan.integer(f"{name} (an integer)")
-
-    def per_element(self) -> None:
-        self.number("per_element")
-
-    def swizzle_len(self) -> None:
-        self.number("swizzle_len")
-
-    def atom_len(self) -> None:
-        self.number("atom_len")
-
-    def swizzle_inner(self) -> None:
-        self.inner = self.scan.boolean("swizzle_inner")
-
-    def parsed(self, position: int) -> ParsedSwizzle:
-        per_element, swizzle_len, atom_len = (self.numbers[name] for name in _SWIZZLE_FIELDS)
-        return ParsedSwizzle(per_element, swizzle_len, atom_len, self.inner, position)
+_NUMBERS: Readers = {name: _number(name) for name in _SWIZZLE_FIELDS}
+_DIRECTION: Readers = {"swizzle_inner": lambda scan: scan.boolean("swizzle_inner")}
 
 
 def _swizzle_numbers(scan: Scanner, position: int, closing: str | None) -> ParsedSwizzle:
     """Three integers and perhaps the direction, by position or by keyword; no position after a keyword."""
-    reader = _SwizzleReader(scan)
-    fields = {
-        "per_element": reader.per_element,
-        "swizzle_len": reader.swizzle_len,
-        "atom_len": reader.atom_len,
-        "swizzle_inner": reader.swizzle_inner,
-    }
-    scan.arguments(closing, fields, _SWIZZLE_FIELDS, _SWIZZLE_ALIASES)
-    return reader.parsed(position)
+    found = scan.arguments(closing, {**_NUMBERS, **_DIRECTION}, _SWIZZLE_FIELDS, _SWIZZLE_ALIASES)
+    return ParsedSwizzle(**found, position=position)
 
 
 def _swizzle(scan: Scanner) -> ParsedSwizzle:
@@ -358,22 +289,11 @@ def _pair(scan: Scanner, position: int) -> ParsedCompose:
 
 def _compose_numbers(scan: Scanner, position: int, closing: str) -> ParsedCompose:
     """The arguments of TVM's `ComposeLayout(per_element, swizzle_len, atom_len, tile_layout, swizzle_inner)`."""
-    reader = _SwizzleReader(scan)
     at = scan.skip()
-    tiles: list[ParsedTile] = []
-
-    def tile_layout() -> None:
-        tiles.append(_tile(scan))
-
-    fields = {
-        "per_element": reader.per_element,
-        "swizzle_len": reader.swizzle_len,
-        "atom_len": reader.atom_len,
-        "tile_layout": tile_layout,
-        "swizzle_inner": reader.swizzle_inner,
-    }
-    scan.arguments(closing, fields, (*_SWIZZLE_FIELDS, "tile_layout"))
-    return ParsedCompose(reader.parsed(at), tiles[0], position)
+    readers: Readers = {**_NUMBERS, "tile_layout": _tile, **_DIRECTION}
+    found = scan.arguments(closing, readers, (*_SWIZZLE_FIELDS, "tile_layout"))
+    tile = found.pop("tile_layout")
+    return ParsedCompose(ParsedSwizzle(**found, position=at), tile, position)
 
 
 def _compose(scan: Scanner) -> ParsedCompose:

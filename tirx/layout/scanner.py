@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 from tirx.layout.errors import LayoutError
+
+T = TypeVar("T")
 
 _SPACE = re.compile(r"\s*")
 _INTEGER = re.compile(r"-?[0-9]+")
@@ -35,6 +38,9 @@ def to_integer(digits: str, position: int) -> int:
             f"expected an integer of at most {INTEGER_DIGITS} digits, found {len(significant)} digits", position
         )
     return -int(significant) if digits.startswith("-") else int(significant)
+
+
+Readers: TypeAlias = "Mapping[str, Callable[[Scanner], Any]]"
 
 
 class Scanner:
@@ -148,19 +154,30 @@ class Scanner:
         if self.skip() < len(self.text):
             raise self.fail("the end of the layout")
 
+    def items(self, item: Callable[[], T], closing: str | None) -> list[T]:
+        """Values with commas between them, up to and with the closing bracket if there is one."""
+        found: list[T] = []
+        while closing is None or not self.peek(closing):
+            found.append(item())
+            if not self.take(","):
+                break
+        if closing is not None:
+            self.expect(closing)
+        return found
+
     def arguments(
         self,
         closing: str | None,
-        readers: Mapping[str, Callable[[], None]],
+        readers: Readers,
         required: Collection[str],
-        aliases: Mapping[str, str] | None = None,
-    ) -> None:
+        aliases: Mapping[str, str] = {},
+    ) -> dict[str, Any]:
         """Values by position or by keyword, up to and with the closing bracket, or to the end of the text for None.
 
-        `readers` has one entry for each parameter, in the order of the positions; it reads the value at the cursor.
+        `readers` has one entry for each parameter, in the order of the positions, which reads the value at the cursor.
         """
-        names = {name: name for name in readers} | dict(aliases or {})
-        given: set[str] = set()
+        names = {**{name: name for name in readers}, **aliases}
+        given: dict[str, Any] = {}
         by_keyword = False
 
         def at_end() -> bool:
@@ -184,8 +201,7 @@ class Scanner:
                 name = left[0]
             if name in given:
                 raise LayoutError(f"{name} is given twice", at)
-            readers[name]()
-            given.add(name)
+            given[name] = readers[name](self)
             if not self.take(","):
                 break
         missing = [name for name in readers if name in required and name not in given]
@@ -195,3 +211,4 @@ class Scanner:
             self.end()
         else:
             self.expect(closing)
+        return given

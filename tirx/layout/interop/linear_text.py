@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from tirx.layout.errors import LayoutError
-from tirx.layout.scanner import Scanner
+from tirx.layout.scanner import Scanner, T
 
 Basis = tuple[int, ...]
 Bases = tuple[tuple[str, tuple[Basis, ...]], ...]
 """For every input dimension the images of its bits, lowest first, as output coordinates."""
 
 OutDims = tuple[tuple[str, int], ...]
-
-T = TypeVar("T")
 
 _ATTRIBUTE = re.compile(r"\s*(?:#\w+\s*=\s*)?#(?:ttg|triton_gpu)\.(linear|shared_linear)\s*<")
 
@@ -64,13 +62,7 @@ class _Reader(Scanner):
 
     def listed(self, opening: str, item: Callable[[], T], closing: str) -> tuple[T, ...]:
         self.expect(opening)
-        items: list[T] = []
-        while not self.peek(closing):
-            items.append(item())
-            if not self.take(","):
-                break
-        self.expect(closing)
-        return tuple(items)
+        return tuple(self.items(item, closing))
 
     def basis(self, opening: str, closing: str) -> Basis:
         return self.listed(opening, self.count, closing)
