@@ -227,12 +227,12 @@ class TileAccess:
         """Emits the loads; returns the registers of the tile. Registers without an element are zero."""
         return self._by_owners(self._load, [self.format.type] * self.format.count)
 
-    def store(self, registers: Sequence[SSAValue]) -> None:
-        """Emits the stores of the registers of the tile."""
-        self._by_owners(lambda: self._store(registers), ())
+    def store(self, registers: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Emits the stores of the registers of the tile, which give nothing."""
+        return self._by_owners(lambda: self._store(registers), ())
 
-    def reduce(self, registers: Sequence[SSAValue], operation: ptx.Red, target: Target) -> None:
-        """Combines the registers of the tile with what the memory has.
+    def reduce(self, registers: Sequence[SSAValue], operation: ptx.Red, target: Target) -> Sequence[SSAValue]:
+        """Combines the registers of the tile with what the memory has; gives nothing.
 
         Raises LocatedError where several threads hold an element, and would all add it.
         """
@@ -242,7 +242,7 @@ class TileAccess:
                 f"expected a layout that lets one thread reduce each element to memory, found {self.register.layout}",
             )
         store = GlobalReduction(operation, self.register.element_type, target)
-        self._by_owners(lambda: self._reduce(store, registers), ())
+        return self._by_owners(lambda: self._reduce(store, registers), ())
 
     def atomic(self, values: Sequence[Sequence[SSAValue]], emission: AtomicEmission) -> Sequence[SSAValue]:
         """Combines registers with what memory has, element by element; returns the registers of what it had before."""
@@ -453,21 +453,11 @@ class ClippedAccess:
 
     def store(self, registers: Sequence[SSAValue]) -> None:
         """Emits the stores of the registers of the tile."""
-
-        def move(access: TileAccess) -> Sequence[SSAValue]:
-            access.store(registers)
-            return ()
-
-        self._branch(move)
+        self._branch(lambda access: access.store(registers))
 
     def reduce(self, registers: Sequence[SSAValue], operation: ptx.Red, target: Target) -> None:
         """Combines the registers of the tile with what global memory has."""
-
-        def move(access: TileAccess) -> Sequence[SSAValue]:
-            access.reduce(registers, operation, target)
-            return ()
-
-        self._branch(move)
+        self._branch(lambda access: access.reduce(registers, operation, target))
 
     def atomic(self, values: Sequence[Sequence[SSAValue]], emission: AtomicEmission) -> Sequence[SSAValue]:
         """Combines registers with what memory has, element by element; returns the registers of what it had before."""

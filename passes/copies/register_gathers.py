@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tirx.dialects import tirx
-from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.emitter import Emitter, erase, take_over
 from tirx.passes.match.register_gathers import register_gather, stored_before
 
 
@@ -23,8 +23,7 @@ def gather_in_registers(op: tirx.LoadOp, threads: int) -> None:
         made.erase()
         return
     gathered = Emitter.before(op)(made).result
-    gathered.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(gathered)
+    take_over(op.result, gathered)
     memory = store.destination.owner
     assert isinstance(memory, tirx.AllocOp), "stored_before looks for it"
     erase(op)

@@ -21,7 +21,7 @@ from tirx.dialects.tirx.roles import MAX_REGISTERS, REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
-from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.emitter import Emitter, erase, take_over
 from tirx.passes.ir.views import POINTER_ALIGNMENT, access_bytes, clipped_view
 from tirx.passes.match.packed_runs import run_distribution
 from tirx.passes.match.product import legal
@@ -208,8 +208,7 @@ def _move_words(op: tirx.LoadOp | tirx.StoreOp) -> None:
     if isinstance(op, tirx.LoadOp):
         load = tirx.LoadOp(emit(tirx.WordsOp(op.source)).result, tirx.WordsOp.type_of(register), engine)
         elements = emit(tirx.UnpackOp(emit(load).result, register)).result
-        elements.name_hint = op.result.name_hint
-        op.result.replace_all_uses_with(elements)
+        take_over(op.result, elements)
     else:
         emit(tirx.StoreOp(emit(tirx.PackOp(op.value)).result, emit(tirx.WordsOp(op.destination)).result, engine))
     erase(op)

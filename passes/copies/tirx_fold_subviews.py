@@ -14,7 +14,7 @@ from xdsl.rewriter import Rewriter
 
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
-from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.passes.ir.emitter import Emitter, constant_value, erase, take_over
 from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.views import Origin
 from tirx.passes.match.product import legal
@@ -96,8 +96,7 @@ class _Window:
             match user:
                 case tirx.ViewOp():
                     made = emit(self._view(emit, user)).result
-                    made.name_hint = user.result.name_hint
-                    user.result.replace_all_uses_with(made)
+                    take_over(user.result, made)
                     erase(user)
                 case memref.DimOp() if (d := constant_value(user.index)) is not None and 0 <= d < len(self.sizes):
                     user.result.replace_all_uses_with(self._value(emit, self.sizes[d]))
@@ -247,8 +246,7 @@ def _registers(tile: SSAValue) -> tirx.TileType:
 
 
 def _replace(op: tirx.LoadOp | tirx.AtomicOp, value: SSAValue) -> None:
-    value.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(value)
+    take_over(op.result, value)
     erase(op)
 
 
@@ -283,8 +281,7 @@ def _fold(part: tirx.SubviewOp) -> None:
         with legal(part):
             type_ = tirx.SubviewOp.type_of(source, start, part.result.type.dims, steps)
         new = emit(tirx.SubviewOp(part.source, offsets, type_, steps)).result
-    new.name_hint = part.result.name_hint
-    part.result.replace_all_uses_with(new)
+    take_over(part.result, new)
     erase(part)
 
 

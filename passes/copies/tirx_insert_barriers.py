@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -19,7 +18,7 @@ from tirx.passes.copies.bulk_order import order_bulk_copies
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.scheduled import require_lowered
 from tirx.passes.ir.tile_loops import is_tile_loop, parts_of_tiles
-from tirx.passes.match.global_accesses import handed_on_at, may_access, written_by
+from tirx.passes.match.global_accesses import effects_of, may_access, written_by
 from tirx.passes.match.memory_by_lifetime import shared_bytes
 from tirx.values import dataclass, replace
 
@@ -225,33 +224,22 @@ class _BarrierInsertion:
         if not may_access(op):
             return _NOTHING
         match op:
-            case memref.LoadOp():
-                return self._moves((op.memref,), ())
-            case memref.StoreOp() if not isinstance(op.memref.owner, memref.AllocaOp):
-                return self._moves((), (op.memref,))
-            case tirx.CpAsyncTileOp():
-                # The ring orders what happens to its slot.
-                return self._moves((op.source,), ())
+            case memref.StoreOp() if isinstance(op.memref.owner, memref.AllocaOp):
+                return _NOTHING
             case tirx.MmaOp() | tirx.AsyncMmaOp():
                 reads = self._places(op.a, op.b)
                 return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
-            case tirx.AtomicOp() | tirx.SignalOp() | tirx.WaitUntilOp():
-                effects, handed_on = tirx.tile_effects(op), handed_on_at(op, self._written)
-                return self._moves((*effects.reads, *handed_on.reads), (*effects.writes, *handed_on.writes))
-            case _ if tirx.is_foreign(op) or isinstance(op, tirx.TileOpInterface):
-                effects = tirx.tile_effects(op)
-                return self._moves(effects.reads, effects.writes)
-            case _:
-                return _NOTHING
-
-    def _moves(self, sources: Sequence[SSAValue], destinations: Sequence[SSAValue]) -> _Accesses:
-        """The accesses of threads that read some tiles and write others."""
+            case _:  # of `cp.async` the ring orders what happens to its slot
+                effects = effects_of(op, self._written)
+        if not effects.reads and not effects.writes:
+            return _NOTHING
         shared = (
             tile
-            for tile in destinations
+            for tile in effects.writes
             if isinstance(type_ := tile.type, tirx.TileType) and type_.memory is tirx.MemorySpace.SHARED
         )
-        return _Accesses(self._places(*sources), self._places(*destinations), unfenced=self._places(*shared))
+        reads, writes = self._places(*effects.reads), self._places(*effects.writes)
+        return _Accesses(reads, writes, unfenced=self._places(*shared))
 
     def _of(self, op: Operation) -> _Accesses | None:
         """The accesses of an operation without regions, None if it is a barrier."""

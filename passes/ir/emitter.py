@@ -39,6 +39,19 @@ def keep_attributes(old: Operation, new: Operation) -> None:
     new.attributes.update({name: each for name, each in old.attributes.items() if not name.startswith("tirx.")})
 
 
+def take_over(old: SSAValue, new: SSAValue) -> None:
+    """Puts a value in the place of another one, whose name it gets."""
+    new.name_hint = old.name_hint
+    old.replace_all_uses_with(new)
+
+
+def move(ops: Iterable[Operation], block: Block) -> None:
+    """Moves operations to the end of a block, in this order."""
+    for op in ops:
+        op.detach()
+        block.add_op(op)
+
+
 def erase_dead(block: Block) -> None:
     """Erases pure operations whose results nothing uses."""
     for op in reversed(tuple(operations(block))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import walk
+from tirx.dialects.nesting import enclosing, walk
 from tirx.dialects.schedule_names import RING
 from tirx.rules import PairError, StageError
 
@@ -30,6 +30,13 @@ _SCHEDULED = frozenset(SCHEDULED)
 
 BARRIERS = "ring_barriers"
 """The attribute of the allocation of the mbarriers of lowered rings."""
+
+
+def kernel_of(op: Operation) -> tirx.KernelOp:
+    """The kernel around an operation."""
+    found = enclosing(op, tirx.KernelOp)
+    assert found is not None, op.name
+    return found
 
 
 def has_lowered_rings(kernel: tirx.KernelOp) -> bool:

@@ -24,7 +24,7 @@ from xdsl.traits import SymbolTable
 from tirx.dialects.definition import i32_attr
 from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import AllocOp, FoldOp, KernelOp, MapOp, MemorySpace, kernels
-from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.passes.ir.emitter import Emitter, constant_value, erase, take_over
 from tirx.passes.ir.scheduled import STAGES
 from tirx.passes.ir.stored_elements import elements_as_stored
 from tirx.passes.ir.trip_count import trip_count
@@ -118,8 +118,7 @@ def _unroll_in_part(loop: scf.ForOp, factor: int) -> None:
         rest.attributes[STAGES] = i32_attr(1)
         results = rest.results
     for old, new in zip(loop.results, results, strict=True):
-        new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
+        take_over(old, new)
     erase(loop)
 
 

@@ -8,10 +8,10 @@ from math import gcd
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 
-from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.memory import ACCESS_BITS, LdOp, MapaOp, Space, StOp
-from tirx.dialects.tirx import ClusterSumOp, KernelOp, TileType
+from tirx.dialects.tirx import ClusterSumOp, TileType
+from tirx.passes.ir.scheduled import kernel_of
 from tirx.passes.kernels.kernel_lowering import Place, Registers
 from tirx.passes.kernels.roles import meet_cluster
 
@@ -23,8 +23,7 @@ def cluster_sum(op: ClusterSumOp, at: Place) -> Sequence[Registers]:
     A thread stores its registers in groups of up to 16 bytes, each group of all threads in one go. Those of a share are
     neighbours (PTX ISA, "mapa", "ld").
     """
-    emit, registers, shares, kernel = at.emit, at.registers(op.source), op.shares, enclosing(op, KernelOp)
-    assert kernel is not None
+    emit, registers, shares, kernel = at.emit, at.registers(op.source), op.shares, kernel_of(op)
     count = len(registers) // shares
     width = gcd(count, ACCESS_BITS // TileType.of(op.source).dtype.bits)
     group = 4 * width  # bytes

@@ -35,7 +35,7 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.xdsl_private import operands_of
 from tirx.layout import TileLayout
 from tirx.layout.arrangement import Arrangement, row_major_strides
-from tirx.passes.ir.emitter import Emitter, constant_value, erase, keep_attributes
+from tirx.passes.ir.emitter import Emitter, constant_value, erase, keep_attributes, take_over
 from tirx.passes.ir.register_classes import same_layout
 from tirx.passes.match.copy_engines import match_engine
 from tirx.passes.match.families import MMA_SYNC, family_of
@@ -326,8 +326,7 @@ class _Promoter:
         )
         made.attributes.update(op.attributes)
         for old, new in zip(op.res, made.res, strict=False):
-            new.name_hint = old.name_hint
-            old.replace_all_uses_with(new)
+            take_over(old, new)
         values.update(zip(outs, made.res, strict=False))
         erase(op)
 
@@ -386,8 +385,7 @@ def _carry(op: Operation, carried: Sequence[SSAValue], inits: Sequence[SSAValue]
     new.attributes.update(op.attributes)
     own = len(op.results)
     for result, replacement in zip(op.results, new.results[:own], strict=True):
-        replacement.name_hint = result.name_hint
-        result.replace_all_uses_with(replacement)
+        take_over(result, replacement)
     values.update(zip(carried, new.results[own:], strict=True))
     erase(op)
 
@@ -557,8 +555,7 @@ def _promote_extent(kernel: tirx.KernelOp, dim: tirx.GridDimOp) -> None:
 
 
 def _replace(old: tirx.GridDimOp | memref.DimOp, value: SSAValue) -> None:
-    value.name_hint = old.result.name_hint
-    old.result.replace_all_uses_with(value)
+    take_over(old.result, value)
     erase(old)
 
 

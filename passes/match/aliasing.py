@@ -64,16 +64,21 @@ def view_of(tile: SSAValue) -> tirx.ViewOp | None:
 def _views_overlap(a: tirx.ViewOp, b: tirx.ViewOp) -> Overlap:
     certain = a.is_box and b.is_box
     for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
-        apart = difference(x, y)
-        first, second = index_range(x), index_range(y)
-        if apart is not None and (apart >= m or -apart >= n):
+        if _are_apart(x, y, m, n):
             return Overlap.NO
-        if first.high is not None and second.low is not None and first.high + m <= second.low:
-            return Overlap.NO
-        if second.high is not None and first.low is not None and second.high + n <= first.low:
-            return Overlap.NO
-        certain = certain and apart is not None
+        certain = certain and difference(x, y) is not None
     return Overlap.YES if certain else Overlap.MAYBE
+
+
+def _are_apart(x: SSAValue, y: SSAValue, m: int, n: int, loops: Collection[Operation] = ()) -> bool:
+    """Returns True if `m` elements from index `x` on and `n` from `y` on have none in common for certain."""
+    apart = difference(x, y, loops)
+    if apart is not None and (apart >= m or -apart >= n):
+        return True
+    first, second = index_range(x), index_range(y)
+    return (first.high is not None and second.low is not None and first.high + m <= second.low) or (
+        second.high is not None and first.low is not None and second.high + n <= first.low
+    )
 
 
 def difference(a: SSAValue, b: SSAValue, loops: Collection[Operation] = ()) -> int | None:
@@ -106,16 +111,8 @@ def may_share(before: SSAValue, now: SSAValue, loops: Collection[Operation] = ()
     outermost = next((one for one in loops if all(one.is_ancestor(other) for other in loops)), None)
     if outermost is not None and iterations_apart(outermost, a, b):
         return False
-    for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
-        apart = difference(x, y, loops)
-        if apart is not None and (apart >= m or -apart >= n):
-            return False
-        first, second = index_range(x), index_range(y)
-        if first.high is not None and second.low is not None and first.high + m <= second.low:
-            return False
-        if second.high is not None and first.low is not None and second.high + n <= first.low:
-            return False
-    return True
+    sides = zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True)
+    return not any(_are_apart(x, y, m, n, loops) for x, y, m, n in sides)
 
 
 def _is_injective(type_: MemRefType[Attribute]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 
 from xdsl.dialects import memref
@@ -71,20 +70,32 @@ def accesses_of(op: Operation, written: tuple[SSAValue, ...] | None = None) -> t
             found = [GlobalAccess(op.source, False, bulk=True), GlobalAccess(op.destination, True, bulk=True)]
             combines = op.reduce is not None
             return tuple(replace(one, reduces=combines, fenced=True) for one in found if _is_global(one.tile))
+        case _:
+            effects = effects_of(op, written)
+            accesses = (
+                GlobalAccess(tile, writes)
+                for tiles, writes in ((effects.reads, False), (effects.writes, True))
+                for tile in tiles
+            )
+            return tuple(one for one in accesses if _is_global(one.tile))
+
+
+def effects_of(op: Operation, written: tuple[SSAValue, ...] | None = None) -> tirx.TileEffects:
+    """Returns the tiles and memrefs that threads read and write by an operation; `written` as in `handed_on_at`."""
+    match op:
         case tirx.CpAsyncTileOp():
-            return (GlobalAccess(op.source, writes=False),)
+            return tirx.TileEffects((op.source,), ())
         case memref.LoadOp():
-            return _of_threads((op.memref,), ())
+            return tirx.TileEffects((op.memref,), ())
         case memref.StoreOp():
-            return _of_threads((), (op.memref,))
+            return tirx.TileEffects((), (op.memref,))
         case tirx.AtomicOp() | tirx.SignalOp() | tirx.WaitUntilOp():
             effects, handed_on = tirx.tile_effects(op), handed_on_at(op, written)
-            return _of_threads((*effects.reads, *handed_on.reads), (*effects.writes, *handed_on.writes))
+            return tirx.TileEffects((*effects.reads, *handed_on.reads), (*effects.writes, *handed_on.writes))
         case _ if tirx.is_foreign(op) or isinstance(op, tirx.TileOpInterface):
-            effects = tirx.tile_effects(op)
-            return _of_threads(effects.reads, effects.writes)
+            return tirx.tile_effects(op)
         case _:
-            return ()
+            return tirx.TileEffects((), ())
 
 
 def handed_on_at(op: tirx.OrderingOp, written: tuple[SSAValue, ...] | None = None) -> tirx.TileEffects:
@@ -116,14 +127,6 @@ def written_by(kernel: tirx.KernelOp) -> tuple[SSAValue, ...]:
             found = [one.tile for one in accesses_of(inner) if one.writes]
         written.update((base, None) for tile in found if _is_global(tile) and (base := tirx.base_allocation(tile)))
     return tuple(written)
-
-
-def _of_threads(reads: Iterable[SSAValue], writes: Iterable[SSAValue]) -> tuple[GlobalAccess, ...]:
-    found = [
-        *(GlobalAccess(tile, writes=False) for tile in reads),
-        *(GlobalAccess(tile, writes=True) for tile in writes),
-    ]
-    return tuple(one for one in found if _is_global(one.tile))
 
 
 def _is_global(tile: SSAValue) -> bool:

@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import captured, enclosing, top_of, walk
+from tirx.dialects.nesting import captured, top_of, walk
 from tirx.dialects.traits import is_pure
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.ir.scheduled import SCHEDULED
+from tirx.passes.ir.scheduled import SCHEDULED, kernel_of
 from tirx.passes.ir.views import argument_number
 from tirx.values import dataclass
 
@@ -304,8 +304,7 @@ def needed_values(op: Operation) -> Sequence[SSAValue]:
 def _require_constant(load: tirx.LoadOp | memref.LoadOp, loop: Operation, user: Operation) -> None:
     """Raises NotApplicable unless a load gives the same in every round: it is of an argument that nothing writes."""
     source = tirx.base_allocation(load.operands[0])
-    kernel = enclosing(loop, tirx.KernelOp)
-    assert kernel is not None
+    kernel = kernel_of(loop)
     what = f"'{user.name}' needs the result of '{load.name}'"
     if argument_number(source) is None:
         raise NotApplicable(load, f"{what}, which reads no argument of the kernel")

@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 
 from tirx.dialects import tirx
 from tirx.dialects.wgmma import UninitializedOp
-from tirx.passes.ir.emitter import Emitter, constant_value, erase
+from tirx.passes.ir.emitter import Emitter, constant_value, erase, take_over
 from tirx.passes.ir.index_analysis import trip_count_is_positive
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.match.families import WGMMA, family_of
@@ -157,8 +157,7 @@ def _read_if_any(reader: tirx.LoadOp | tirx.CopyOp, loop: scf.ForOp) -> None:
     loaded, zero = tirx.LoadOp(reader.source, type_), tirx.ZeroOp(type_)
     (value,) = emit.either(some, lambda inside: inside(loaded).results, lambda inside: inside(zero).results)
     if isinstance(reader, tirx.LoadOp):
-        value.name_hint = reader.result.name_hint
-        reader.result.replace_all_uses_with(value)
+        take_over(reader.result, value)
     else:
         emit(tirx.StoreOp(value, reader.destination))
     erase(reader)

@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import remark, warn
 from tirx.dialects.tirx import AllocOp, CopyOp, LoadOp, MapOp, MemorySpace, MmaOp, SubviewOp, TileType, YieldOp, kernels
 from tirx.dialects.tirx.product import SHARED_CLAUSES
-from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.emitter import Emitter, erase, take_over
 from tirx.passes.match.copy_engines import is_scale_copy
 from tirx.passes.match.families import MMA_SYNC, family_of
 from tirx.passes.match.mma_product import why_widened
@@ -68,8 +68,7 @@ def _multiply_wide(mma: MmaOp) -> None:
         product.operands[2] = sums
         (sums,) = emit(product).results
     assert mma.result is not None
-    sums.name_hint = mma.result.name_hint
-    mma.result.replace_all_uses_with(sums)
+    take_over(mma.result, sums)
     erase(mma)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from tirx.dialects.nesting import enclosing
-from tirx.dialects.tirx import CopyOp, KernelOp, MemorySpace, MmaOp, TileOpInterface, TileType, base_allocation
+from tirx.dialects.tirx import CopyOp, MemorySpace, MmaOp, TileOpInterface, TileType, base_allocation
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.traits import is_pure
+from tirx.passes.ir.scheduled import kernel_of
 from tirx.passes.match.pipelining import NotApplicable
 from tirx.passes.rings.start_values import has_registers
 
@@ -33,8 +33,7 @@ def can_delay(loop: scf.ForOp, products: Sequence[MmaOp], fills: Sequence[CopyOp
         shared &= {base_allocation(tile) for op in each for tile in (op.a, op.b)}
     if shared:
         raise NotApplicable(late[0], f"'{late[0].name}' reads a tile that '{early[0].name}' reads, too")
-    kernel = enclosing(loop, KernelOp)
-    assert kernel is not None
+    kernel = kernel_of(loop)
     held = {
         tile for op in products for tile in (op.accumulator, op.a) if TileType.of(tile).memory is MemorySpace.REGISTER
     }

@@ -10,12 +10,12 @@ from xdsl.ir import BlockArgument, Operation, Use
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.dialects.nesting import enclosing, top_of, walk
+from tirx.dialects.nesting import top_of, walk
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.passes.ir.index_analysis import never_runs
-from tirx.passes.ir.scheduled import STAGES, is_scheduling
+from tirx.passes.ir.scheduled import STAGES, is_scheduling, kernel_of
 from tirx.passes.match.aliasing import may_share
 from tirx.passes.match.bulk_copies import ring_engine
 from tirx.passes.match.global_accesses import accesses_of
@@ -404,8 +404,7 @@ def _rings(
     loop: scf.ForOp, staged: Sequence[tuple[StagedTile, tirx.Engine]], asynchronous: Collection[Operation]
 ) -> tuple[RingPlan, ...]:
     """The rings of the tiles: apart by engine, by what passes slots on, and A from others where it comes back early."""
-    kernel = enclosing(loop, tirx.KernelOp)
-    assert kernel is not None
+    kernel = kernel_of(loop)
     early = supports(kernel.require_target(), "tcgen05.commit.sync_restrict")
     groups: dict[tuple[tirx.Engine, Operation, tirx.Queue | None, bool], list[StagedTile]] = {}
     for tile, engine in staged:

@@ -12,9 +12,10 @@ from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.traits import is_pure
 from tirx.passes.copies.spread_fill import SpreadFill
-from tirx.passes.ir.emitter import Emitter, erase, erase_dead
+from tirx.passes.ir.emitter import Emitter, erase, erase_dead, move
 from tirx.passes.ir.views import copied_view
 from tirx.passes.products.fragment_steps import StagedProduct, Steps, plan_steps
+from tirx.passes.rings.proof.slots import yielded
 from tirx.remarks import CopiesInPieces, FragmentsAhead, NoSlotToSpare
 from tirx.values import dataclass, replace
 
@@ -92,11 +93,9 @@ def _acquired(product: StagedProduct, loop: tirx.ForOp) -> tuple[list[tirx.Acqui
     for load in (product.a, product.b):
         source = _slot(load.source)
         if isinstance(source, OpResult) and isinstance(part := source.op, tirx.AtOp):
-            last = part.body.block.last_op
-            assert last is not None
             if part not in loop.parts or (waits is not None and waits is not part):
                 return None  # a slot for all iterations of an inner loop stays
-            waits, source = part, last.operands[source.index]
+            waits, source = part, yielded(part)[source.index]
         elif waits is not None:
             return None
         if not isinstance(source.owner, tirx.AcquireOp):
@@ -180,10 +179,7 @@ def _as_part(loop: tirx.ForOp, found: _Found) -> _Found:
     last = loop.body.block.last_op
     assert isinstance(last, tirx.YieldOp)
     inner = Block()
-    for op in tuple(loop.body.block.ops):
-        if op is not last:
-            op.detach()
-            inner.add_op(op)
+    move([op for op in loop.body.block.ops if op is not last], inner)
     results = dict.fromkeys(value for value in last.operands if _is_in(value, inner))
     part = _part(loop, 0, inner, list(results))
     given = dict(zip(results, part.values, strict=True))
@@ -233,14 +229,14 @@ def _middle(
             fragments = following
         index = end
         if index == steps.count and found.frees:
-            _move(found.releases, block)
+            move(found.releases, block)
         middle.append(_part(loop, late, block, [*fragments, total]))
         fragments, total = (middle[-1].values[0], middle[-1].values[1]), middle[-1].values[2]
         if pieces:
             middle.append(pieces[len(middle) // 2])
     if steps.count == 1 and found.frees:
         block = Block()
-        _move(found.releases, block)
+        move(found.releases, block)
         middle.append(_part(loop, late, block, []))
     return middle, fragments, total
 
@@ -260,13 +256,9 @@ def _split(loop: tirx.ForOp, found: _Found, late: int) -> None:
         roots = {tile: tile for acquire in found.acquires for tile in acquire.tiles}
         moved: Sequence[Operation] = found.acquires
     else:
-        last = found.waits.body.block.last_op
-        assert last is not None
-        roots = dict(zip(found.waits.values, last.operands, strict=True))
-        moved = [op for op in found.waits.body.block.ops if op is not last]
-    for op in moved:
-        op.detach()
-        early.add_op(op)
+        roots = dict(zip(found.waits.values, yielded(found.waits), strict=True))
+        moved = [op for op in found.waits.body.block.ops if op is not found.waits.body.block.last_op]
+    move(moved, early)
     first = steps.load(
         0, emit, (copied_view(product.a.source, roots, emit), copied_view(product.b.source, roots, emit))
     )
@@ -289,9 +281,3 @@ def _split(loop: tirx.ForOp, found: _Found, late: int) -> None:
         erase(found.waits)
     old.stage = IntegerAttr(late, i32)
     loop.skew = IntegerAttr(max(part.offset for part in loop.parts), i32)
-
-
-def _move(ops: Sequence[Operation], block: Block) -> None:
-    for op in ops:
-        op.detach()
-        block.add_op(op)

@@ -13,7 +13,7 @@ from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
 from tirx.dialects.traits import is_pure, is_terminator
 from tirx.dialects.xdsl_private import clone
-from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.emitter import Emitter, erase, take_over
 from tirx.passes.match.pipelining import NotApplicable, needed_values
 
 _Known = dict[SSAValue, SSAValue]
@@ -202,8 +202,7 @@ def _drop_unused_values(loop: ForOp) -> bool:
         Emitter(InsertPoint.at_end(part.body.block), part.location)(YieldOp(*kept))
         new = Emitter.before(part)(AtOp(part.offset, part.detach_region(part.body)))
         for old, value in zip(used, new.values, strict=True):
-            value.name_hint = old.name_hint
-            old.replace_all_uses_with(value)
+            take_over(old, value)
         erase(part)
     return bool(found)
 

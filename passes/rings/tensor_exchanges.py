@@ -9,8 +9,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import enclosing, top_of
+from tirx.dialects.nesting import top_of
 from tirx.passes.ir.emitter import constant_value
+from tirx.passes.ir.scheduled import kernel_of
 from tirx.passes.match.memory_by_lifetime import allocated_columns
 from tirx.passes.match.pipelining import NotApplicable, StagedTile, accesses, covers, slice_of, tile_name, writes_to
 from tirx.passes.rings.start_values import FILL, USE
@@ -161,8 +162,7 @@ def choose_slots(loop: scf.ForOp, exchanged: Sequence[ExchangedTile], early: Seq
     for tile in exchanged:
         if (type_ := tile.alloc.result.type).layout is None:
             raise StageError(tile.alloc, f"expected a layout on {type_}; tirx-pick-layouts chooses one")
-    kernel = enclosing(loop, tirx.KernelOp)
-    assert kernel is not None
+    kernel = kernel_of(loop)
     left = COLUMNS - sum(map(allocated_columns, kernel.walk()))
     ahead = {tirx.base_allocation(op.accumulator) for op in early}
     order = sorted(exchanged, key=lambda tile: tile.alloc.result not in ahead)

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, i1, i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.formula import Formula
-from tirx.dialects.nesting import enclosing
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx import KernelOp, TileOrder, TilesOp
 from tirx.passes.ir.emitter import Emitter, constant_value
 from tirx.passes.ir.launch_values import product_of, sum_of
+from tirx.passes.ir.scheduled import kernel_of
 from tirx.passes.ir.tile_loops import mark_coordinate
 
 Body = Callable[[Emitter, Sequence[SSAValue]], None]
@@ -100,7 +100,7 @@ def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], Query
     head, block = Block(arg_types=[i1, i32, i32]), Block(arg_types=[i32, i32])
     Emitter(InsertPoint.at_end(head), op.location)(scf.ConditionOp(head.args[0], *head.args[1:]))
     inside = Emitter(InsertPoint.at_end(block), op.location)
-    dims = _kernel_of(op).grid_dims
+    dims = kernel_of(op).grid_dims
     body(inside, _as_indices(inside, block.args, (None, None) if dims is None else (dims[1] * dims[2], dims[0])))
     found = answer(inside)
     inside(scf.YieldOp(found.more, *_launched(op, inside, found.x, found.y, found.z)))
@@ -111,13 +111,7 @@ def _launched(op: TilesOp, emit: Emitter, x: SSAValue, y: SSAValue, z: SSAValue)
     """The row and column of the tile that stands at a place of the grid; the blocks of a cluster have one together."""
     rows = emit(ReadSpecialOp("nctaid.y")).result
     row = emit.add(y, emit.mul(z, rows))
-    return row, emit.div(x, _kernel_of(op).cluster_size)
-
-
-def _kernel_of(op: Operation) -> KernelOp:
-    around = enclosing(op, KernelOp)
-    assert around is not None, op.name
-    return around
+    return row, emit.div(x, kernel_of(op).cluster_size)
 
 
 def _index(emit: Emitter, register: str) -> SSAValue:
@@ -126,7 +120,7 @@ def _index(emit: Emitter, register: str) -> SSAValue:
 
 def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     """The number of this block in the grid, and how many there are; clusters count as one block."""
-    around = _kernel_of(op)
+    around = kernel_of(op)
     x, y, z = (_index(emit, f"ctaid.{axis}") for axis in "xyz")
     nx, ny, nz = (_index(emit, f"nctaid.{axis}") for axis in "xyz")
     x, nx = emit.div(x, around.cluster_size), emit.div(nx, around.cluster_size)

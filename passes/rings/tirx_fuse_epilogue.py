@@ -15,12 +15,13 @@ from xdsl.rewriter import InsertPoint
 from tirx.copy.tma import MAX_BOX, ROW_UNIT
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.dialects.nesting import ancestors, enclosing
+from tirx.dialects.nesting import ancestors
 from tirx.dialects.tirx.product import ProductOp
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, SwizzleMode, TileLayout
 from tirx.passes.ir.emitter import Emitter, erase
+from tirx.passes.ir.scheduled import kernel_of
 from tirx.passes.match.bulk_copies import ASYNC_FEATURES, EngineChoice, async_engine
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import copies_to_shared, hardware_operation
@@ -106,8 +107,7 @@ def _reduced_type(store: tirx.StoreOp, loops: Sequence[scf.ForOp]) -> tirx.TileT
     if store.parent_op() not in loops:
         return "it combines its elements with those that are there"
     memory = tirx.base_allocation(store.destination)
-    kernel = enclosing(store, tirx.KernelOp)
-    assert kernel is not None
+    kernel = kernel_of(store)
     for op in kernel.walk():
         if op is not store and any(tirx.base_allocation(tile) is memory for tile in _combined_tiles(op)):
             return "another operation combines elements of the same memory"

@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead, keep_attributes
+from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead, keep_attributes, take_over
 from tirx.passes.ir.scheduled import STAGES
 from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.ir.views import copied_view
@@ -366,8 +366,7 @@ class _Pipeline:
                 )
             )
             for old, new in zip(product.results, started.results, strict=True):
-                new.name_hint = old.name_hint
-                old.replace_all_uses_with(new)
+                take_over(old, new)
             erase(product)
             self.started[product] = behind = started
         for product in plan.awaited:

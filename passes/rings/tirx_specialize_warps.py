@@ -24,7 +24,7 @@ from tirx.hw.features import supports
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import thread_axes
-from tirx.passes.ir.emitter import Emitter
+from tirx.passes.ir.emitter import Emitter, move
 from tirx.passes.ir.views import argument_number
 from tirx.passes.match.memory_by_lifetime import allocated_columns, slot_columns
 from tirx.passes.match.pipelining import (
@@ -256,9 +256,7 @@ def _split(kernel: tirx.KernelOp, loads: _Stations, products: _Stations, asked: 
     last = body.last_op
     assert last is not None
     main = Block()
-    for op in parts:
-        op.detach()
-        main.add_op(op)
+    move(parts, main)
     remove_part(main, lambda op: loading(op) or multiplying(op) or asking(op))
     repeated = set[Operation]().union(*reads.values())
     remove_part(main, lambda op: op in repeated and not any(result.uses for result in op.results))

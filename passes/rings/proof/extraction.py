@@ -10,9 +10,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import enclosing, operations
+from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
-from tirx.passes.ir.scheduled import is_cp_async, is_scheduling
+from tirx.passes.ir.scheduled import is_cp_async, is_scheduling, kernel_of
 from tirx.passes.rings.proof.errors import PartyError, SlotUseError, UndecidedError
 from tirx.passes.rings.proof.launch_control import check_launch_control
 from tirx.passes.rings.proof.model import (
@@ -555,8 +555,7 @@ def _box_bytes(access: TileAccess) -> int:
     if access.mode is not Mode.WRITE or not isinstance(op, tirx.AsyncCopyOp) or op.queue is not tirx.Queue.TMA:
         return 0
     size = tirx.TileType.of(op.destination).num_bytes
-    kernel = enclosing(op, tirx.KernelOp)
-    assert kernel is not None
+    kernel = kernel_of(op)
     if op.engine.data is not tirx.Engine.TMA_MULTICAST:
         return size
     return size * (kernel.cluster_size if op.group is None else op.group.count)

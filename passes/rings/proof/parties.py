@@ -8,10 +8,10 @@ from enum import Enum, auto
 from xdsl.ir import Operation
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import enclosing
 from tirx.dialects.traits import is_pure, is_terminator
 from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
+from tirx.passes.ir.scheduled import kernel_of
 from tirx.passes.rings.proof.errors import PartyError
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.values import dataclass
@@ -102,9 +102,7 @@ def issuer(op: Operation) -> Members:
 
 
 def _is_in_pair(op: Operation) -> bool:
-    kernel = enclosing(op, tirx.KernelOp)
-    assert kernel is not None
-    return multiplies_in_pairs(kernel)
+    return multiplies_in_pairs(kernel_of(op))
 
 
 def multiplies_in_pairs(kernel: tirx.KernelOp) -> bool:
