@@ -73,3 +73,27 @@ tirx.kernel @bytes(%a: memref<64x64xf16>) target("sm_90a") threads(32) {
   }
   tirx.return
 }
+
+// Another use begins with its own announcement.
+
+tirx.kernel @rounds(%a: memref<64x64xf16>, %n: index) target("sm_90a") threads(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = tirx.alloc {ring_barriers} : !bars2
+  %1 = tirx.address %0 : !bars2 -> i32
+  %s = tirx.alloc : !s
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !g
+  ptx.mbarrier.init %1, 1
+  %leader = tirx.leader
+  scf.if %leader {
+    ptx.mbarrier.arrive.expect_tx %1, 8192
+    tirx.tma_load %g, %s, %1 : !g, !s
+  }
+  scf.for %i = %c1 to %n step %c1 {
+    scf.if %leader {
+      ptx.mbarrier.arrive.expect_tx %1, 8192
+      tirx.tma_load %g, %s, %1 : !g, !s
+    }
+  }
+  tirx.return
+}

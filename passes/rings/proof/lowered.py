@@ -79,9 +79,9 @@ def check_barriers(kernel: tirx.KernelOp) -> None:
         starts = [offset for base, offset in counts if base is at.base and offset <= at.offset]
         if starts and (expected := init.count.value.data) != (count := counts[at.base, max(starts)]):
             raise ArrivalError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
-    for op in found:
-        if isinstance(op, ptx.MbarrierArriveExpectTxOp):
-            _check_bytes(kernel, op)
+    for arrival in arrivals:
+        if isinstance(op := arrival.op, ptx.MbarrierArriveExpectTxOp):
+            _check_bytes(kernel, op, [each.op for each in stations[arrival.at.base, arrival.at.offset]])
     for op in kernel.walk() if kernel.in_clusters else ():
         if isinstance(op, _Waits) and _of_rings(op):
             at = _address(op.barrier)
@@ -271,18 +271,19 @@ def _by_rank(value: SSAValue, own: int) -> int:
     raise UndecidedError("cannot decide: which blocks of the cluster are meant, by a value that is not known", where)
 
 
-def _check_bytes(kernel: tirx.KernelOp, announced: ptx.MbarrierArriveExpectTxOp) -> None:
-    """The copies behind an announcement, in the same round, bring its bytes.
+def _check_bytes(kernel: tirx.KernelOp, announced: ptx.MbarrierArriveExpectTxOp, arrivals: Sequence[Operation]) -> None:
+    """The copies behind an announcement, up to the next one of `arrivals` at the same station, bring its bytes.
 
     What is announced in the first block only, or in that of each pair, comes from all blocks for which it works. Lanes
     that name rows start copies behind the branch of the elected one.
     """
     around, blocks = announced.parent_op(), kernel.cluster_size
     first = _ranks_at(kernel, announced)
-    bytes_of = _Bytes(_address(announced.barrier), blocks, 1)
+    others = [each for each in arrivals if isinstance(each, ptx.MbarrierArriveExpectTxOp)]
+    bytes_of = _Bytes(_address(announced.barrier), blocks, 1, others)
     found = bytes_of.behind(announced)
     if not found and isinstance(around, scf.IfOp) and len(first) < blocks:
-        bytes_of = _Bytes(bytes_of.at, blocks, blocks // len(first))
+        bytes_of = _Bytes(bytes_of.at, blocks, blocks // len(first), others)
         found, around = bytes_of.behind(around), around.parent_op()
     if isinstance(around, scf.IfOp) and any(isinstance(part.op, tirx.LeaderOp) for part in _parts(around.cond)):
         found += bytes_of.behind(around)
@@ -306,11 +307,15 @@ class _Bytes:
     at: _Address
     blocks: int
     led: int
+    announced: Sequence[Operation]
+    """Operations that announce bytes at the mbarriers of the station."""
 
     def behind(self, place: Operation) -> int:
-        """The bytes by what follows an operation in its block, which all blocks of the cluster run."""
-        found = 0
-        while (following := place.next_op) is not None:
+        """The bytes by what follows an operation in its block, up to the next use, in all blocks of the cluster."""
+        found, block = 0, place.parent
+        assert block is not None
+        uses = {block.find_ancestor_op_in_block(each) for each in self.announced}
+        while (following := place.next_op) is not None and following not in uses:
             place = following
             found += self._loaded(place, self.led)
         return found
