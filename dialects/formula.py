@@ -6,7 +6,7 @@ Launch descriptors are made of these values; they need no xDSL.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tirx.values import dataclass
@@ -104,53 +104,6 @@ class LaunchSizes:
                 return OPERATORS[function](left, right)
             case Call():
                 raise ValueError(f"expected a number for the parameter {formula}")
-
-
-def compiled(formulas: Iterable[Formula]) -> Callable[[LaunchSizes], Sequence[int]]:
-    """A function that evaluates formulas without parameters, each part that several have in common once."""
-    leaves: dict[Formula, int] = {}
-    places: dict[tuple[str, int, int], int] = {}
-    steps: list[tuple[Callable[[int, int], int], int, int]] = []
-
-    def place(formula: Formula) -> int:
-        """The place of a value: -1 and below for leaves, from 0 on for steps, in the order of their evaluation."""
-        if not isinstance(formula, Call) or formula.function not in OPERATORS:
-            return leaves.setdefault(formula, -1 - len(leaves))
-        a, b = map(place, formula.operands)
-        found = places.setdefault((formula.function, a, b), len(steps))
-        if found == len(steps):
-            steps.append((OPERATORS[formula.function], a, b))
-        return found
-
-    results = [place(formula) for formula in formulas]
-    lookups = [_lookup(leaf) for leaf in reversed(leaves)]
-
-    def evaluate(launch: LaunchSizes) -> Sequence[int]:
-        values = [lookup(launch) for lookup in lookups]
-        for apply, a, b in ordered:
-            values.append(apply(values[a], values[b]))
-        return [values[i] for i in wanted]
-
-    first = len(lookups)
-    ordered = [(apply, first + a, first + b) for apply, a, b in steps]
-    wanted = [first + each for each in results]
-    return evaluate
-
-
-def _lookup(formula: Formula) -> Callable[[LaunchSizes], int]:
-    match formula:
-        case int():
-            return lambda launch: formula
-        case Call("size", (int(argument), int(dimension))):
-            return lambda launch: launch.shapes[argument][dimension]
-        case Call("stride", (int(argument), int(dimension))):
-            return lambda launch: launch.strides[argument][dimension]
-        case Call("sm_count"):
-            return operator.attrgetter("sm_count")
-        case Call("cluster_count", (int(blocks),)):
-            return lambda launch: launch.clusters(blocks)
-        case Call():
-            raise ValueError(f"expected a number for the parameter {formula}")
 
 
 def lookups(formula: Formula) -> list[tuple[str, int, int]]:

@@ -1,16 +1,16 @@
 """The time of a variant as a formula of the sizes of a launch: the timing model in whole numbers.
 
-The equations are those of `tirx.predict.model`, simplified: two tangents stand for the cube root in which transfers and
-latency of a step meet, a line for the hits of L2 that fade and one for the clock that falls. The last round takes as
-long as the others where a multiprocessor has one tile at a time. Formulas are trees: what they use several times is
-written several times, and so kept short.
+The equations are those of `tirx.predict.model`, but for lines: tangents of the cube root in which transfers and latency
+of a step meet, chords of the share that L2 does not keep, and one for the clock that falls. A formula is the larger one
+of two times: the first one has few terms, and says of most variants that another one takes less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from math import log2
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, reduce
+from itertools import pairwise
+from math import exp, inf, log2
 
 from tirx.dialects.formula import Call, Formula
 from tirx.passes.ir.launch_values import ceildiv, product_of, sum_of
@@ -20,35 +20,44 @@ from tirx.predict.model import FADING, HANDED_ON, TURNS, UNTHROTTLED
 from tirx.predict.work import ALIGNED, SCATTERED, SECTOR, SUM_BYTES
 from tirx.values import replace
 
-_UNIT = 1e-15
+_UNIT = 1e-12
 """Seconds that a formula counts."""
 
 _LARGEST = 1 << 13
 """Rows and columns that are many tiles."""
 
-_PART = 64
+_PART = 1 << 10
 """Parts of one in which shares are counted."""
 
-_TANGENTS = (0.7, 2.0)
+_TANGENTS = (0.35, 0.7, 1.1, 1.7, 3.0)
 """Transfers, beside the latency without one, at which tangents touch the time of a step."""
+
+_FADING = (0.0, 0.8, 1.6, 2.6, 4.5)
+"""Ends of chords of the share that L2 does not keep, as logarithms of its odds, and of those that it keeps."""
+
+_PRECISE = 30
+"""Bits of the numbers that bytes are multiplied with."""
+
+_WORD = 4
+"""Bytes that a thread stores at once where rows are multiples of them."""
 
 _EXACT = 10
 """Bits of the numbers that formulas are multiplied with, at least."""
 
 
 def cost_of(tile: TileChoice, operands: Operands, sizes: Sequence[Formula], gpu: Gpu) -> Formula:
-    """The time of a tile in femtoseconds, a formula of M, N and K, each a number or a formula of a launch."""
-    total = _Cost(tile, operands, sizes, gpu).total()
-    return _scaled(total, 1 / LOOP_GAIN) if tile.shares is not None or tile.is_ordered else total
+    """The time of a tile in picoseconds, a formula of M, N and K, each a number or a formula of a launch."""
+    return _Cost(tile, operands, sizes, gpu).total(1 / LOOP_GAIN if tile.shares is not None or tile.is_ordered else 1)
 
 
 class _Cost:
-    """The parts of the time of one variant, in femtoseconds."""
+    """The parts of the time of one variant, in picoseconds."""
 
     def __init__(self, tile: TileChoice, operands: Operands, sizes: Sequence[Formula], gpu: Gpu):
         self.work, self.gpu, self.batch = tile.work, gpu, operands.batch
         self.cycle = 1 / (gpu.hertz * _UNIT)
         m, n, self.k = sizes
+        self.around, self.elements = _sum(m, n), product_of(m, n)
         self.down, self.across = (n, m) if tile.exchanged != operands.exchanged else (m, n)
         together = self.work.together
         self.rows, self.columns = (
@@ -62,47 +71,59 @@ class _Cost:
         self.tiles = product_of(product_of(self.rows, self.columns), self.batch * self.work.parts)
         self.steps = ceildiv(self.k, self.work.parts * tile.depth)
 
-    def total(self) -> Formula:
-        """The time of a launch: rounds of steps and an epilogue."""
+    def total(self, gain: float) -> Formula:
+        """The time of a launch, times `gain`: rounds of steps and an epilogue."""
         gpu, most = self.gpu, int(self.large.at)
         around = gpu.launch / _UNIT + (gpu.latency + gpu.slot) * self.cycle
         if self.work.streamed:
-            return self._of_stream(around)
-        again = 0 if self.work.blocks else round(gpu.block * self.cycle)
-        rounds, around = _quotient(self.tiles, most), round(around - again)
-        if most > gpu.multiprocessors:  # fewer tiles on each in the last round take less time
-            last = _sum(self.tiles, product_of(_sum(rounds, -1), -most))
-            more, each = _sum(rounds, -1), self._round(most, _quotient(most, gpu.multiprocessors), again)
-            end = self._round(last, _quotient(last, gpu.multiprocessors), again)
-            whole, loop = (_sum(product_of(more, a), b, around) for a, b in zip(each, end, strict=True))
-        else:
-            each = self._round(_least(self.tiles, most), 1, again)
-            whole, loop = (_sum(product_of(rounds, a), around) for a in each)
+            return _scaled(self._of_stream(around), gain)
+        rounds = _quotient(self.tiles, most)
+        before, per = _sum(rounds, -1), -(-most // gpu.multiprocessors)
+        last = _sum(self.tiles, product_of(before, -most))
+        last_per = _quotient(last, gpu.multiprocessors)
+        again = 0 if self.work.blocks else gpu.block * self.cycle
+
+        def of_rounds(time: Callable[[Formula], Formula]) -> Formula:
+            """The times of all rounds, of so many tiles on each multiprocessor."""
+            return product_of(rounds, time(1)) if per == 1 else _sum(product_of(before, time(per)), time(last_per))
+
+        def of_steps(steps: Formula, share: float, used: float = 0, stored: bool = True) -> Formula:
+            """The time of steps in all rounds, with so much of tensor cores for each tile, and a share of the rest."""
+            end = of_rounds(lambda per: self._epilogue(per, again, share, stored))
+            steps = product_of(self.steps, _sum(steps, product_of(self.tiles, round(used))))
+            return _sum(steps, end, round((around - again) * share))
+
         # The clock falls with the share of the time in which the tensor cores multiply, if L2 and memory do not bind.
         slower = (_at_full_use(gpu) - 1) / (1 - UNTHROTTLED)
-        used = round(slower * self.large.useful / gpu.multiprocessors * self.cycle)
-        steps = product_of(product_of(self.tiles, self.steps), used)
-        return _most(whole, _sum(_scaled(loop, 1 - UNTHROTTLED * slower), steps))
-
-    def _round(self, at: Formula, per: Formula, again: int) -> tuple[Formula, Formula]:
-        """The time of a round of `at` tiles, `per` of them on each multiprocessor; and if L2 and memory take none."""
-        products, end = self._products(per), _sum(self._epilogue(per), again)
-        steps = self._step(products, at, per), _most(products, self._resting)
-        whole, loop = (_sum(product_of(self.steps, each), end) for each in steps)
-        return whole, loop
+        used = gain * slower * self.large.useful / gpu.multiprocessors * self.cycle
+        share = gain * (1 - UNTHROTTLED * slower)
+        soonest = of_rounds(lambda per: _scaled(_most(self._products(per), self._soonest), share))
+        first, end = self._step(most, per), self._step(last, 1 if per == 1 else last_per)
+        alone, step = (_sum(product_of(before, a), b) for a, b in zip(first, end, strict=True))
+        whole, half = of_steps(_scaled(step, gain), gain), (1 + share / gain) / 2
+        multiplied = product_of(product_of(self.tiles, self.steps), round(used / 2))
+        partly = _sum(_scaled(whole, half), multiplied)  # as far as other things bind, too
+        total = _most(_most(whole, partly), of_steps(_scaled(alone, share), share, used))
+        total = _sum(total, _scaled(self._cold, self._far * gain))
+        if self.work.slots > 1:
+            products = of_rounds(lambda per: _scaled(self._products(per), share * _PART))
+            least = self._least(products, rounds, of_rounds(lambda per: per), share)
+            total = _most(of_steps(least, share, used), total)
+        return _most(of_steps(soonest, share, used, stored=False), total)
 
     def _of_stream(self, around: float) -> Formula:
         """The time where the blocks share out the iterations of all tiles."""
         every = product_of(self.tiles, self.steps)
         at = _least(every, self.gpu.multiprocessors)
         run, whole = _quotient(every, _positive(at)), _positive(self.steps)
-        transfer, stored = self._transfer(at, 1), self._epilogue(1)
+        transfer = _most(self._fill(at, 1), _most(self._l2(at), self._memory(at)))
+        stored = self._epilogue(1)
         again = _sum(transfer, self._start, stored)
         others = _sum(_quotient(self.steps, _positive(run)), -1)
         exchanged = self.work.rows * self.work.columns * SUM_BYTES / self.gpu.exchange * self.cycle
         is_split = _least(_most(_sum(self.steps, product_of(run, -1)), 0), 1)
         return _sum(
-            product_of(run, self._step(self._products(1), at, 1)),
+            product_of(run, self._step(at, 1)[1]),
             *(stored, again, _quotient(product_of(run, again), whole), _scaled(others, exchanged)),
             *(_scaled(is_split, (HANDED_ON + self.gpu.meeting) * self.cycle), round(around)),
         )
@@ -112,66 +133,127 @@ class _Cost:
         """The time until a slot whose transfer takes none is free again."""
         return round((self.gpu.latency + self.gpu.slot + self.large.product) * self.cycle)
 
+    @property
+    def _far(self) -> float:
+        """The time more of what is not in L2, for a part of one."""
+        return self.gpu.memory_latency * self.cycle / _PART
+
     def _products(self, per: Formula) -> Formula:
         """The time of the products of a step, `per` of them on each multiprocessor."""
         gpu, work = self.gpu, self.work
         pause = gpu.step * (1 + (work.slots == 1) / 2 + work.streamed / 2) + gpu.pair * self.large.paired
         return _sum(_scaled(per, self.large.product * self.cycle), round(pause * self.cycle))
 
-    def _step(self, products: Formula, at: Formula, per: Formula) -> Formula:
-        """The time of a step of `at` tiles, `per` of them on each multiprocessor."""
-        start, slots, far = self._start, self.work.slots, self.gpu.memory_latency * self.cycle / _PART
-        transfer = self._transfer(at, per)
-        if slots == 1:
-            alone = _sum(_quotient(transfer, per), start, _scaled(self._cold, far))
-            return _most(products, _most(alone, transfer) if self.large.per > 1 else alone)
-        step = products
-        for beside in _TANGENTS:
-            x = beside * start / slots
-            time, slope, later = self._bend(x)
-            waits = _scaled(self._cold, later * far), round(time - slope * x)
-            step = _most(step, _sum(_scaled(transfer, slope), *waits))
-        return step
+    def _step(self, at: Formula, per: Formula) -> tuple[Formula, Formula]:
+        """The time of a step of `at` tiles, `per` of them on each multiprocessor: without L2 and memory; with them."""
+        products, cold, lines = self._products(per), self._cold, list(self._lines(per))
 
-    def _bend(self, transfer: float) -> tuple[float, float, float]:
+        def taken(transfer: Formula) -> Formula:
+            if not lines:
+                alone = _sum(_quotient(transfer, per), self._start, _scaled(cold, self._far))
+                return _most(alone, transfer) if self.large.per > 1 else alone
+            found = (_sum(product_of(transfer, slope), product_of(cold, far), time) for slope, far, time in lines)
+            return ceildiv(reduce(_most, found), _PART)
+
+        alone = _most(products, taken(self._fill(at, per)))
+        return alone, _most(alone, taken(_most(self._l2(at), self._memory(at))))
+
+    def _lines(self, per: Formula) -> Iterator[tuple[int, int, int]]:
+        """Tangents of the time of a step, in parts of one: its growth with transfers and cold lines, and its start.
+
+        None of those that are below the products where they are the largest. None where there is no ring.
+        """
+        products, slots = self._products(per), self.work.slots
+        for beside, following in pairwise((*_TANGENTS, inf)):
+            touched, end = (each * self._start / slots for each in (beside, following))
+            if slots > 1 and (end == inf or self._bend(end, _PART)[0] > (products if isinstance(products, int) else 0)):
+                time, slope, later = self._bend(touched)
+                yield round(slope * _PART), round(later * self._far * _PART), round((time - slope * touched) * _PART)
+
+    def _least(self, products: Formula, rounds: Formula, per: Formula, share: float) -> Formula:
+        """A share of what steps take at least in all rounds, less than without L2: the most of products and one line.
+
+        `per` are the tiles of a multiprocessor in all rounds.
+        """
+        filled = self.large.fill / self.gpu.fill * self.cycle
+        time, slope, later = (each * share * _PART for each in self._bend(filled))
+        start = _sum(product_of(self._cold, round(later * self._far)), round(time - slope * filled))
+        more = (product_of(each, by) for each, by in zip(self._more, (self.columns, self.rows), strict=True))
+        ends = product_of(_sum(*more), round(slope * self._outside * self.batch * self.work.parts))
+        filling = product_of(product_of(self._filling, round(slope)), per)
+        return ceildiv(_most(products, _sum(filling, product_of(rounds, start), ends)), _PART)
+
+    def _bend(self, transfer: float, cold: float = 0) -> tuple[float, float, float]:
         """The time of a step with a ring that waits for transfers and latency; how much it grows with either."""
         slots = self.work.slots
-        latency = (self._start + transfer) / slots
+        latency = (self._start + transfer + cold * self._far) / slots
         time = (transfer**3 + latency**3) ** (1 / 3)
         later = latency**2 / slots / time**2
         return time, transfer**2 / time**2 + later, later
 
     @property
-    def _resting(self) -> int:
-        """The time of such a step of a whole tile that is in L2."""
-        filled = self.large.fill / self.gpu.fill * self.cycle
-        return round(self._bend(filled)[0]) if self.work.slots > 1 else 0
+    def _soonest(self) -> int:
+        """The time of a step whose transfers take none."""
+        return round(self._start / self.work.slots)
 
-    def _transfer(self, at: Formula, per: Formula) -> Formula:
-        """The time until a slot is filled: the way into shared memory, L2 or memory."""
-        gpu, work = self.gpu, self.work
-        used_rows, used_columns = _least(self.down, work.rows), _least(self.across, work.columns)
-        straddles = _rest(self.k, max(1, SECTOR // work.element))
-        requests = _sum(_PART, _scaled(straddles, _PART * (gpu.straddle - 1)))
-        fill = product_of(_sum(used_rows, used_columns), requests)
-        fill = product_of(_scaled(fill, work.step / gpu.fill * self.cycle / _PART), per)
-        outside = gpu.outside / gpu.multiprocessors * self.cycle
-        for size, tiles, extent in ((self.down, self.rows, work.rows), (self.across, self.columns, work.columns)):
-            more = _sum(product_of(tiles, extent), product_of(size, -1))
-            fill = _sum(fill, product_of(_quotient(_scaled(more, outside), _positive(tiles)), at))
-        return _most(fill, product_of(_most(self._l2(used_rows, used_columns, requests), self._memory()), at))
+    def _fill(self, at: Formula, per: Formula) -> Formula:
+        """The time of the way into shared memory for a step of `at` tiles, `per` of them on each multiprocessor."""
+        ends = (
+            _quotient(_scaled(product_of(more, at), self._outside), _positive(tiles))
+            for more, tiles in zip(self._more, (self.rows, self.columns), strict=True)
+        )
+        return _sum(product_of(self._filling, per), *ends)
 
-    def _l2(self, used_rows: Formula, used_columns: Formula, requests: Formula) -> Formula:
-        """The time of L2 for a step of one tile, neighbours of which read the same lines."""
-        gpu, work = self.gpu, self.work
+    @cached_property
+    def _filling(self) -> Formula:
+        """The time of the way of a tile into shared memory, if all of it is within the operands."""
+        requests = _sum(self._requests, _scaled(self._by_threads, _PART * self._slower))
+        return _scaled(product_of(_sum(*self._used), requests), self.work.step / self.gpu.fill * self.cycle / _PART)
+
+    @property
+    def _outside(self) -> float:
+        """The time of a row of a tile that is outside of an operand, a share of that of all multiprocessors."""
+        return self.gpu.outside / self.gpu.multiprocessors * self.cycle
+
+    @cached_property
+    def _more(self) -> tuple[Formula, Formula]:
+        """Rows of A, and of B, in all tiles of a column, and of a row, that are outside."""
+        rows, columns = product_of(self.rows, self.work.rows), product_of(self.columns, self.work.columns)
+        return _sum(rows, product_of(self.down, -1)), _sum(columns, product_of(self.across, -1))
+
+    @cached_property
+    def _used(self) -> tuple[Formula, Formula]:
+        """Rows of A and B that a tile loads."""
+        return _least(self.down, self.work.rows), _least(self.across, self.work.columns)
+
+    @cached_property
+    def _by_threads(self) -> Formula:
+        """1 if no bulk copy can read the rows of A and B, else 0."""
+        return _rest(self.k, max(1, ALIGNED // self.work.element))
+
+    @property
+    def _slower(self) -> float:
+        """The time of such a copy, beside that of a bulk copy."""
+        return self.gpu.load_by_threads / ALIGNED * self.gpu.fill
+
+    @cached_property
+    def _requests(self) -> Formula:
+        """Requests to L2 for a row of A or B, in parts of one: rows that bulk copies read may begin within a sector."""
+        straddles = _sum(_rest(self.k, max(1, SECTOR // self.work.element)), product_of(self._by_threads, -1))
+        return _sum(_PART, _scaled(straddles, _PART * (self.gpu.straddle - 1)))
+
+    def _l2(self, at: Formula) -> Formula:
+        """The time of L2 for a step of `at` tiles, neighbours of which read the same lines."""
+        gpu, work, (rows, columns) = self.gpu, self.work, self._used
         down, across = work.together
         group = _least(self.rows, work.group) if work.group > 1 else 1
         by_rows = _most(self._of_neighbours(group), _quotient(_PART, _positive(self.columns)))
         by_columns = _least(_quotient(_PART, _positive(group)), self._of_neighbours(self.columns))
-        shared = _sum(product_of(used_rows, by_rows), product_of(used_columns, by_columns))
+        shared = _sum(product_of(rows, by_rows), product_of(columns, by_columns))
         alone = _PART * gpu.spread / (1 - gpu.spread)
-        read = _sum(shared, _scaled(used_rows, alone / across), _scaled(used_columns, alone / down))
-        return _scaled(product_of(read, requests), (1 - gpu.spread) * work.step / gpu.l2 / _UNIT / _PART**2)
+        read = _sum(shared, _scaled(rows, alone / across), _scaled(columns, alone / down))
+        factor = (1 - gpu.spread) * work.step / gpu.l2 / _UNIT / _PART**2
+        return _scaled(product_of(product_of(read, self._requests), at), factor)
 
     def _of_neighbours(self, tiles: Formula) -> Formula:
         """The share that some tiles are of those whose blocks are neighbours, in parts of one."""
@@ -183,32 +265,41 @@ class _Cost:
     @cached_property
     def _read(self) -> Formula:
         """Bytes of A and B."""
-        return product_of(product_of(_sum(self.down, self.across), self.k), self.work.element * self.batch)
+        return product_of(product_of(self.around, self.k), self.work.element * self.batch)
 
     @cached_property
     def _cold(self) -> Formula:
         """The share of what the launch touches that L2 does not keep, in parts of one."""
-        touched = _sum(self._read, product_of(product_of(self.down, self.across), self.work.out * self.batch))
-        first = int(self.gpu.kept - 2 * FADING)
-        return _least(_quotient(_most(_sum(touched, -first), 0), int(4 * FADING) // _PART), _PART)
+        touched = _sum(self._read, product_of(self.elements, self.work.out * self.batch))
+        below, above = _least(touched, int(self.gpu.kept)), _most(touched, int(self.gpu.kept))
+        little, much = 0, _PART << _PRECISE  # chords of what is below and above one half
+        for first, last in pairwise(_FADING):
+            share, end = (_PART / (1 + exp(-each)) for each in (first, last))
+            slope = (end - share) / (last - first) / FADING
+            grows, at_half = round(slope * (1 << _PRECISE)), share - slope * first * FADING
+            little = _most(little, _sum(product_of(below, grows), _fixed(_PART - at_half - slope * self.gpu.kept)))
+            much = _least(much, _sum(product_of(above, grows), _fixed(at_half - slope * self.gpu.kept)))
+        return ceildiv(_sum(little, much, -(_PART << _PRECISE) // 2), 1 << _PRECISE)
 
-    def _memory(self) -> Formula:
-        """The time of memory for a step of one tile, where L2 does not keep what the launch touches."""
-        read = _scaled(product_of(self._read, self._cold), 1 / self.gpu.memory / _UNIT / _PART)
-        return _quotient(read, _positive(product_of(self.tiles, self.steps)))
+    def _memory(self, at: Formula) -> Formula:
+        """The time of memory for a step of `at` tiles, where L2 does not keep what the launch touches."""
+        read = product_of(product_of(_scaled(self._read, 1 / self.gpu.memory / _UNIT), self._cold), at)
+        return _quotient(ceildiv(read, _PART), _positive(product_of(self.tiles, self.steps)))
 
-    def _epilogue(self, per: Formula) -> Formula:
-        """The time of the end of a tile."""
+    def _epilogue(self, per: Formula, again: float = 0, share: float = 1, stored: bool = True) -> Formula:
+        """A share of the time of the end of `per` tiles, and of `again`; not `stored`: as if bulk copies store them."""
         gpu, work = self.gpu, self.work
         ends, others = (work.cluster_shares, work.parts - 1) if work.cluster_shares else (1, 0)
         elements = work.rows * work.columns / ends
         each = self.large.out / gpu.store + elements * SUM_BYTES * others / gpu.exchange
-        once = gpu.epilogue + gpu.meeting * (others > 0)
-        row, unit = self.down if work.turned else self.across, max(1, ALIGNED // work.out)
-        by_threads = _rest(row, unit) if work.bulk_stores else 1
-        scattered = gpu.store_by_threads * elements / SCATTERED / 2 * self.cycle
-        stored = _sum(round(each * self.cycle), _scaled(by_threads, scattered))
-        return _sum(product_of(per, stored), round(once * self.cycle))
+        once = round(((gpu.epilogue + gpu.meeting * (others > 0)) * self.cycle + again) * share)
+        least = _sum(product_of(per, round(each * self.cycle * share)), once)
+        if not stored:
+            return least
+        row = self.down if work.turned else self.across
+        by_threads = _sum(_rest(row, max(1, ALIGNED // work.out)), _rest(row, max(1, _WORD // work.out)))
+        scattered = round(gpu.store_by_threads * elements / SCATTERED / 2 * self.cycle * share)
+        return _sum(least, product_of(product_of(per, by_threads if work.bulk_stores else 1), scattered))
 
 
 def _at_full_use(gpu: Gpu) -> float:
@@ -258,5 +349,12 @@ def _scaled(a: Formula, factor: float) -> Formula:
     """A formula times a factor, in whole numbers of some bits over a power of two."""
     if isinstance(a, int):
         return round(a * factor)
+    if factor == 1:
+        return a
     by = 1 << max(0, _EXACT - int(log2(factor)))
     return ceildiv(product_of(a, round(factor * by)), by)
+
+
+def _fixed(a: float) -> int:
+    """A number in units of which several are one."""
+    return round(a * (1 << _PRECISE))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
-from tirx.dialects.formula import TESTS, Call, Formula, LaunchSizes, Requirement, compiled, counts_clusters
+from tirx.dialects.formula import TESTS, Call, Formula, LaunchSizes, Requirement, counts_clusters
+from tirx.dialects.formula_code import LeastCost
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
+from tirx.runtime.shared_costs import read_cost, write_costs
 from tirx.values import dataclass, fields
 
 FORMAT = 1
@@ -162,13 +164,11 @@ class Launch:
 
     def place(self, sizes: LaunchSizes) -> int | None:
         """The place among `variants` of the one for these sizes, None where the conditions of none hold."""
-        costs = self._costs(sizes) if self.variants else ()
-        fitting = (i for i, each in enumerate(self.variants) if all(one.holds(sizes) for one in each.conditions))
-        return min(fitting, key=lambda i: costs[i], default=None)
+        return self._least_cost.place(sizes)
 
     @cached_property
-    def _costs(self) -> Callable[[LaunchSizes], Sequence[int]]:
-        return compiled(each.cost for each in self.variants)
+    def _least_cost(self) -> LeastCost:
+        return LeastCost([each.cost for each in self.variants], [each.conditions for each in self.variants])
 
     @property
     def passed(self) -> tuple[PointerArgument | ScalarArgument, ...]:
@@ -178,7 +178,11 @@ class Launch:
     def to_json(self) -> dict[str, Any]:
         """The descriptor as `json.dumps` takes it. Formulas are numbers or lists: `["ceildiv", ["size", 0, 1], 8]`."""
         found = cast("dict[str, Any]", _to_json(self))
-        return found if self.variants else {name: value for name, value in found.items() if name != "variants"}
+        if not self.variants:
+            return {name: value for name, value in found.items() if name != "variants"}
+        shared, costs = write_costs([each.cost for each in self.variants])
+        found["variants"] = [each | {"cost": cost} for each, cost in zip(found["variants"], costs, strict=True)]
+        return found | {"costs": shared}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Launch:
@@ -196,11 +200,15 @@ class Launch:
                 preconditions=tuple(_precondition(each) for each in data["preconditions"]),
                 schedule=Schedule.from_json(data.get("schedule", {})),
                 variants=tuple(
-                    Variant(each["entry"], tuple(map(_precondition, each["conditions"])), _formula(each.get("cost", 0)))
+                    Variant(
+                        each["entry"],
+                        tuple(map(_precondition, each["conditions"])),
+                        read_cost(each.get("cost", 0), data.get("costs", []), _read_formula),
+                    )
                     for each in data.get("variants", [])
                 ),
             )
-        except (KeyError, TypeError) as error:
+        except (LookupError, TypeError) as error:
             raise ValueError(f"expected a launch descriptor, found one with a fault: {error!r}") from error
 
 
@@ -243,7 +251,9 @@ def _to_json(value: object) -> object:
             return [value.function, *(_to_json(x) for x in value.operands)]
         case tuple():
             return [_to_json(x) for x in cast("tuple[object, ...]", value)]
-        case Launch() | Precondition() | Variant() | Schedule() | RoleWarps() | RingPlace() | SlotTile():
+        case Variant():
+            return {"entry": value.entry, "conditions": _to_json(value.conditions)}
+        case Launch() | Precondition() | Schedule() | RoleWarps() | RingPlace() | SlotTile():
             return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
         case PointerArgument() | ScalarArgument() | ComputedArgument() | TensorMapArgument() | WorkspaceArgument():
             found = {"kind": value.kind} | {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
@@ -266,13 +276,18 @@ def _extents(values: list[Any]) -> Extents:
 
 
 def _formula(data: Any) -> Formula:
+    return _read_formula(data, _formula)
+
+
+def _read_formula(data: Any, inner: Callable[[Any], Formula]) -> Formula:
+    """A number or an operation of what `inner` reads."""
     match data:
         case bool():
             raise ValueError(f"expected a formula, found {data}")
         case int():
             return data
         case [str(function), *operands]:
-            return Call(function, tuple(_formula(x) for x in operands))
+            return Call(function, tuple(inner(x) for x in operands))
         case _:
             raise ValueError(f"expected a formula, found {data}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import IntegerType, f16, f32, f64, i32
 import tirx
 from tirx import embed
 from tirx.dialects.formula import Call, LaunchSizes
+from tirx.dialects.formula_code import LeastCost
 from tirx.hw.targets import Target
 from tirx.passes.match.tile_choice import Operands, Schedules, VariantChoice, choose_tiles, rated_tile, rings_of
 from tirx.passes.match.variant_choice import MOST_VARIANTS, candidates, choose_variants, times_of
@@ -222,11 +223,11 @@ def test_variants_cost_little_beside_the_best_tile(
     assert 1 <= len(kinds) <= MOST_VARIANTS and len({*kinds}) == len(kinds)
     assert {each.tile.kind for each in variants} == {*kinds}
     losses: list[float] = []
-    random = Random(5)
+    random, taken_by = Random(5), _taken(variants)
     for _ in range(16):
         m, n, k = (round(2 ** random.uniform(0, 10)) * (8 if d else 1) if n is None else n for d, n in enumerate(size))
         launch = LaunchSizes([(m, n, k)], [], 132)
-        tile = _taken(variants, launch).tile
+        tile = taken_by(launch).tile
         given = replace(operands, size=(m, n, k), is_open=None in size[:2])
         shape = tile.rows, tile.columns, tile.depth
         taken = rated_tile(given.exchange() if tile.exchanged else given, on, shape, tile.threads, most=tile.most)
@@ -235,9 +236,16 @@ def test_variants_cost_little_beside_the_best_tile(
     assert max(losses) < worst and sum(losses) / len(losses) < mean, losses
 
 
-def _taken(variants: Sequence[VariantChoice], launch: LaunchSizes) -> VariantChoice:
-    fitting = (each for each in variants if all(one.holds(launch) for one in each.conditions))
-    return min(fitting, key=lambda each: launch.evaluate(each.cost))
+def _taken(variants: Sequence[VariantChoice]) -> Callable[[LaunchSizes], VariantChoice]:
+    """Finds the variant of a launch."""
+    least = LeastCost([each.cost for each in variants], [each.conditions for each in variants])
+
+    def taken(launch: LaunchSizes) -> VariantChoice:
+        place = least.place(launch)
+        assert place is not None
+        return variants[place]
+
+    return taken
 
 
 @pytest.mark.parametrize("size", [(None, 2112, 7168), (4096, None, 4096), (128, None, 7168)])
@@ -249,8 +257,9 @@ def test_no_size_loses_more_than_three_percent_where_one_is_open(size: tuple[int
     variants = choose_variants(operands, tuple(formula if n is None else n for n in size), on, SCHEDULES)  # pyright: ignore
     seconds = times_of(found, operands, tuple(np.array(extents) if n is None else n for n in size))
     rows = {(each.exchanged, *each.rating): i for i, each in enumerate(found)}
+    taken_by = _taken(variants)
     for i, extent in enumerate(extents):
-        tile = _taken(variants, LaunchSizes([(extent,)], [], 132)).tile
+        tile = taken_by(LaunchSizes([(extent,)], [], 132)).tile
         shape, where = (tile.rows, tile.columns, tile.depth), (tile.shares, tile.parts, tile.most, tile.is_ordered)
         row = rows[tile.exchanged, shape, tile.threads, None, *where, tile.streamed]
         assert seconds[row, i] < 1.0301 * seconds[:, i].min(), extent
