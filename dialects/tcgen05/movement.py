@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, f32, i32
 from xdsl.ir import Attribute, SSAValue
@@ -54,7 +53,7 @@ REDUCTION_TYPES: Mapping[str, Attribute] = {"f32": f32, "u32": i32, "s32": i32}
 """How `tcgen05.ld.red` reads the columns -> the register that holds the result."""
 
 
-class _AccessOp(Tcgen05Op, abc.ABC):
+class _AccessOp(Tcgen05Op):
     """Between tensor memory and the registers of a warp: tiles, or an address and registers."""
 
     ISSUE: ClassVar = Issue.WARP
@@ -66,10 +65,9 @@ class _AccessOp(Tcgen05Op, abc.ABC):
     half_split_offset = opt_prop_def(IntegerAttr[I32])
 
     @property
-    @abc.abstractmethod
     def moved(self) -> Sequence[SSAValue]:
         """The registers, or the one register tile."""
-        raise NotImplementedError
+        return cast("LdOp", self).res
 
     @property
     def packs(self) -> bool:
@@ -196,10 +194,6 @@ class LdOp(_AccessOp):
     """
 
     @property
-    def moved(self) -> Sequence[SSAValue]:
-        return self.res
-
-    @property
     def packs(self) -> bool:
         return self.pack is not None
 
@@ -234,10 +228,6 @@ class LdRedOp(_AccessOp):
     $reduction $shape (`num` $num^)? $taddr (`offset` $offset^)? (`as` $type^)? (`abs` $abs^)? (`nan` $nan^)?
     (`half_split_offset` $half_split_offset^)? attr-dict `:` type($taddr) `->` type($reduced) `,` type($res)
     """
-
-    @property
-    def moved(self) -> Sequence[SSAValue]:
-        return self.res
 
     @property
     def ptx_type(self) -> str:
@@ -313,10 +303,6 @@ class LdSpcompressOp(_AccessOp):
     $reduction $shape (`num` $num^)? $taddr (`offset` $offset^)? (`abs` $abs^)? (`red` $red^)? (`nan` $nan^)?
     (`half_split_offset` $half_split_offset^)? attr-dict `:` type($taddr) `->` type($res)
     """
-
-    @property
-    def moved(self) -> Sequence[SSAValue]:
-        return self.res
 
     @property
     def _words(self) -> int:

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import I32, I64, ArrayAttr, DenseArrayBase, IndexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    operand_def,
     opt_prop_def,
     prop_def,
     region_def,
@@ -31,6 +30,7 @@ from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInterface
 from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.scalar_text import ScalarText
+from tirx.dialects.tirx.views import OneToOneOp
 from tirx.layout.arrangement import Arrangement
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
 
@@ -236,15 +236,8 @@ class IndexOp(DirectOperation):
             raise DimensionError(f"expected a dimension from 0 to {rank - 1}, found {self.dim.value.data}")
 
 
-class _OneToOneOp(DirectOperation, TileOpInterface):
+class _RegisterOp(OneToOneOp, TileOpInterface):
     """An operation that makes one register tile of another."""
-
-    source = operand_def(TileType)
-    result = result_def(TileType)
-
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
-
-    traits = traits_def(Pure())
 
     def verify_(self) -> None:
         source, result = TileType.of(self.source), self.result.type
@@ -255,7 +248,7 @@ class _OneToOneOp(DirectOperation, TileOpInterface):
 
 
 @irdl_op_definition
-class BroadcastOp(_OneToOneOp):
+class BroadcastOp(_RegisterOp):
     """`%b = tirx.broadcast %x : !tirx.tile<128x1xf32, register> -> !tirx.tile<128x64xf32, register>`
 
     Repeats the elements along the dimensions whose extent is 1.
@@ -275,7 +268,7 @@ class BroadcastOp(_OneToOneOp):
 
 
 @irdl_op_definition
-class ConvertOp(_OneToOneOp):
+class ConvertOp(_RegisterOp):
     """`%c = tirx.convert %x : !tirx.tile<64x64xf16, register, L> -> !tirx.tile<64x64xf16, register, L2>`
 
     The same elements in other threads or other registers of them. With `elements [offset, strides]` those of

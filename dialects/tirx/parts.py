@@ -16,6 +16,7 @@ from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.maps import require_readable
 from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.thread_sets import thread_set
+from tirx.dialects.tirx.views import OneToOneOp
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout, Iter, TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -104,7 +105,7 @@ class ConcatOp(DirectOperation, TileOpInterface):
 
 
 @irdl_op_definition
-class BitcastOp(DirectOperation, TileOpInterface):
+class BitcastOp(OneToOneOp, TileOpInterface):
     """`%y = tirx.bitcast %x : !tirx.tile<8x4xf32, register> -> !tirx.tile<8x8xf16, register>`
 
     The bits of a register tile as elements of another type, in row-major order. Of wider and narrower elements the last
@@ -112,13 +113,6 @@ class BitcastOp(DirectOperation, TileOpInterface):
     """
 
     name = "tirx.bitcast"
-
-    source = operand_def(TileType)
-    result = result_def(TileType)
-
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
-
-    traits = traits_def(Pure())
 
     def same_layout(self) -> Sequence[Sequence[SSAValue]]:
         return [] if self.reductions() else [(self.source, self.result)]

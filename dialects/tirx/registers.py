@@ -28,7 +28,7 @@ from xdsl.traits import Pure
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.elements import is_element
-from tirx.dialects.tirx.views import WordsOp
+from tirx.dialects.tirx.views import OneToOneOp, WordsOp
 from tirx.hw.errors import LegalityError
 from tirx.mma.fragments import VARIANTS, WIDENING, Fragment, MmaVariant
 from tirx.rules import (
@@ -47,15 +47,8 @@ def require_register(type_: TileType) -> None:
         raise TileMemoryError(f"expected a register tile, found {type_}")
 
 
-class _WordsOfRegisters(DirectOperation):
+class _WordsOfRegisters(OneToOneOp):
     """Between a register tile of 6-bit elements, a byte each, and the same bits as words, three for 16 neighbours."""
-
-    source = operand_def(TileType)
-    result = result_def(TileType)
-
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
-
-    traits = traits_def(Pure())
 
     def _verify_words(self, elements: TileType, words: TileType) -> None:
         require_register(elements)

@@ -209,8 +209,19 @@ class SubviewOp(DirectOperation):
         write_types(printer, self, self.source)
 
 
+class OneToOneOp(DirectOperation):
+    """An operation that makes one tile of another."""
+
+    source = operand_def(TileType)
+    result = result_def(TileType)
+
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    traits = traits_def(Pure())
+
+
 @irdl_op_definition
-class ReshapeOp(DirectOperation):
+class ReshapeOp(OneToOneOp):
     """`%r = tirx.reshape %t : !tirx.tile<64x256xf32, tensor, L> -> !tirx.tile<64x2x128xf32, tensor, L>`
 
     The same elements in row-major order under another shape. A layout admits every shape of its size, so
@@ -218,11 +229,6 @@ class ReshapeOp(DirectOperation):
     """
 
     name = "tirx.reshape"
-
-    source = operand_def(TileType)
-    result = result_def(TileType)
-
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     traits = traits_def(Pure(), _ViewOfView())
 
@@ -339,7 +345,7 @@ class _MergeSubviews(RewritePattern):
 
 
 @irdl_op_definition
-class WordsOp(DirectOperation):
+class WordsOp(OneToOneOp):
     """`%w = tirx.words %t : !tirx.tile<128x64xf6E2M3FN, shared, L> -> !tirx.tile<128x4x3xi32, shared, L2>`
 
     The 32-bit words that hold a tile of 6-bit elements, three for 16 neighbours: behind each other in global memory,
@@ -348,13 +354,6 @@ class WordsOp(DirectOperation):
     """
 
     name = "tirx.words"
-
-    source = operand_def(TileType)
-    result = result_def(TileType)
-
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
-
-    traits = traits_def(Pure())
 
     def __init__(self, source: SSAValue):
         super().__init__(source, WordsOp.type_of(TileType.of(source)))
