@@ -286,7 +286,7 @@ class Carried:
                 self.views.setdefault(i, set()).update(memories)
                 continue
             if i in self.memories:
-                memory, fill = self.memories[i]
+                memory, _ = self.memories[i]
                 if after is memory and len([*memory.op_value.uses]) > 1 and _is_added(memory):
                     continue
                 self.decided[i] = "plain" if after is memory else "value"
@@ -299,11 +299,15 @@ class Carried:
                 self.decided[i] = "value"
                 again = True
         if again:
-            for _, fill in self.memories.values():
-                fill.detach()
-                fill.erase()
+            self.forget()
             return None
         return found
+
+    def forget(self) -> None:
+        """Takes the memory of the tiles of one number out of the IR."""
+        for _, fill in self.memories.values():
+            fill.detach()
+            fill.erase()
 
     def yielded(self, found: list[Any]) -> list[SSAValue]:
         """The carried leaves at the end of the body, in the IR."""

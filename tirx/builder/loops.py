@@ -11,7 +11,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from tirx.builder import functions
 from tirx.builder.branches import condition_of
-from tirx.builder.carried import Bodies, Carried, bound_values, ssa_value, written_once
+from tirx.builder.carried import Bodies, Carried, bound_values, written_once
 from tirx.builder.dtypes import index
 from tirx.builder.scalars import Elements, Scalar, distance
 from tirx.builder.spans import Span, as_index
@@ -64,8 +64,7 @@ class Tiles(Range):
 def range_(
     start: Scalar | int, stop: Scalar | int | None = None, step: Scalar | int = 1, *, unroll: bool = False
 ) -> Range:
-    """
-    The indices of a loop that the kernel runs, as those of `range`; with `unroll` it is written out.
+    """The indices of a loop that the kernel runs, as those of `range`; with `unroll` it is written out.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64, 64], threads=32)
@@ -81,8 +80,7 @@ def range_(
 
 
 def tiles(*ends: Elements | int) -> Tiles:
-    """
-    `tx.tiles(n, 64)` or `tx.tiles(start, stop, 64)`: a loop over spans of 64 indices, the last of which ends there.
+    """`tx.tiles(n, 64)` or `tx.tiles(start, stop, 64)`: a loop over spans of 64 indices, the last of which ends there.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64, None], threads=32)
@@ -188,9 +186,7 @@ def _while(
             with trace.inside(before):
                 condition = condition_of(test(*carried.bound(before.args)))
                 if isinstance(condition, bool):
-                    for _, fill in carried.memories.values():
-                        fill.detach()
-                        fill.erase()
+                    carried.forget()
                     return None
                 trace(scf.ConditionOp(condition.value, *before.args))
             with trace.inside(block):
@@ -198,8 +194,7 @@ def _while(
                     found = carried.ends(body(*carried.bound(block.args)), block.args)
                 if found is None:
                     continue
-                ends = (ssa_value(found[i], carried.leaves[i], carried.of[i], "in a loop") for i in carried.carried)
-                trace(scf.YieldOp(*ends))
+                trace(scf.YieldOp(*carried.yielded(found)))
             op = trace(scf.WhileOp(inits, types, Region(before), Region(block)))
             trace.check_copies(trace.copies[copies:], writes)
             return carried.after(op.results, found, "the loop")

@@ -88,8 +88,7 @@ class IndexExpr:
     def __add__(self, other: IndexExpr | int) -> IndexExpr:
         return _add((self, as_expr(other)))
 
-    def __radd__(self, other: int) -> IndexExpr:
-        return _add((self, as_expr(other)))
+    __radd__ = __add__
 
     def __sub__(self, other: IndexExpr | int) -> IndexExpr:
         return _add((self, as_expr(other) * -1))
@@ -103,8 +102,7 @@ class IndexExpr:
     def __mul__(self, factor: int) -> IndexExpr:
         return _mul(self, factor)
 
-    def __rmul__(self, factor: int) -> IndexExpr:
-        return _mul(self, factor)
+    __rmul__ = __mul__
 
     def __floordiv__(self, divisor: int) -> IndexExpr:
         return _floordiv(self, divisor)
@@ -115,8 +113,7 @@ class IndexExpr:
     def __xor__(self, other: IndexExpr | int) -> IndexExpr:
         return _xor((self, as_expr(other)))
 
-    def __rxor__(self, other: int) -> IndexExpr:
-        return _xor((self, as_expr(other)))
+    __rxor__ = __xor__
 
     def __and__(self, mask: int) -> IndexExpr:
         return _and(self, mask)
