@@ -73,9 +73,8 @@ class Structured:
 
 @dataclass(frozen=True)
 class Form:
-    """
-    The form of an argument in a kernel: dimensions in the order `permutation`, extents of 1 at the positions `units`.
-    Positions are those in the kernel, in ascending order.
+    """The form of an argument in a kernel: dimensions in the order `permutation`, extents of 1 at the positions
+    `units`. Positions are those in the kernel, in ascending order.
 
     A vector that tiles of two dimensions need is a row (unit in front of it) or a column (unit behind it).
     """

@@ -1,5 +1,4 @@
-"""
-Texts of operations: parsing and printing that dialects share, and clauses as tables.
+"""Texts of operations: parsing and printing that dialects share, and clauses as tables.
 
 The parser and the printer of a clause are made of one row.
 """
@@ -173,8 +172,7 @@ def _form(kind: Kind) -> Form:
 
 
 class Clause:
-    """
-    A part of the text of an operation: a keyword, a value behind it, and by default in the field of that name.
+    """A part of the text of an operation: a keyword, a value behind it, and by default in the field of that name.
 
     `text` is the keyword with a space or brackets where the value has them: `engine `, `warps()`, with a star for
     several values, `stations(*)`. Without a kind it is a flag, or a word for the value `member` of the field. One
@@ -230,8 +228,7 @@ def words(field: str, kind: Callable[[Any], Attribute], enum: Iterable[StrEnum],
 
 
 class AnyOrder:
-    """
-    Clauses in any order, each at most once, which are printed in that of the table.
+    """Clauses in any order, each at most once, which are printed in that of the table.
 
     `needed` is the keyword of one that has to be there, and the error where it is not.
     """
@@ -241,8 +238,7 @@ class AnyOrder:
         self._needed = needed
 
     def parse(self, parser: Parser, found: dict[str, Any], before_types: bool = False) -> None:
-        """
-        Parses the clauses. Adds their values to the fields that are found.
+        """Parses the clauses. Adds their values to the fields that are found.
 
         With `before_types` no other word may follow: it is an error that names the clauses.
         """

@@ -1,5 +1,4 @@
-"""
-The private names of xDSL that tirx uses: no other file does, so that another version of xDSL is looked at here.
+"""The private names of xDSL that tirx uses: no other file does, so that another version of xDSL is looked at here.
 
 Passes read fields of IR, hash values and ask for classes hundreds of thousands of times. In xDSL each of that is a call
 of a Python function, a fifth of all that a compilation makes. Importing this module lets the interpreter do the same.

@@ -29,8 +29,7 @@ def is_hidden(file: str) -> bool:
 
 
 def hide_frames(error: BaseException) -> None:
-    """
-    Cuts the frames of the library, and the causes, out of the traceback of an error that is for users.
+    """Cuts the frames of the library, and the causes, out of the traceback of an error that is for users.
 
     Errors for users are those that the library defines, and others that the user's code raises, such as a kernel in
     Python. Any other one may be a fault of the library, and stays as it is. A bare `raise` behind it adds no frame.

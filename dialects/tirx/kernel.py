@@ -69,9 +69,7 @@ GridAxisAttr = enum_attribute("tirx.grid_axis", GridAxis)
 
 
 class Progress(StrEnum):
-    """
-    Why a block may wait for others: blocks begin in the order of their ids, x fastest, or all of them run at once.
-    """
+    """Why a block may wait for others: blocks begin in the order of their ids, x fastest, or all run at once."""
 
     IN_ORDER = "in_order"
     COOPERATIVE = "cooperative"

@@ -22,9 +22,7 @@ WARPGROUP_THREADS = 128
 
 @irdl_op_definition
 class BarrierOp(DirectOperation):
-    """
-    `tirx.barrier`: no thread goes on before all that run the region have come here; orders shared and global memory.
-    """
+    """`tirx.barrier`: no thread goes on before all that run the region have come; orders shared and global memory."""
 
     name = "tirx.barrier"
 

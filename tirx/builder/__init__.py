@@ -1,5 +1,4 @@
-"""
-Kernels in Python: `import tirx as tx` has all names of this package.
+"""Kernels in Python: `import tirx as tx` has all names of this package.
 
 A function below `@tx.jit` is traced, and its control flow rewritten before; the result is the IR of the `tirx` dialect:
 

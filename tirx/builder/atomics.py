@@ -24,8 +24,7 @@ def _flag(place: Any, number: Number | Scalar) -> tuple[Any, Scalar, list[Scalar
 
 
 def signal(place: Any, number: Number | Scalar = 1, *, add: bool = False, scope: str | None = None) -> None:
-    """
-    Sets a flag, an element of i32 or i64, behind all that the block has done; `add` adds to it.
+    """Sets a flag, an element of i32 or i64, behind all that the block has done; `add` adds to it.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.i32[4], threads=32)
@@ -38,8 +37,7 @@ def signal(place: Any, number: Number | Scalar = 1, *, add: bool = False, scope:
 
 
 def wait_until(place: Any, how: str, number: Number | Scalar = 1, *, scope: str | None = None) -> Any:
-    """
-    Waits until a flag is `ge`, `gt`, `le`, `lt`, `eq` or `ne` to a number; returns the flag that was seen.
+    """Waits until a flag is `ge`, `gt`, `le`, `lt`, `eq` or `ne` to a number; returns the flag that was seen.
 
     All that other blocks had done before they set it has happened. The kernel has `progress="in_order"`, where blocks
     wait for earlier ones only, or `progress="cooperative"`.
@@ -63,8 +61,7 @@ def wait_until(place: Any, how: str, number: Number | Scalar = 1, *, scope: str 
 def atomic(
     place: Any, how: str, value: Any, *, expected: Any = None, order: str | None = None, scope: str | None = None
 ) -> Any:
-    """
-    Combines each element of a place in memory in one step; returns what was there before, 0 outside of an array.
+    """Combines each element of a place in memory in one step; returns what was there before, 0 outside of an array.
 
     `how` is `add`, `min`, `max`, `and`, `or`, `xor`, `exch` or, with `expected`, `cas`. `order` is `relaxed` unless it
     is `acquire`, `release` or `acq_rel`, towards the threads of `scope`: `cta`, `cluster`, `gpu` or `sys`.

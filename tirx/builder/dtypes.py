@@ -22,8 +22,7 @@ LATE: dict[str, Callable[..., Any]] = {}
 
 @dataclass(frozen=True)
 class DType:
-    """
-    An element type; `f16[128, 64]` is an array of 128 x 64 of them, None an extent that is known at launch only.
+    """An element type; `f16[128, 64]` is an array of 128 x 64 of them, None an extent that is known at launch only.
 
     >>> from tirx.builder import f16
     >>> f16[128, None]
@@ -84,8 +83,7 @@ class DType:
 
 @dataclass(frozen=True)
 class ArrayType:
-    """
-    Element type and extents of an array in global memory; `.shared` and the other memories make the type of a tile.
+    """Element type and extents of an array in global memory; `.shared` and the other memories make the type of a tile.
 
     >>> from tirx.builder import bf16
     >>> bf16[64].shape, str(bf16[64, 32].shared)

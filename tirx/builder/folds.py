@@ -49,8 +49,7 @@ def _body(
 
 
 def map_tiles(function: Callable[..., Any], *tiles: Tile, shape: Sequence[int] | None = None) -> Any:
-    """
-    The tiles that a function computes, element by element, from the elements of others; it may return several.
+    """The tiles that a function computes, element by element, from the elements of others; it may return several.
 
     >>> import tirx as tx
     >>> from tirx import f32
@@ -104,8 +103,7 @@ def _along(dims: int | tuple[int, ...], rank: int) -> list[int]:
 
 
 def reduce(tiles: Tile | tuple[Tile, ...], dims: int | tuple[int, ...], how: Combine) -> Any:
-    """
-    The combination of all elements along dimensions, whose extents become 1.
+    """The combination of all elements along dimensions, whose extents become 1.
 
     A function combines several tiles at once: its arguments are the accumulators, and then an element of each tile.
 
@@ -134,8 +132,7 @@ def scan(
     exclusive: bool = False,
     reverse: bool = False,
 ) -> Any:
-    """
-    The accumulators at each element along a dimension, and the last ones: tiles as given, and their totals.
+    """The accumulators at each element along a dimension, and the last ones: tiles as given, and their totals.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[4, 64], threads=32)
@@ -163,8 +160,7 @@ def scan(
 
 
 def concat(tiles: Sequence[Tile], dim: int) -> Tile:
-    """
-    The tiles behind each other along a dimension.
+    """The tiles behind each other along a dimension.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[4, 64], threads=32)

@@ -1,5 +1,4 @@
-"""
-The functions of elements: a table from names to operations of `arith` and `math`, for floats and integers.
+"""The functions of elements: a table from names to operations of `arith` and `math`, for floats and integers.
 
 A function of scalars makes an operation, one of tiles a tile that is computed later, in one `tirx.map` with what it is
 used for.
@@ -58,8 +57,7 @@ _NATURAL = {"add", "mul", "floordiv", "ceildiv", "mod", "minimum", "maximum", "r
 
 @dataclass(frozen=True)
 class Function:
-    """
-    A function of elements, by the operations for floats, for integers with a sign and for those without.
+    """A function of elements, by the operations for floats, for integers with a sign and for those without.
 
     `compares` is the predicate of integers in its result, a truth. Without an operation there is no such function.
     """
@@ -465,8 +463,7 @@ for _name in _SAYS:
 
 
 def fma(x: ElementsT, y: ElementsT | Scalar | Number, z: ElementsT | Scalar | Number) -> ElementsT:
-    """
-    `x * y + z`, rounded once.
+    """`x * y + z`, rounded once.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)
@@ -479,8 +476,7 @@ def fma(x: ElementsT, y: ElementsT | Scalar | Number, z: ElementsT | Scalar | Nu
 
 
 def where(condition: Elements, x: Any, y: Any) -> Any:
-    """
-    `x` where the condition holds and `y` elsewhere, element by element.
+    """`x` where the condition holds and `y` elsewhere, element by element.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)

@@ -40,8 +40,7 @@ class Param:
 
 
 def param(*candidates: int) -> int:
-    """
-    The default of an argument that is a number while the function is traced: candidates, the first of which it is.
+    """The default of an argument that is a number while the function is traced: candidates, the first of which it is.
 
     For arrays it is the one that takes the least time by the timing model, in a kernel that multiplies tiles.
     `kernel.ir(..., BM=64)` binds it to another one.
@@ -66,8 +65,7 @@ def _axis(name: str) -> GridAxis:
 
 
 def block_id(axis: str) -> Scalar:
-    """
-    The position of the block in the grid along x, y or z.
+    """The position of the block in the grid along x, y or z.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)
@@ -81,8 +79,7 @@ def block_id(axis: str) -> Scalar:
 
 
 def grid_dim(axis: str) -> Scalar:
-    """
-    The number of blocks of the grid along x, y or z.
+    """The number of blocks of the grid along x, y or z.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)
@@ -104,8 +101,7 @@ def _formula(count: Any) -> Formula:
 
 
 def launch_value(formula: Formula) -> Scalar:
-    """
-    The value of a formula of the launch: a number, or a `Call` such as `tx.sm_count()`.
+    """The value of a formula of the launch: a number, or a `Call` such as `tx.sm_count()`.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)
@@ -120,8 +116,7 @@ def launch_value(formula: Formula) -> Scalar:
 
 
 def sm_count() -> Scalar:
-    """
-    The multiprocessors of the GPU.
+    """The multiprocessors of the GPU.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)
@@ -135,8 +130,7 @@ def sm_count() -> Scalar:
 
 
 def grid(*extents: Any) -> Any:
-    """
-    The block's place in the grid, of these extents, the last of which is x: `m, n = tx.grid((M, 128), (N, 64))`.
+    """The block's place in the grid, of these extents, the last of which is x: `m, n = tx.grid((M, 128), (N, 64))`.
 
     A number or an index counts blocks, and gives an index; a pair of an extent and a size gives the span of the block's
     elements, which ends at the extent. Extents in front of the last three share z.
@@ -192,8 +186,7 @@ Type = ArrayType | DType | Attribute
 
 
 class Kernel:
-    """
-    A function that writes kernels: `.ir(types..., BM=64)` is the module for arguments of these types.
+    """A function that writes kernels: `.ir(types..., BM=64)` is the module for arguments of these types.
 
     >>> import tirx as tx
     >>> from tirx import f32
@@ -240,8 +233,7 @@ class Kernel:
         return rewritten(self.function, control)
 
     def __call__(self, *arguments: Any, stream: Any = None, **constants: Any) -> Any:
-        """
-        Runs the kernel on arrays of torch, cupy, jax or numpy and numbers: on the GPU, or simulated without one.
+        """Runs the kernel on arrays of torch, cupy, jax or numpy and numbers: on the GPU, or simulated without one.
 
         Element types, ranks and constants make a program of its own, which is compiled once and kept in the directory
         that the variable TIRX_CACHE of the environment names. Extents that a slice `:` or Python needs are constants,
@@ -290,8 +282,7 @@ class Kernel:
         options: Mapping[str, Any] = {},
         **constants: Any,
     ) -> None:
-        """
-        Runs the kernel's PTX in the simulator, on numpy arrays that are updated in place and numbers.
+        """Runs the kernel's PTX in the simulator, on numpy arrays that are updated in place and numbers.
 
         `trace` hears before of each line, or those of `at`, with the tiles by their names in Python, as `debug` says;
         `options` are those of `tirx.sim.run`, such as `seed` and `check`.
@@ -341,8 +332,7 @@ class Kernel:
 
     @hiding_frames
     def ir(self, *types: Any, **constants: Any) -> ModuleOp:
-        """
-        The module with the kernel for arguments of these types, for these arrays, or for the types of `tx.jit`.
+        """The module with the kernel for arguments of these types, for these arrays, or for the types of `tx.jit`.
 
         Raises BuildError, which shows the expression, for what no kernel can say.
         """
@@ -485,8 +475,7 @@ def _check_function(function: object, where: str) -> None:
 
 
 def fn(function: FunctionT) -> FunctionT:
-    """
-    Makes control flow of a helper that kernels call that of the kernel, as in the kernel's own function.
+    """Makes control flow of a helper that kernels call that of the kernel, as in the kernel's own function.
 
     >>> import tirx as tx
     >>> @tx.fn

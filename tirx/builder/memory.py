@@ -19,8 +19,7 @@ from tirx.dialects import tirx
 
 
 def store(value: Any, place: Tile, *, reduce: str | None = None) -> None:
-    """
-    Stores a tile, a number or a scalar at a place in memory; `reduce` combines it with what is there.
+    """Stores a tile, a number or a scalar at a place in memory; `reduce` combines it with what is there.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.i32[64], threads=32)
@@ -82,8 +81,7 @@ def _is_register(value: SSAValue) -> bool:
 
 
 class Memory(Tile):
-    """
-    A tile in shared or tensor memory, in registers or an accumulator, that is written in place.
+    """A tile in shared or tensor memory, in registers or an accumulator, that is written in place.
 
     `t[:] = x` copies or fills, `t += x @ y` adds a product, `t[0:16]` is a part. `t[ids] += x` adds to what tiles of
     indices name.
@@ -266,8 +264,7 @@ class Product(Tile):
 
 
 def allocate(type_: tirx.TileType) -> Memory:
-    """
-    A tile in memory that is written later; it is there in the whole kernel.
+    """A tile in memory that is written later; it is there in the whole kernel.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64, 64], threads=32)
@@ -292,8 +289,7 @@ def _adds_up(op: tirx.AllocOp) -> bool:
 
 
 def accumulator(dtype: DType, shape: Sequence[int]) -> Memory:
-    """
-    A tile that products are added to: in tensor memory where the target has it for them, in registers elsewhere.
+    """A tile that products are added to: in tensor memory where the target has it for them, in registers elsewhere.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64, 64], threads=32)
@@ -306,8 +302,7 @@ def accumulator(dtype: DType, shape: Sequence[int]) -> Memory:
 
 
 def shared(what: Tile | DType, *shape: int) -> Memory:
-    """
-    A tile in shared memory: a copy of another tile or a view, or zeros of an element type.
+    """A tile in shared memory: a copy of another tile or a view, or zeros of an element type.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64, 64], threads=32)

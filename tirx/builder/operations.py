@@ -1,5 +1,4 @@
-"""
-Every operation by its definition: `op.tirx.copy(x, y, engine="tma")`, `op.arith.divui(i, j)`.
+"""Every operation by its definition: `op.tirx.copy(x, y, engine="tma")`, `op.arith.divui(i, j)`.
 
 Fields are those that the operation's definition names, operands first; `to` are the types of results that do not
 follow. What a definition gains, Python can say at once. `tirx.builder.printer` writes the same calls.
@@ -52,8 +51,7 @@ def _context() -> Any:
 
 
 def attribute(text: str) -> Attribute:
-    """
-    An attribute or a type, as MLIR text says it.
+    """An attribute or a type, as MLIR text says it.
 
     >>> import tirx as tx
     >>> str(tx.attribute("memref<4xf32, strided<[2]>>"))
@@ -143,8 +141,7 @@ def _constructor(kind: type[IRDLOperation]) -> Constructor:
 
 
 def property_of(kind: type[IRDLOperation], name: str, value: Any) -> Attribute | None:
-    """
-    A property, of a value of Python: a number, a word, a list of them, True, or MLIR text in `tx.attribute`.
+    """A property, of a value of Python: a number, a word, a list of them, True, or MLIR text in `tx.attribute`.
 
     Text for a property of one attribute is what stands in its brackets: `zero_columns="start = 0, zero = 1, use = 31"`.
     """
@@ -195,8 +192,7 @@ def python_of(kind: type[IRDLOperation], name: str, value: Attribute) -> str:
 def operation(
     name: str, *operands: Any, to: Any = None, attributes: dict[str, Any] | None = None, **fields: Any
 ) -> Any:
-    """
-    Inserts an operation of whichever dialect; returns its results, one as itself.
+    """Inserts an operation of whichever dialect; returns its results, one as itself.
 
     `operands` are in the order of its definition, lists for those of which there may be several, and None for those
     that are missing. `fields` are its clauses, regions (`tx.region`) and later operands by name; `to` is the type of
@@ -287,8 +283,7 @@ class _Dialect:
 
 
 class Operations:
-    """
-    The operations of all dialects: `op.tirx.copy(x, y, engine="tma")`.
+    """The operations of all dialects: `op.tirx.copy(x, y, engine="tma")`.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64, 64], threads=128)
@@ -309,8 +304,7 @@ op = Operations()
 
 
 def region(*types: Any) -> Callable[[Callable[..., Any]], Region]:
-    """
-    Makes a region of a function of its arguments, of these types; the function writes its operations.
+    """Makes a region of a function of its arguments, of these types; the function writes its operations.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)
@@ -337,8 +331,7 @@ def region(*types: Any) -> Callable[[Callable[..., Any]], Region]:
 
 
 def module(*parts: Any) -> ModuleOp:
-    """
-    A module of kernels, and of functions that write what stands beside them.
+    """A module of kernels, and of functions that write what stands beside them.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32, target="sm_80")

@@ -1,5 +1,4 @@
-"""
-A module as Python that writes it again: the operators of the table where they make the same operation, else `tx.op`.
+"""A module as Python that writes it again: the operators of the table where they make the same operation, else `tx.op`.
 
 Loops and branches are Python's. The order of all operations but constants stays as it is.
 """

@@ -1,5 +1,4 @@
-"""
-The control flow of a Python function, as calls: bodies become functions of the names that they store.
+"""The control flow of a Python function, as calls: bodies become functions of the names that they store.
 
 Only `for`, `while`, `if`, conditional expressions, `and`, `or`, `not`, chained comparisons, `assert`, `min` and `max`
 are rewritten; all else is Python's. The rewritten nodes call `tirx.builder.control`, and keep their line and columns.

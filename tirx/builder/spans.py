@@ -13,8 +13,7 @@ from tirx.builder.trace import BuildError
 
 
 class Span:
-    """
-    A range of indices: `extent` of them from `start` on, `step` apart, of which those below an end are there.
+    """A range of indices: `extent` of them from `start` on, `step` apart, of which those below an end are there.
 
     `a[span]` is a view that is clipped at the end. `span + n`, `span * n` and `span // n` move, spread and divide it.
 
@@ -110,8 +109,7 @@ def as_index(value: Any) -> Scalar:
 
 
 def tile(start: Elements | int, extent: int, end: Elements | int | None = None) -> Span:
-    """
-    The span of `extent` indices from `start` on, which ends at `end` where that is less.
+    """The span of `extent` indices from `start` on, which ends at `end` where that is less.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[None], threads=32)

@@ -38,8 +38,7 @@ class _Node:
 
 
 class Tile(Elements):
-    """
-    A tile of values: operators, `tx.where`, `tx.exp` and others compute each element of a new one.
+    """A tile of values: operators, `tx.where`, `tx.exp` and others compute each element of a new one.
 
     Ranks of operands are equal, and extents equal or 1; element types are equal, and numbers take them.
 
@@ -517,8 +516,7 @@ def _other_width(tile: Tile, dtype: DType) -> Tile:
 
 
 def full(dtype: DType, value: Number | Elements, *shape: int) -> Tile:
-    """
-    A tile whose elements are all one number.
+    """A tile whose elements are all one number.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)
@@ -539,8 +537,7 @@ def full(dtype: DType, value: Number | Elements, *shape: int) -> Tile:
 
 
 def zeros(dtype: DType, *shape: int) -> Tile:
-    """
-    A tile of zeros; products that are added to it are accumulated.
+    """A tile of zeros; products that are added to it are accumulated.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f32[64], threads=32)
@@ -553,8 +550,7 @@ def zeros(dtype: DType, *shape: int) -> Tile:
 
 
 def indices(dim: int, *shape: int) -> Tile:
-    """
-    The tile whose elements are their own coordinate along a dimension.
+    """The tile whose elements are their own coordinate along a dimension.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.i32[4, 64], threads=32)

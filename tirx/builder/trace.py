@@ -80,8 +80,7 @@ def python_location() -> LocationAttr:
 
 
 class BuildError(TypeError):
-    """
-    Something that no kernel can say, at the Python expression that says it.
+    """Something that no kernel can say, at the Python expression that says it.
 
     >>> import tirx as tx
     >>> @tx.jit(tx.f16[64, 64], threads=128)
@@ -271,8 +270,7 @@ class Trace:
             self.is_of_elements = before
 
     def flush(self, memory: SSAValue | None = None) -> None:
-        """
-        Computes the tiles that are not computed yet, the last one first: others may be parts of it.
+        """Computes the tiles that are not computed yet, the last one first: others may be parts of it.
 
         With `memory` only those that it is read for; arrays may be one array. What memory has is loaded anew after it.
         """
@@ -413,8 +411,7 @@ def drop_unused(block: Block) -> None:
 
 
 def insert(op: OpT) -> OpT:
-    """
-    Inserts an operation of whichever dialect where the kernel is being written, and returns it.
+    """Inserts an operation of whichever dialect where the kernel is being written, and returns it.
 
     >>> import tirx as tx
     >>> from tirx.dialects.tirx import ZeroOp
@@ -431,8 +428,7 @@ def insert(op: OpT) -> OpT:
 
 @contextmanager
 def located(file: str, line: int, column: int = 1) -> Generator[None]:
-    """
-    Locates operations there, in a program of another language, instead of at their Python expression.
+    """Locates operations there, in a program of another language, instead of at their Python expression.
 
     Around the definition of a kernel, it locates the kernel. A BuildError inside has the place as its `location`.
 

@@ -25,8 +25,7 @@ Place = Any
 
 
 class Array:
-    """
-    An argument of a kernel in global memory: `a[m, k]` is a view of it, `a[m, k] = tile` stores, `+=` adds there.
+    """An argument of a kernel in global memory: `a[m, k]` is a view of it, `a[m, k] = tile` stores, `+=` adds there.
 
     In brackets stand spans, indices, slices of extents that are numbers, `:` and tiles of indices. `a.shape[0]` is a
     number where it is known, and an index otherwise.
@@ -229,8 +228,7 @@ def _check_vectors(tiles: dict[int, Tile], vectors: dict[int, Tile], own: list[i
 
 
 class View(Tile):
-    """
-    A part of an array, or of a tile in shared memory, at places: it is read where it is used, as a view of numpy.
+    """A part of an array, or of a tile in shared memory, at places: it is read where it is used, as a view of numpy.
 
     An element, and what tiles of indices name, are copies in numpy: the element is read before anybody writes to
     memory, and the other is an error if it is read behind that. `.load(pad=...)` reads it, with another

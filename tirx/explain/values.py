@@ -34,9 +34,8 @@ _SPECIAL_LIMITS = {
 }
 _LAST_SHARED_BYTE = (1 << 18) - 1
 _EXACT_PASSES = 16
-"""
-Passes after which ranges of growing registers are given up, more than a ring has slots; bits settle in at most as many
-as there are.
+"""Passes after which ranges of growing registers are given up, more than a ring has slots; bits settle in at most as
+many as there are.
 """
 
 _AMOUNT_BITS = 32

@@ -1,5 +1,4 @@
-"""
-The tile level, run: an interpreter of kernels on whole tiles, in numpy.
+"""The tile level, run: an interpreter of kernels on whole tiles, in numpy.
 
 Every operation is complete before the next one begins, and blocks run one after the other. Programs of the scheduled
 level, with rings, queues, roles and skewed loops, run as well, so that a kernel can be run behind every pass that keeps

@@ -24,8 +24,7 @@ Kind = Literal[
 
 
 class RunError(Exception):
-    """
-    A program has no result for its arguments. `op` is the operation that shows it.
+    """A program has no result for its arguments. `op` is the operation that shows it.
 
     >>> import numpy as np
     >>> from tirx import embed

@@ -108,8 +108,7 @@ class _Region:
         self._roundings = sum(not isinstance(each, (arith.ConstantOp, *_EXACT)) for each in floats)
 
     def scan(self, lines: Sequence[Numbers]) -> list[Numbers]:
-        """
-        Returns the accumulators behind each element.
+        """Returns the accumulators behind each element.
 
         Where another bracketing gives other bits, the numbers are those of some lowerings only. Errors then are those
         of the operations of all steps, twice, at twice the largest accumulator or element so far: sums of elements in

@@ -163,8 +163,7 @@ _SMALLEST = 24
 
 
 def quantum(values: Array) -> float | None:
-    """
-    Returns a power of two that divides all values (f32, f64), at most 1.
+    """Returns a power of two that divides all values (f32, f64), at most 1.
 
     None if they have more than 24 binary places, are not finite, or 2^38 and more with binary places.
     """
@@ -182,8 +181,7 @@ def quantum(values: Array) -> float | None:
 
 
 def fused(a: Array, b: Array, c: Array, dtype: np.dtype[Any]) -> Array:
-    """
-    Returns a * b + c, rounded once to a format of at most 32 bits.
+    """Returns a * b + c, rounded once to a format of at most 32 bits.
 
     The product is exact in f64. Of the sum the last bit is made odd where f64 has rounded it, so that rounding a second
     time cannot go wrong (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").

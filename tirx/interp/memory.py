@@ -93,8 +93,7 @@ class Groups:
 
 
 class Mark(NamedTuple):
-    """
-    The number that a block marks elements with, and those of accesses that flags order before it.
+    """The number that a block marks elements with, and those of accesses that flags order before it.
 
     `groups` are those of a launch in which blocks wait: all blocks that have read an element, say, may be ordered
     before the one that writes it. Without, elements that several blocks have marked are those of SEVERAL.
@@ -150,8 +149,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class Tile:
-    """
-    A tile in some memory, or a register tile, which is a value.
+    """A tile in some memory, or a register tile, which is a value.
 
     The arrays of `numbers` are views of the memory. Of a clipped tile they are the part `inside` of the memref: zeros
     are read elsewhere, and nothing is written. `peers` are the tiles at the same place in all blocks of the cluster.
@@ -273,8 +271,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Scattered(Tile):
-    """
-    A tile whose elements are anywhere in an argument: `numbers` and `marks` are those of all of it.
+    """A tile whose elements are anywhere in an argument: `numbers` and `marks` are those of all of it.
 
     `at` has the coordinates of every element, along each dimension of the argument, and `exists` marks those that are
     inside; zeros are read elsewhere, and nothing is written. Those that are `anywhere` have these coordinates in some

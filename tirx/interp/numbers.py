@@ -23,8 +23,7 @@ class UndefinedValue(Exception):
 
 
 class Near(NamedTuple):
-    """
-    Numbers that are known up to an absolute error (f64), and which of them are defined (None: all).
+    """Numbers that are known up to an absolute error (f64), and which of them are defined (None: all).
 
     A truth value with an error may be either. An undefined number may be anything: nobody may use it.
     """
@@ -403,8 +402,7 @@ def _modular(op: Operation, values: Sequence[Array], dtype: np.dtype[Any]) -> Ar
 
 
 def evaluate(op: Operation, operands: Sequence[Value], *, bounds: bool, modular: bool = False) -> tuple[Value, bool]:
-    """
-    Returns the result of an operation of `RULES`, and whether it is exactly what every lowering computes.
+    """Returns the result of an operation of `RULES`, and whether it is exactly what every lowering computes.
 
     With `bounds` a result that is not is a `Near`, and so is one of which only a part is defined. With `modular` floats
     stand for residues (`tirx.sim.numerics.modular`). Raises UndefinedValue for floats that residues do not cover.
@@ -454,8 +452,7 @@ def _is_equality(op: Operation) -> bool:
 
 
 def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value], dtype: np.dtype[Any]) -> Array:
-    """
-    Returns how far results may be from `centre` for operands within their errors.
+    """Returns how far results may be from `centre` for operands within their errors.
 
     All rules but `_OF_BITS` are monotone in each operand, or no steeper than one that is, so the ends of all
     operands give the ends of the result. So is rounding to a narrower format: most ends round as `centre` does, which

@@ -26,8 +26,7 @@ class _Stopped(BaseException):
 
 
 class Parties:
-    """
-    Runs functions in turns, one at a time: each goes on until it waits for something that others do.
+    """Runs functions in turns, one at a time: each goes on until it waits for something that others do.
 
     With a random generator the turns change at random wherever a party could wait. An exception of one party stops all.
     """

@@ -93,8 +93,7 @@ def multiply(
     exact: bool = True,
     modular: bool = False,
 ) -> Sum:
-    """
-    Returns the accumulator (None: zeros) plus the product of `a` and the transpose of `b`.
+    """Returns the accumulator (None: zeros) plus the product of `a` and the transpose of `b`.
 
     `others` are the scale factors and the metadata. Elements are added up in f64 and rounded once, or in f32 where
     every order of the additions is exact; nobody asks for that if `exact` is False. With `modular` floats stand for

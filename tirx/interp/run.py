@@ -49,8 +49,7 @@ _FUNCTIONS = (*_LEAVES, ScheduledFunctions(_LEAVES))
 
 @dataclass(frozen=True)
 class Ran:
-    """
-    A run that has ended. `exact`: every lowering gives the same bits for these arguments.
+    """A run that has ended. `exact`: every lowering gives the same bits for these arguments.
 
     `errors` are the largest distances of the elements of each array from those of a lowering, where bounds were asked
     for; None for numbers, and where there are none.
@@ -73,8 +72,7 @@ def run_kernel(
     watch: Interpreter.Listener | None = None,
     prints: bool = True,
 ) -> Ran:
-    """
-    Runs a kernel of the tile or scheduled level on numpy arrays, which are updated in place, and numbers.
+    """Runs a kernel of the tile or scheduled level on numpy arrays, which are updated in place, and numbers.
 
     Arrays and `grid` (in blocks, for a kernel without one) are those of `tirx.runtime.Kernel.simulate`. `sm_count` is
     how many multiprocessors the GPU has. With a `seed` blocks run in a random order, and the roles of a block take
@@ -213,8 +211,7 @@ def _computed_from(kernel: KernelOp | func.FuncOp, use: Operation) -> Iterator[O
 
 
 def can_run(kernel: KernelOp | func.FuncOp) -> bool:
-    """
-    Returns True if every operation has a rule.
+    """Returns True if every operation has a rule.
 
     Those of the tile and of the scheduled level do in kernels, structured ones in functions, and those of other
     dialects that have `TileOpInterface.evaluate`.

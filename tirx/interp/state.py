@@ -27,8 +27,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 @dataclass
 class Launch:
-    """
-    A run of one kernel. `exact`: so far every lowering has the same bits. `bounds`: errors of elements are kept.
+    """A run of one kernel. `exact`: so far every lowering has the same bits. `bounds`: errors of elements are kept.
     `modular`: floats stand for residues. `prints`: `tirx.print` writes to standard output. `guests`: implementations of
     operations of other dialects.
 
@@ -81,8 +80,7 @@ class Launch:
 
 @dataclass(eq=False)
 class Ring:
-    """
-    Slots of a ring, for each block that shares it, and how often each party has acquired and released one.
+    """Slots of a ring, for each block that shares it, and how often each party has acquired and released one.
 
     A party is a block and a role. `parties` are those of each station.
     """
@@ -225,8 +223,7 @@ def definite(op: Operation, value: Any) -> Any:
 def located(
     function: Callable[[Any, Interpreter, OpT, Any], Any], *, carries: bool = False
 ) -> Callable[[Any, Interpreter, OpT, Any], Any]:
-    """
-    Returns an implementation whose errors name the operation.
+    """Returns an implementation whose errors name the operation.
 
     One that `carries` numbers on takes those that are undefined or may be others, too.
     """

@@ -98,8 +98,7 @@ def rules(
     carrying: Mapping[type[Operation], Rule],
     terminators: Sequence[type[Operation]] = (),
 ) -> Functions:
-    """
-    Returns implementations by functions, and of terminators, which give their operands to what is around them.
+    """Returns implementations by functions, and of terminators, which give their operands to what is around them.
 
     Operations of `carrying` hand numbers on, also those that are undefined or may be others.
     """
@@ -354,9 +353,8 @@ def _number(interpreter: Interpreter, op: Operation, tile: Tile) -> Value:
 
 
 def _converted(interpreter: Interpreter, op: UnrealizedConversionCastOp, value: Any) -> PythonValues:
-    """
-    Returns a tile in another layout or of other extents, the one element of a tile, or a number of the same bits, with
-    a sign or without.
+    """Returns a tile in another layout or of other extents, the one element of a tile, or a number of the same bits,
+    with a sign or without.
     """
     if isinstance(value, Tile):
         if not isinstance(type_ := op.result_types[0], TileType):
