@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pkgutil import resolve_name
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec
 
@@ -27,13 +29,19 @@ class DeferredPass(ModulePass):
         """Returns the name and the options of the pass."""
         return self.step
 
-    def needed(self, module: ModuleOp) -> ModulePass | None:
-        """Returns the pass, imported; None if it would do nothing."""
-        names = ACTS_ON[str(self.step)]
-        if not any(name.startswith(names) for name in {inner.name for inner in walk(module)}):
-            return None
+    @cached_property
+    def _acts_on(self) -> tuple[str, ...]:
+        return ACTS_ON[str(self.step)]
+
+    @cached_property
+    def _pass(self) -> ModulePass:
         kind: type[ModulePass] = resolve_name(pass_path(self.name))
         return kind.from_spec(self.step)
+
+    def needed(self, module: ModuleOp) -> ModulePass | None:
+        """Returns the pass, imported; None if it would do nothing."""
+        kinds: set[type[Operation]] = {*map(type, walk(module))}
+        return self._pass if any(kind.name.startswith(self._acts_on) for kind in kinds) else None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if (running := self.needed(op)) is not None:

@@ -155,6 +155,7 @@ class UnpackOp(PureInstruction):
     """Splits a register, low half first: `mov.b32 {%h0, %h1}, %r0`."""
 
     name = "ptx.unpack"
+    FOLLOWS_TYPES: ClassVar = True
 
     T: ClassVar = VarConstraint("T", Register)
     operand = operand_def(Register)

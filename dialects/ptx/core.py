@@ -345,6 +345,7 @@ class ReadSpecialOp(PureInstruction):
     """`%t = ptx.read_special tid.x` is `mov.u32 %r0, %tid.x;`. See PTX ISA, "Special Registers"."""
 
     name = "ptx.read_special"
+    FOLLOWS_TYPES: ClassVar = True
 
     register = prop_def(SpecialRegisterAttr)
     result = result_def(i32)

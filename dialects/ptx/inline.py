@@ -42,6 +42,8 @@ class _Inline(PTXInstruction, abc.ABC):
             raise InstructionFormError(f"expected every result and input in the text, found no ${missing[0]}")
         if "//" in text or "/*" in text or not text.strip(" \n;"):
             raise InstructionFormError("expected statements without comments")
+        if "\0" in text:
+            raise InstructionFormError("expected statements without the null character, which PTX does not have")
         for name in self.features():
             if name not in FEATURES:
                 raise InstructionFormError(f"expected rows of the features of targets behind 'needs', found '{name}'")

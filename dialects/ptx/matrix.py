@@ -73,6 +73,7 @@ class LdMatrixOp(PTXInstruction):
     """
 
     name = "ptx.ldmatrix"
+    FOLLOWS_TYPES: ClassVar = True
     ISSUE: ClassVar = Issue.WARP
 
     shape = prop_def(StringAttr)
@@ -109,6 +110,7 @@ class StMatrixOp(PTXInstruction):
     """
 
     name = "ptx.stmatrix"
+    FOLLOWS_TYPES: ClassVar = True
     ISSUE: ClassVar = Issue.WARP
 
     shape = prop_def(StringAttr)

@@ -73,6 +73,7 @@ class MbarrierInitOp(PTXInstruction):
     """
 
     name = "ptx.mbarrier.init"
+    FOLLOWS_TYPES: ClassVar = True
     ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("mbarrier",)
 

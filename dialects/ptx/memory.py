@@ -215,6 +215,7 @@ class _AccessOp(PTXInstruction, abc.ABC):
     """A load or store at `address + offset` (bytes) of a space."""
 
     ISSUE: ClassVar = Issue.THREAD
+    FOLLOWS_TYPES: ClassVar = True
 
     space = prop_def(SpaceAttr)
     address = operand_def(Register)

@@ -160,6 +160,7 @@ class MmaM16N8Op(PTXInstruction):
     """
 
     name = "ptx.mma.m16n8"
+    FOLLOWS_TYPES: ClassVar = True
     ISSUE: ClassVar = Issue.WARP
     EFFECTS: ClassVar = NO_EFFECTS
 

@@ -84,6 +84,7 @@ class BarWarpSyncOp(MaskedOp):
     """`bar.warp.sync 0xffffffff`: the lanes of `mask` wait for each other. See PTX ISA, "bar.warp.sync"."""
 
     name = "ptx.bar.warp.sync"
+    FOLLOWS_TYPES: ClassVar = True
     EFFECTS: ClassVar = Effects(synchronization=WarpBarrier())
     NEEDS: ClassVar = ("bar.warp.sync",)
 

@@ -47,6 +47,7 @@ class ShflSyncOp(MaskedOp):
     """
 
     name = "ptx.shfl.sync"
+    FOLLOWS_TYPES: ClassVar = True
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("shfl.sync",)
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cache
+
 from xdsl.ir import Operation
 
 from tirx.diagnostics import Errors, LocatedError
+from tirx.dialects.definition import item
 from tirx.dialects.ptx.base import PTXInstruction
+from tirx.dialects.ptx.table import TableInstruction
+from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.hw.features import UnsupportedFeature, required_version
 from tirx.hw.targets import PtxVersion, Target
 
@@ -20,14 +26,38 @@ def feature_version(op: Operation, feature: str, target: Target) -> PtxVersion:
         ) from error
 
 
+@cache
+def _may_need(kind: type[Operation]) -> bool:
+    """Returns True if some instruction of a class needs a row of `FEATURES`."""
+    if not issubclass(kind, PTXInstruction):
+        return False
+    by_class = kind.features in (PTXInstruction.features, TableInstruction.features)  # others state it themselves
+    return not by_class or bool(kind.NEEDS or kind.forms_need())
+
+
+def needed_features(ops: Iterable[Operation]) -> Iterator[tuple[PTXInstruction, tuple[str, ...]]]:
+    """Returns the first instruction of each kind that needs some rows of `FEATURES`, with the rows."""
+    seen: set[Hashable] = set()
+    for op in ops:
+        if not _may_need(kind := type(op)) or not isinstance(op, PTXInstruction):
+            continue
+        if isinstance(op, TableInstruction) and not op.properties:
+            # What it needs follows from the type of its operands.
+            alike = kind, id(type_of(item(operands_of(op), 0)))
+            if alike in seen:
+                continue
+            seen.add(alike)
+        found = op.features()
+        if found and (kind, found) not in seen:
+            seen.add((kind, found))
+            yield op, found
+
+
 def check_features(entry: Operation, target: Target) -> None:
     """Raises LocatedError at the first instruction of each kind that needs what the target lacks."""
-    errors, seen = Errors(), set[tuple[str, tuple[str, ...]]]()
-    for op in entry.walk():
-        if not isinstance(op, PTXInstruction) or (found := (op.name, op.features())) in seen:
-            continue
-        seen.add(found)
-        for feature in found[1]:
+    errors = Errors()
+    for op, features in needed_features(entry.walk()):
+        for feature in features:
             with errors.attempt():
                 feature_version(op, feature, target)
     errors.raise_all()

@@ -121,22 +121,21 @@ def check_synchronization(entry: EntryOp) -> None:
 class _Checker:
     def __init__(self, analysis: OrderingAnalysis, shared: Mapping[SSAValue, SSAValue]):
         self._analysis = analysis
-        self._shared = {id(value): id(register) for value, register in shared.items()}
-        """By identity, as the others: to hash a value takes several times as long."""
-        self._writers: dict[int, list[Operation]] = {}
+        self._shared = shared
+        self._writers: dict[SSAValue, list[Operation]] = {}
         """Register -> the instructions that write it asynchronously."""
-        self._products: dict[int, list[Operation]] = {}
+        self._products: dict[SSAValue, list[Operation]] = {}
         """Register -> the products of warpgroups that read A from it or write it."""
-        get = self._shared.get
+        get = shared.get
         for op in analysis.asynchronous:
-            for key in map(id, op.results):
-                self._writers.setdefault(get(key, key), []).append(op)
+            for value in op.results:
+                self._writers.setdefault(get(value, value), []).append(op)
             if isinstance(op, MmaAsyncOp):
-                for key in map(id, (*op.d, *(() if op.a_is_descriptor else op.a))):
-                    self._products.setdefault(get(key, key), []).append(op)
+                for value in (*op.d, *(() if op.a_is_descriptor else op.a)):
+                    self._products.setdefault(get(value, value), []).append(op)
 
-    def _register(self, value: SSAValue) -> int:
-        return self._shared.get(key := id(value), key)
+    def _register(self, value: SSAValue) -> SSAValue:
+        return self._shared.get(value, value)
 
     def check(
         self,
@@ -216,30 +215,42 @@ class _Checker:
         order no access to memory; here the wait is always asked for. The products of wgmma may add to what products
         before them have not finished (PTX ISA, "wgmma.mma_async").
         """
-        operands = operands_of(op)
-        if isinstance(op, PTXInstruction):
-            in_place = {id(item(operands, index)) for _, index in op.in_place()}
+        if not self._products:
+            written: Sequence[SSAValue] = ()
+        elif isinstance(op, PTXInstruction):
             # What products write after each other they write in order.
-            written: list[SSAValue] = [] if isinstance(op, MmaAsyncOp) else list(op.results)
+            written = () if isinstance(op, MmaAsyncOp) else op.results
         else:
-            passed = passed_values(op)
-            in_place = {id(value) for argument, value in passed if self._register(argument) == self._register(value)}
-            written = [argument for argument, value in passed if self._register(argument) != self._register(value)]
+            written = [argument for argument, value in passed_values(op) if not self._is_kept(argument, value)]
         for value in written:
             users = self._products.get(self._register(value), ())
             if (product := next((one for one in users if one in state.loading), None)) is not None:
                 completion = COMPLETIONS[AccessKind.WARPGROUP]
                 use = "the next value in its registers"
                 raise _missing(completion.by, product, op, use, completion.fix, 'PTX ISA, "wgmma.wait_group"')
-        for key in map(id, operands):
-            writers = self._writers.get(self._shared.get(key, key), ())
+        kept: set[SSAValue] | None = None
+        for value in operands_of(op):
+            writers = self._writers.get(self._shared.get(value, value), ())
             writer = next((one for one in writers if one in state.loading), None) if writers else None
-            if writer is not None and key not in in_place:
+            if writer is None:
+                continue
+            kept = self._kept_values(op) if kept is None else kept
+            if value not in kept:
                 warpgroup = self._analysis.is_of(writer, AccessKind.WARPGROUP)
                 completion = COMPLETIONS[AccessKind.WARPGROUP if warpgroup else AccessKind.TENSOR_LOAD]
                 use = "the use of its registers"
                 source = 'PTX ISA, "wgmma.wait_group"' if warpgroup else _ORDER
                 raise _missing(completion.by, writer, op, use, completion.fix, source)
+
+    def _is_kept(self, argument: SSAValue, value: SSAValue) -> bool:
+        """Returns True if the argument of a block has the register of the value that it gets."""
+        return self._register(argument) is self._register(value)
+
+    def _kept_values(self, op: Operation) -> set[SSAValue]:
+        """The operands of an operation whose registers its results, or the arguments that it passes on, have."""
+        if isinstance(op, PTXInstruction):
+            return {item(operands_of(op), index) for _, index in op.in_place()}
+        return {value for argument, value in passed_values(op) if self._is_kept(argument, value)}
 
     def _check_dealloc(self, op: DeallocOp, active: ActiveThreads, state: State) -> None:
         base = self._analysis.flow.values.get(op.address)

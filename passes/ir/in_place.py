@@ -30,8 +30,7 @@ class InPlace(NamedTuple):
 
 def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
     """All results of an entry that take the register of an operand (`PTXInstruction.in_place`), in order."""
-    reached: dict[tuple[int, int], set[Block]] = {}
-    """Blocks, as numbers: to hash them takes several times as long."""
+    reached: dict[tuple[Block | None, Block | None], set[Block]] = {}
     positions: dict[Operation, int] = {}
     for op in entry.walk():
         if not _may_overwrite(type(op)) or not isinstance(op, PTXInstruction):
@@ -40,7 +39,7 @@ def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
         for result, index in op.in_place():
             operand = item(operands, index)
             origin = operand.op.parent if type(operand) is OpResult else operand.owner
-            key = id(block), id(origin)
+            key = block, origin
             if (behind := reached.get(key)) is None:
                 behind = reached[key] = _behind(block, origin)
             use = operand.first_use
@@ -118,19 +117,15 @@ def shared_registers(entry: EntryOp, in_place: Iterable[InPlace] | None = None) 
 
 
 class _Registers:
-    """Classes of values that share a register, joined while their live ranges do not overlap.
-
-    Values are known by their identity: to hash one takes several times as long. So are live ranges, which the
-    registers of a tile have in common: what is computed of them is computed once.
-    """
+    """Classes of values that share a register, joined while their live ranges do not overlap."""
 
     def __init__(self, entry: EntryOp, in_place: Sequence[InPlace]):
         blocks = tuple(entry.body.blocks)
         control = ControlFlow(entry)
-        self._positions: dict[int, float] = {}
+        self._positions: dict[Operation, float] = {}
         """An operation -> its position in the text of the entry; blocks do not touch."""
-        self._numbers = {id(block): i for i, block in enumerate(blocks)}
-        self._before = [[self._numbers[id(each)] for each in control.predecessors(block)] for block in blocks]
+        self._numbers: dict[Block | None, int] = {block: i for i, block in enumerate(blocks)}
+        self._before = [[self._numbers[each] for each in control.predecessors(block)] for block in blocks]
         """The blocks that jump to each block."""
         self._spans: list[_Run] = []
         """The positions in front of the first operation of each block and behind its last one."""
@@ -139,21 +134,21 @@ class _Registers:
             start = position
             for op in operations(block):
                 position += 1
-                self._positions[id(op)] = position
+                self._positions[op] = position
             self._spans.append((start, position + 1))
             position += 3
-        self._roots: dict[int, SSAValue] = {}
+        self._roots: dict[SSAValue, SSAValue] = {}
         """A value -> the root of its class; the others are roots themselves."""
-        self._members: dict[int, list[SSAValue]] = {}
+        self._members: dict[SSAValue, list[SSAValue]] = {}
         """A root -> all values of its class."""
-        self._ranges: dict[int, _Ranges] = {}
+        self._ranges: dict[SSAValue, _Ranges] = {}
         """A root -> the live ranges of its class."""
-        self._kept: dict[tuple[int, ...], _Ranges] = {}
+        self._kept: dict[tuple[Operation | Block, ...], _Ranges] = {}
         """Live ranges of values that the same operation defines and the same ones use, as the registers of a tile."""
         roots = self._roots
         for one in in_place:
             operand, result = one.operand, one.result
-            self._join(roots.get(id(operand), operand), roots.get(id(result), result))
+            self._join(roots.get(operand, operand), roots.get(result, result))
         self._pass_on(entry)
 
     def roots(self) -> dict[SSAValue, SSAValue]:
@@ -161,12 +156,15 @@ class _Registers:
         return {value: members[0] for members in self._members.values() for value in members[1:]}
 
     def _join(self, root: SSAValue, other: SSAValue) -> None:
-        first, second = self._ranges.pop(id(root), None), self._ranges.pop(id(other), None)
+        first, second = self._ranges.pop(root, None), self._ranges.pop(other, None)
         if first is not None and second is not None:
-            self._ranges[id(root)] = _merged([*first, *second])
-        more = self._members.pop(id(other), [other])
-        self._members.setdefault(id(root), [root]).extend(more)
-        self._roots.update(dict.fromkeys(map(id, more), root))
+            self._ranges[root] = _merged([*first, *second])
+        more = self._members.pop(other, None) or [other]
+        if (members := self._members.get(root)) is None:
+            members = self._members[root] = [root]
+        members += more
+        for value in more:
+            self._roots[value] = root
 
     def _pass_on(self, entry: EntryOp) -> None:
         passed = [
@@ -180,25 +178,25 @@ class _Registers:
         while changed:
             changed = False
             for argument, value in passed:
-                root, other = self._roots.get(id(argument), argument), self._roots.get(id(value), value)
+                root, other = self._roots.get(argument, argument), self._roots.get(value, value)
                 # Only what some product overwrites.
-                if root is other or (id(root) not in self._members and id(other) not in self._members):
+                if root is other or (root not in self._members and other not in self._members):
                     continue
                 if not _overlap(self._ranges_of(root), self._ranges_of(other)):
                     self._join(root, other)
                     changed = True
 
     def _ranges_of(self, root: SSAValue) -> _Ranges:
-        if (found := self._ranges.get(id(root))) is None:
-            members = self._members.get(id(root), (root,))
-            found = self._ranges[id(root)] = _merged([run for value in members for run in self._ranges_of_one(value)])
+        if (found := self._ranges.get(root)) is None:
+            kept = [self._ranges_of_one(value) for value in self._members.get(root, (root,))]
+            found = self._ranges[root] = kept[0] if len(kept) == 1 else _merged([run for each in kept for run in each])
         return found
 
     def _ranges_of_one(self, value: SSAValue) -> _Ranges:
-        key = [id(value.op if type(value) is OpResult else value.owner)]
+        key = [value.op if type(value) is OpResult else value.owner]
         use = value.first_use
         while use is not None:
-            key.append(id(user_of(use)))
+            key.append(user_of(use))
             use = next_use(use)
         if (found := self._kept.get(whole := tuple(key))) is None:
             found = self._kept[whole] = self._live_ranges(value)
@@ -207,14 +205,14 @@ class _Registers:
     def _live_ranges(self, value: SSAValue) -> _Ranges:
         """Where a value is needed: from its definition to its last use in each block."""
         if isinstance(owner := value.owner, Block):
-            origin = self._numbers[id(owner)]
+            origin = self._numbers[owner]
             start, _ = self._spans[origin]
         else:
-            origin, start = self._numbers.get(id(owner.parent)), self._positions[id(owner)]
+            origin, start = self._numbers.get(owner.parent), self._positions[owner]
         runs = [(start, start + 0.5)]  # it is written, even if nobody reads it
         entered: set[int] = set()
         for use in value.uses:
-            block, position = self._numbers[id(use.operation.parent)], self._positions[id(use.operation)]
+            block, position = self._numbers[use.operation.parent], self._positions[use.operation]
             if block == origin and position > start:
                 runs.append((start, position))
                 continue

@@ -66,7 +66,7 @@ def require_sequential(kernel: tirx.KernelOp) -> None:
             )
 
 
-LOWERED = tuple(op for op in SCHEDULED if op is not tirx.RolesOp)
+LOWERED = _SCHEDULED - {tirx.RolesOp}
 """The operations that `tirx-lower-rings` lowers; roles stay until their warps are chosen."""
 
 
@@ -86,6 +86,6 @@ def is_lowered_with_products(op: Operation) -> bool:
 def require_lowered(kernel: tirx.KernelOp) -> None:
     """Raises LocatedError at the first operation of `kernel` that `tirx-lower-rings` lowers."""
     for op in kernel.walk():
-        if isinstance(op, LOWERED) and not is_lowered_with_products(op):
+        if type(op) in LOWERED and not is_lowered_with_products(op):
             message = f"expected rings, their loops and queues to be lowered before, found '{op.name}'"
             raise StageError(op, f"{message}; run tirx-lower-rings first")

@@ -34,12 +34,11 @@ def registers_alive(around: scf.ForOp | EntryOp) -> int:
     Values from outside that a loop uses live in all of it, as it begins again.
     """
     position: dict[Operation, int] = {op: at for at, op in enumerate(walk(around))}
-    # By identity: to hash a value takes several times as long.
-    last = {id(used): (used, at) for op, at in position.items() if op is not around for used in operands_of(op)}
+    last = {used: at for op, at in position.items() if op is not around for used in operands_of(op)}
     changes = [0] * len(position)
     widths: dict[int, int] = {}
     """The identity of a type -> the width of its values."""
-    for value, end in last.values():
+    for value, end in last.items():
         if type(value) is OpResult and type(value.op) is ConstantOp:
             continue
         type_ = type_of(value)

@@ -98,7 +98,7 @@ FACTS: dict[str, Fact] = {
     "threads": Fact(
         "rings, their loops and queues to be lowered",
         "tirx-lower-rings",
-        lambda op: isinstance(op, LOWERED) and not is_lowered_with_products(op),
+        lambda op: type(op) in LOWERED and not is_lowered_with_products(op),
     ),
     "places": Fact("a place for every tile in memory", "tirx-allocate-memory", _without_place),
     "loads": Fact("copies to be loads and stores", "tirx-expand-copies", _moves_tiles),

@@ -134,8 +134,7 @@ def _lower(op: Operation, held: Mapping[int, Attribute]) -> SSAValue:
 
 def _in_place(op: Operation, kind: type[Operation], properties: Mapping[str, Attribute]) -> SSAValue:
     """Makes an op the instruction of the same operands and result type, and returns its result."""
-    become(op, kind, dict(properties))
-    (result,) = op.results
+    (result,) = become(op, kind, dict(properties)).results
     return result
 
 

@@ -78,10 +78,8 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numb
             written = object()
             continue
         properties = number.of_all(op.properties), number.of_all(op.attributes) if op.attributes else None
-        # By identity: values are hashed in Python.
-        operands = tuple(map(id, operands_of(op)))
-        types = tuple(map(number, map(type_of, op.results)))
-        key = type(op), operands, types, properties, written if reads else None
+        types = tuple([number(type_of(result)) for result in op.results])
+        key = type(op), operands_of(op), types, properties, written if reads else None
         earlier = known.setdefault(key, op)
         if earlier is not op:
             for result, other in zip(op.results, earlier.results, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import count
 from math import inf
 from typing import IO
 
@@ -41,7 +40,7 @@ from tirx.dialects.ptx.sync import RegisterChange, SetMaxNRegOp
 from tirx.dialects.tirx import kernels
 from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.checks.entry_checks import check_entry
-from tirx.passes.checks.feature_checks import feature_version
+from tirx.passes.checks.feature_checks import feature_version, needed_features
 from tirx.passes.ir.in_place import in_place_operands, shared_registers
 from tirx.rules import NoFormError, PtxModuleError, StageError
 from tirx.values import dataclass, field
@@ -180,12 +179,10 @@ def _required_version(entry: EntryOp, ops: Sequence[Operation], target: Target) 
         version = max(version, feature_version(entry, "per_cta_memory", target))
     if parameter_bytes([parameter.data for parameter in entry.params]) > SMALL_PARAM_LIMIT:
         version = max(version, LARGE_PARAM_VERSION)
-    for op in ops:
+    for op, features in needed_features(ops):
         if isinstance(op, PerCtaMemoryOp) and entry.per_cta_memory is None:
             raise PtxModuleError(op, "expected per_cta_memory on the entry of ptx.per_cta_memory, found none")
-        if isinstance(op, PTXInstruction):
-            for feature in op.features():
-                version = max(version, feature_version(op, feature, target))
+        version = max(version, *(feature_version(op, feature, target) for feature in features))
     return version
 
 
@@ -311,41 +308,37 @@ def _dynamic_declarations(entries: Sequence[EntryOp]) -> str:
     return "".join(f".extern .shared .align {align} .b8 {name}[];\n" for name, align in alignments.items())
 
 
-_PLACEHOLDER = re.compile("(%[a-z]+)\x00([0-9]+);")
-"""The name of a register before it has its number: its prefix, and which one it is."""
-
-
 @dataclass
 class _Names:
     """Gives registers and labels on demand. Registers get their numbers at last, in the order of the text."""
 
     in_place: dict[SSAValue, SSAValue]
     """Values that have the register of another one."""
-    registers: dict[int, str] = field(default_factory=dict[int, str])
-    """The identity of a value, which takes no call to hash -> its register."""
+    registers: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     counts: dict[str, int] = field(default_factory=dict[str, int])
-    _sources: dict[int, str] = field(default_factory=dict[int, str])
-    """The identity of a value -> its text as an operand of arithmetic."""
+    _sources: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    """A value -> its text as an operand of arithmetic."""
     _prefixes: dict[int, str] = field(default_factory=dict[int, str])
     """The identity of a type -> the prefix of its registers."""
-    _placeholders: Iterator[int] = field(default_factory=count)
+    _placeholders: list[str] = field(default_factory=list[str])
+    """The prefix of each register, whose name is its place here, between null characters, until it has its number."""
 
     def __call__(self, value: SSAValue) -> str:
-        name = self.registers.get(id(value))
+        name = self.registers.get(value)
         if name is None:
             if (shared := self.in_place.get(value)) is not None:
                 name = self(shared)
             else:
                 prefix = self._prefixes.get(id(value.type)) or self._prefix(value.type, value)
-                name = f"{prefix}\x00{next(self._placeholders)};"
-            self.registers[id(value)] = name
+                name = self._placeholder(prefix)
+            self.registers[value] = name
         return name
 
     def sources(self, values: Sequence[SSAValue]) -> list[str]:
         texts: list[str] = []
         for value in values:
-            if (text := self._sources.get(id(value))) is None:
-                text = self._sources[id(value)] = source(self, value)
+            if (text := self._sources.get(value)) is None:
+                text = self._sources[value] = source(self, value)
             texts.append(text)
         return texts
 
@@ -358,7 +351,11 @@ class _Names:
         return f"${stem}{number}"
 
     def scratch(self, type_: Attribute) -> str:
-        return f"{self._prefix(type_, None)}\x00{next(self._placeholders)};"
+        return self._placeholder(self._prefix(type_, None))
+
+    def _placeholder(self, prefix: str) -> str:
+        self._placeholders.append(prefix)
+        return f"\x00{len(self._placeholders) - 1}\x00"
 
     def _prefix(self, type_: Attribute, value: SSAValue | None) -> str:
         registers = register_class(type_) or (SCRATCH_CLASSES.get(type_) if value is None else None)
@@ -370,17 +367,15 @@ class _Names:
 
     def numbered(self, text: str) -> str:
         """`text` with numbers in all registers."""
-        first, *rest = _PLACEHOLDER.split(text)
+        parts = text.split("\x00")
         final: dict[str, str] = {}
-        counts = self.counts
-        written = [first]
-        for prefix, placeholder, behind in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
-            if (name := final.get(placeholder)) is None:
-                number = counts.get(prefix, 0)
-                counts[prefix] = number + 1
-                name = final[placeholder] = f"{prefix}{number}"
-            written += name, behind
-        return "".join(written)
+        for placeholder in dict.fromkeys(parts[1::2]):
+            prefix = self._placeholders[int(placeholder)]
+            number = self.counts.get(prefix, 0)
+            self.counts[prefix] = number + 1
+            final[placeholder] = f"{prefix}{number}"
+        parts[1::2] = [final[placeholder] for placeholder in parts[1::2]]
+        return "".join(parts)
 
     def declarations(self) -> Iterator[str]:
         """`.reg .b32 %r<4>` for every register class in use, after `numbered`."""
@@ -412,7 +407,7 @@ def _print_blocks(entry: EntryOp, names: _Names, files: dict[str, int]) -> list[
         for line in body:
             if isinstance(line, str):
                 lines.append(line)
-            elif id(line.result) in names.registers:
+            elif line.result in names.registers:
                 lines.append(_statement(line.emit(names)))
     return lines
 
@@ -433,7 +428,7 @@ class _BlockPrinter:
         lines: list[str | ConstantOp] = []
         said = ""
         for op in operations(block):
-            if isinstance(op, ConstantOp):
+            if type(op) is ConstantOp:
                 lines.append(op)
                 continue
             if self.files is not None and (where := self._where(op, self.files)) not in ("", said):

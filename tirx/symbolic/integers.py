@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import gcd
 
 from tirx.values import dataclass
@@ -27,9 +27,17 @@ class Integers:
     high: int | None = None
     divisor: int = 1
 
-    def __post_init__(self) -> None:
-        zeros, ones, low, high, divisor = self.zeros, self.ones, self.low, self.high, self.divisor
-        mask, sign = (1 << self.width) - 1, 1 << self.width - 1
+    def __init__(
+        self,
+        width: int,
+        zeros: int = 0,
+        ones: int = 0,
+        low: int | None = None,
+        high: int | None = None,
+        divisor: int = 1,
+    ):
+        sign = 1 << width - 1
+        mask = sign + sign - 1
         zeros |= ((divisor & -divisor) - 1) & mask
         if (low is not None and low >= 0) or zeros & sign:
             zeros |= sign if high is None else mask & ~((1 << high.bit_length()) - 1)
@@ -48,8 +56,13 @@ class Integers:
         else:
             trailing = ~zeros & mask
             divisor = divisor // (divisor & -divisor) * (trailing & -trailing)
-        for name, value in (("zeros", zeros), ("ones", ones), ("low", low), ("high", high), ("divisor", divisor)):
-            object.__setattr__(self, name, value)
+        set_ = object.__setattr__
+        set_(self, "width", width)
+        set_(self, "zeros", zeros)
+        set_(self, "ones", ones)
+        set_(self, "low", low)
+        set_(self, "high", high)
+        set_(self, "divisor", divisor)
 
     @staticmethod
     @lru_cache(maxsize=4096)
@@ -176,10 +189,8 @@ class Integers:
         if constant is None:
             bits = Integers(self.width, (1 << min(self.trailing_zeros + other.trailing_zeros, self.width)) - 1)
         else:
-            bits = Integers.of(0, self.width)
-            for bit in range(constant.bit_length()):
-                if constant >> bit & 1:
-                    bits += factor << bit
+            terms = [factor << bit for bit in range(constant.bit_length()) if constant >> bit & 1]
+            bits = reduce(Integers.__add__, terms) if terms else Integers.of(0, self.width)
         corners = [a * b for a in (self.least, self.greatest) for b in (other.least, other.greatest)]
         known = None not in (self.low, self.high, other.low, other.high)
         low_known = known or (self.low is not None and other.low is not None and min(self.low, other.low) >= 0)

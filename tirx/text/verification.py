@@ -37,20 +37,20 @@ class Dominance:
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[dict[int, int], set[int]]] = {}
+        self._known: dict[Block, tuple[dict[Operation, int], set[Block]]] = {}
         self._trees: dict[Region, Dominators] = {}
 
     def _is_before(self, a: Operation, b: Operation, block: Block) -> bool:
         positions, _ = self.known(block)
-        return positions[id(a)] < positions[id(b)]
+        return positions[a] < positions[b]
 
-    def known(self, block: Block) -> tuple[dict[int, int], set[int]]:
-        """Returns the identity of each operation of a block -> its position, and those of other blocks of its region
-        that were found to dominate it: values of many operations come from few blocks.
+    def known(self, block: Block) -> tuple[dict[Operation, int], set[Block]]:
+        """Returns each operation of a block -> its position, and other blocks of its region that were found to dominate
+        it: values of many operations come from few blocks.
         """
-        known = self._known.get(id(block))
+        known = self._known.get(block)
         if known is None:
-            known = self._known[id(block)] = {id(op): i for i, op in enumerate(operations(block))}, set()
+            known = self._known[block] = {op: i for i, op in enumerate(operations(block))}, set()
         return known
 
     def _dominates(self, a: Block, b: Block, region: Region) -> bool:
@@ -172,24 +172,24 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
 
 def _verify_operands(op: Operation, dominance: Dominance) -> None:
     here = op.parent
-    positions, above = ({}, set[int]()) if here is None else dominance.known(here)
-    position = positions.get(id(op), 0)
+    positions, above = ({}, set[Block]()) if here is None else dominance.known(here)
+    position = positions.get(op, 0)
     for index, operand in enumerate(operands_of(op)):
         # Most operands are results of operations in front of it in the same block.
         block = None
         if type(operand) is OpResult:
             block = operand.op.parent
-            if positions.get(id(operand.op), position) < position or id(block) in above:
+            if positions.get(operand.op, position) < position or block in above:
                 continue
         elif type(operand) is BlockArgument:
             block = operand.block
-            if block is here or id(block) in above:
+            if block is here or block in above:
                 continue
         if type(operand) is ForwardDeclaredValue or type(operand) is ErasedSSAValue:
             raise DominanceError(op, f"use of operand #{index}, which no definition reaches")
         if dominance.is_defined_at(operand, op):
             if block is not here and block is not None and here is not None and block.parent is here.parent:
-                above.add(id(block))
+                above.add(block)
             continue
         name = f"operand #{index}" if operand.name_hint is None else f"%{operand.name_hint}"
         owner = operand.owner

@@ -35,6 +35,14 @@ ptx.entry @comment() target("sm_80") {
 
 // -----
 
+ptx.entry @null() target("sm_80") {
+  // expected-error@+1 {{expected statements without the null character, which PTX does not have}}
+  %r = ptx.inline "mov.b32 $0, 1;\00" () : () -> i32
+  ptx.ret
+}
+
+// -----
+
 ptx.entry @feature() target("sm_80") {
   // expected-error@+1 {{expected rows of the features of targets behind 'needs', found 'elect'}}
   %r = ptx.inline "mov.b32 $0, 1;" () needs ["elect"] : () -> i32

@@ -207,16 +207,19 @@ def test_operations_become_others_in_their_place():
     one = arith.ConstantOp.from_int_and_width(1, i32)
     total = arith.AddiOp(one, one)
     total.attributes["a.b"], total.result.name_hint = i32, "x"
+    total.location = location = FileLineColLoc(StringAttr("f"), IntAttr(1), IntAttr(2))
     user = arith.SubiOp(total, one)
-    block, properties = Block([one, total, user]), dict(total.properties)
-    xdsl_private.become(total, arith.MuliOp, properties)
-    assert isinstance(total, arith.MuliOp) and [op.name for op in block.ops] == [
-        "arith.constant",
-        "arith.muli",
-        "arith.subi",
-    ]
-    assert user.lhs is total.results[0] and user.lhs.owner is total and user.lhs.name_hint == "x"
-    assert _uses_of(one.result) == [(user, 1), (total, 1), (total, 0)] and not total.attributes
+    block, of_total = Block([one, total, user]), ref(total)
+    made = xdsl_private.become(total, arith.MuliOp, dict(total.properties))
+    assert total.parent is None and not total.operands and not total.results
+    del total
+    assert of_total() is None and [*block.ops] == [one, made, user]
+    assert user.lhs is made.result and made.result.owner is made and made.result.name_hint == "x"
+    assert _uses_of(one.result) == [(user, 1), (made, 1), (made, 0)] and not made.attributes
+    assert made.location == location
+    last = xdsl_private.become(user, arith.AddiOp, dict(user.properties))
+    first = xdsl_private.become(one, arith.ConstantOp, dict(one.properties))
+    assert block.first_op is first and block.last_op is last and made.prev_op is first and made.next_op is last
     block.verify()
 
 
