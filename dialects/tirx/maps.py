@@ -31,8 +31,12 @@ from tirx.dialects.tirx.interface import Reduced, ScalarOpInterface, TileOpInter
 from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.scalar_text import ScalarText
 from tirx.dialects.tirx.views import OneToOneOp
-from tirx.layout.arrangement import Arrangement
+from tirx.layout import TileLayout
+from tirx.layout.arrangement import Arrangement, in_order
 from tirx.rules import DimensionError, ElementTypeError, MapBodyError, TileShapeError
+
+HALF_BYTE = 4
+"""Bits of elements of which two fill a byte."""
 
 YIELD = "tirx.yield"
 INLINED = ("func.call", "scf.for", "scf.if", "affine.apply")
@@ -54,6 +58,18 @@ def require_broadcast(source: TileType, result: TileType) -> None:
             f"expected a tile of the extents of the result, {shape_text(result)}, or 1 in their place, "
             f"found {shape_text(source)}"
         )
+
+
+def is_reordered(source: TileType, whole: TileType) -> bool:
+    """Returns True for elements of 4 bits that threads have in another order than those of `whole`, the same ones.
+
+    Eight of them fill a register. What a map makes of each takes it from where it is.
+    """
+    if source.dtype.bits != HALF_BYTE or not (
+        isinstance(layout := source.layout, TileLayout) and isinstance(other := whole.layout, TileLayout)
+    ):
+        return False
+    return not layout.equivalent(other) and in_order(layout).equivalent(in_order(other))
 
 
 def _broadcast(source: SSAValue, result: SSAValue) -> list[Reduced]:
@@ -87,10 +103,10 @@ class MapOp(DirectOperation, TileOpInterface):
     ```
 
     Operands have the rank of the results, and their extents or 1: such an operand has one element for all places
-    along the dimension. The body has operations of `arith` and `math` and `tirx.index`, and may use scalars from
-    outside. Results are values, or, with `outs(%d : T)` instead of a result type, allocations in registers. Operands
-    and allocations may be accumulators, too. `%n = tirx.map () { %i * 16 } -> index` is an expression of scalars, which
-    is parsed as its operations of `arith`.
+    along the dimension. Threads hold the same elements of all tiles, those of 4 bits in any order. The body has
+    operations of `arith` and `math` and `tirx.index`, and may use scalars from outside. Results are values, or, with
+    `outs(%d : T)` instead of a result type, allocations in registers. Operands and allocations may be accumulators.
+    `%n = tirx.map () { %i * 16 } -> index` is an expression of scalars, which is parsed as its operations of `arith`.
     """
 
     name = "tirx.map"
@@ -149,8 +165,9 @@ class MapOp(DirectOperation, TileOpInterface):
         return self.outs
 
     def same_layout(self) -> Sequence[Sequence[SSAValue]]:
-        shape = self.out_types[0].dims
-        return [[*(tile for tile in self.ins if TileType.of(tile).dims == shape), *self.res]]
+        whole = self.out_types[0]
+        tiles = [tile for tile in self.ins if TileType.of(tile).dims == whole.dims]
+        return [[*(tile for tile in tiles if not is_reordered(TileType.of(tile), whole)), *self.res]]
 
     def reductions(self) -> Sequence[Reduced]:
         return [found for tile in self.ins for found in _broadcast(tile, (*self.res, *self.outs)[0])]

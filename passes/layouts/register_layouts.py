@@ -17,7 +17,7 @@ from tirx.dialects import tirx
 from tirx.dialects.tirx.interface import errors_of_guest, is_register_tile
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
-from tirx.layout.arrangement import Arrangement, row_major_strides
+from tirx.layout.arrangement import Arrangement, in_order, row_major_strides
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_classes import RegisterClass, RegisterClasses, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS
@@ -123,6 +123,8 @@ class LayoutFlow:
             layout = next((layout for value in group if (layout := _tile_layout(value)) is not None), None)
             missing = next((value for value in group if _tile_layout(value) is None), None)
             if layout is not None and missing is not None:
+                if isinstance(op, tirx.MapOp) and missing in op.ins:
+                    layout = _as_loaded(missing, layout)
                 yield self.registers.of(missing), layout, f"that of the other tiles of {op.name}"
                 break
         for found in op.reductions():
@@ -158,6 +160,36 @@ class LayoutFlow:
         if own.span() >= max(_FEW_REGISTERS, _MOST_UNEVEN * -(-prod(dims) // threads)):
             return None
         return self.registers.of(end), own, why
+
+
+def _as_loaded(tile: SSAValue, layout: TileLayout) -> TileLayout:
+    """Returns the layout in which threads have the elements of a tile that they have in `layout`, in an order to load.
+
+    Elements of half a byte are loaded in pairs, and more at a time. Where neighbours in registers are none in memory,
+    the order is that of the tile that is loaded.
+    """
+    if tirx.TileType.of(tile).dtype.bits != tirx.HALF_BYTE:
+        return layout
+    steps: list[Arrangement] = []
+    source, own, threads = tile, layout, None
+    while isinstance(op := source.owner, tirx.ConvertOp) and (arranged := op.arranged) is not None:
+        source = op.source
+        inverse = arranged.inverse(dims := tirx.TileType.of(source).dims)
+        if inverse is None:
+            return layout
+        own = inverse.layout(own)
+        steps.append(arranged)
+    if not isinstance(source.owner, tirx.LoadOp):
+        return layout
+    dims, threads = tirx.TileType.of(source).dims, tirx.thread_set(source.owner).count
+    try:
+        plan_accesses(own, TileLayout.row_major(dims), dims, tirx.HALF_BYTE, threads, 16, 16)
+    except LayoutError:
+        own = in_order(own)
+        for arranged in reversed(steps):
+            own = arranged.layout(own)
+        return own
+    return layout
 
 
 _FEW_REGISTERS, _MOST_UNEVEN = 16, 8

@@ -56,9 +56,6 @@ from tirx.smem.swizzle_modes import Major
 FEW = 8
 """Elements for each thread below which vectors of wider elements may be single ones."""
 
-_HALF_BYTE = 4
-"""Bits of elements of which two fill a byte."""
-
 _MOST_SLOTS = 4
 """Slots of all threads for each element of a tile above which it does not fit its threads."""
 
@@ -71,7 +68,7 @@ def _checked(mma: tirx.MmaOp | tirx.AsyncMmaOp) -> None:
 
 def _has_few_pairs(type_: tirx.TileType, threads: int) -> bool:
     """Returns True for elements of which two fill a byte, and few of them for each thread."""
-    return type_.dtype.bits == _HALF_BYTE and type_.num_elements < FEW * threads
+    return type_.dtype.bits == tirx.HALF_BYTE and type_.num_elements < FEW * threads
 
 
 def _is_wasteful(held: int, slots: int, elements: int) -> bool:

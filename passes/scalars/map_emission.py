@@ -70,13 +70,13 @@ _AS_FMA: dict[PairOperation, int] = {
 class _Two:
     """The values of two neighbouring slots: as two scalars, as one packed register, or both once they are needed.
 
-    Of two i4 `nibbles` is the register that has them, and where the first one is.
+    Of two i4 `nibbles` are the registers that have them, each with the place of the element there.
     """
 
     low: SSAValue | None = None
     high: SSAValue | None = None
     packed: SSAValue | None = None
-    nibbles: tuple[SSAValue, int] | None = field(default=None, kw_only=True)
+    nibbles: tuple[tuple[SSAValue, int], tuple[SSAValue, int]] | None = field(default=None, kw_only=True)
 
     @property
     def is_one(self) -> bool:
@@ -301,8 +301,7 @@ class MapEmission:
 
     def _split(self, two: _Two, type_: Attribute) -> None:
         if two.nibbles is not None:
-            register, at = two.nibbles
-            two.low, two.high = (nibble(self.emit, register, each) for each in (at, at + 1))
+            two.low, two.high = (nibble(self.emit, *each) for each in two.nibbles)
             return
         assert two.packed is not None
         halves = self.emit(UnpackOp(two.packed, type_))
@@ -356,10 +355,11 @@ class MapEmission:
                 return _Two(packed=self._half(registers[low // 4], low % 4 // 2, i16))
             return _Two(packed=self._two_of_word(registers, low, high, REGISTER_BITS // format_.packed))
         if element == NIBBLE:
-            if low % 2 == 0 and high == low + 1:
-                return _Two(nibbles=(registers[low // 8], low % 8))
-            first, second = (nibble(self.emit, registers[s // 8], s % 8) for s in (low, high))
-            return _Two(first, first if low == high else second)
+            first, second = ((registers[s // 8], s % 8) for s in (low, high))
+            if low != high:
+                return _Two(nibbles=(first, second))
+            same = nibble(self.emit, *first)
+            return _Two(same, same)
         first = self._byte(registers[low // 4], low % 4, element)
         return _Two(first, first if low == high else self._byte(registers[high // 4], high % 4, element))
 

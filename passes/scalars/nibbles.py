@@ -16,7 +16,8 @@ from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter, bit_pattern, constant_value
 from tirx.values import dataclass
 
-NIBBLE = IntegerType(4)
+NIBBLE_BITS = 4
+NIBBLE = IntegerType(NIBBLE_BITS)
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class _Magic:
     """
     A float format whose numbers from `2^digits` on have integers in their low bits.
 
-    `shift`: the bits by which the second element of a byte lies further left among them, where those of `2^(digits -
+    `shift`: the bits by which the second element of a byte may lie further left among them, where those of `2^(digits -
     shift)` have integers; `needs`: rows of `FEATURES`.
     """
 
@@ -56,43 +57,55 @@ def has_pairs(target: Target, type_: Attribute) -> bool:
     return type_ in _MAGIC and supports(target, *_MAGIC[type_].needs)
 
 
-def _repeated(emit: Emitter, register: SSAValue, byte: int) -> SSAValue:
-    """Returns a register (i32) with four times a byte of another one, or of those that this is made of."""
-    while isinstance(made := register.owner, PrmtOp):
-        first, second, selector = made.operands
-        if (digits := constant_value(selector)) is None:
-            digit = emit.mod(emit.div(selector, 1 << 4 * byte), 16)
-            return emit(PrmtOp(first, second, emit.mul(digit, 0x1111))).result
+def _origin(register: SSAValue, byte: int) -> tuple[SSAValue, int]:
+    """Returns the register and its byte that a byte of another one is, as far as selectors are constants."""
+    while isinstance(made := register.owner, PrmtOp) and (digits := constant_value(made.operands[2])) is not None:
         digit = digits >> 4 * byte & 7
-        register, byte = (first, second)[digit // 4], digit % 4
-    selector = emit(arith.ConstantOp(bit_pattern(byte * 0x1111, 32))).result
-    return emit(PrmtOp(register, register, selector)).result
+        register, byte = made.operands[digit // 4], digit % 4
+    return register, byte
 
 
-def pair_of_floats(emit: Emitter, register: SSAValue, at: int, type_: Attribute, *, signed: bool) -> SSAValue:
-    """Returns elements `at` (even) and `at` + 1 of a register (i32) as a pair of f16 or bf16, which have all of them.
+def _two_bytes(emit: Emitter, low: tuple[SSAValue, int], high: tuple[SSAValue, int]) -> SSAValue:
+    """Returns a register (i32) with one byte in its low half and another one in its high half, twice each."""
+    (first, byte), (second, other) = _origin(*low), _origin(*high)
+    if first is second and (byte, other) == (0, 2):
+        return first  # the bytes beside them do not count
+    if (first, byte) == (second, other) and isinstance(made := first.owner, PrmtOp):
+        digit = emit.mod(emit.div(made.operands[2], 1 << 4 * byte), 16)  # of a selector that threads compute
+        return emit(PrmtOp(made.operands[0], made.operands[1], emit.mul(digit, 0x1111))).result
+    other += 0 if first is second else 4  # bytes 0 to 3 are those of the first register, 4 to 7 of the second
+    selector = emit(arith.ConstantOp(bit_pattern(byte * 0x11 | other * 0x1100, 32))).result
+    return emit(PrmtOp(first, second, selector)).result
 
-    The byte of both, twice, gets the exponents behind which integers are digits; what these add is taken off: three
-    instructions, and in bf16 a shift of the register. Constants of both halves that `ptxas` would move to a register
-    for each use are none: additions of f16 have theirs in the instruction, and bf16, whose addition is newer than its
-    fma, multiplies by one.
+
+def pair_of_floats(
+    emit: Emitter, low: tuple[SSAValue, int], high: tuple[SSAValue, int], type_: Attribute, *, signed: bool
+) -> SSAValue:
+    """Returns two elements, each a register (i32) and a place there, as a pair of f16 or bf16, which have all of them.
+
+    Bytes that have them, one in each half, get the exponents behind which integers are digits; what these add is taken
+    off: three instructions, and in bf16 a shift of registers. Halves of one register whose bytes are there already take
+    two. Constants of both halves that `ptxas` would move to a register for each use are none: additions of f16 have
+    theirs in the instruction, and bf16, whose addition is newer than its fma, multiplies by one.
     """
     magic = _MAGIC[type_]
-    byte = at // 2
-    if magic.shift:
-        bytes_ = _repeated(emit, register, byte)
-    else:
-        # Bytes 0 to 3 are those of the first register, 4 to 7 of the second.
-        other, digits = emit.div(register, 16), byte | byte << 4 | (byte + 4) << 8 | (byte + 4) << 12
-        bytes_ = emit(PrmtOp(register, other, emit(arith.ConstantOp(bit_pattern(digits, 32))).result)).result
+
+    def source(register: SSAValue, at: int) -> tuple[tuple[SSAValue, int], int]:
+        """The byte with an element, and by how many bits the element lies further left in it than digits may."""
+        odd = at % 2 * NIBBLE_BITS
+        register = register if magic.shift or not odd else emit.div(register, 1 << odd)
+        return (register, at // 2), odd if magic.shift else 0
+
+    (first, left), (second, right) = source(*low), source(*high)
+    bytes_ = _two_bytes(emit, first, second)
     sign = 8 if signed else 0  # of two's complement, the number is (n ^ 8) - 8
-    bases = (2.0**magic.digits, 2.0 ** (magic.digits - magic.shift))
+    bases = 2.0 ** (magic.digits - left), 2.0 ** (magic.digits - right)
 
     def pair(low: float, high: float, bits: int = 0) -> SSAValue:
         return emit(arith.ConstantOp(bit_pattern(magic.bits(low) | magic.bits(high) << 16 | bits, 32))).result
 
-    mask = emit(arith.ConstantOp(bit_pattern(0xF | 0xF << 16 + magic.shift, 32))).result
-    digits = emit(LogicAndXorOp(bytes_, mask, pair(bases[0], bases[1], sign | sign << 16 + magic.shift))).result
+    mask = emit(arith.ConstantOp(bit_pattern(0xF << left | 0xF << 16 + right, 32))).result
+    digits = emit(LogicAndXorOp(bytes_, mask, pair(*bases, sign << left | sign << 16 + right))).result
     less = pair(-bases[0] - sign, -bases[1] - sign)
     if type_ == f16:
         return emit(PairOp(PairOperation.ADD, magic.format, [digits, less])).result

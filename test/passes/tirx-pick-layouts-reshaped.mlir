@@ -63,3 +63,25 @@ tirx.kernel @uneven(%a: memref<4096xf32>, %d: memref<64xf32>) target("sm_80") gr
   %s = tirx.reduce %y dim(0) add : !tirx.tile<64xf32, register> -> !tirx.tile<1xf32, register>
   tirx.store %s, %d[0] : !tirx.tile<1xf32, register>, memref<64xf32>
 }
+
+// Two neighbours along K, of which wgmma wants pairs, lie four elements of 4 bits apart: registers hold them in the order
+// in memory, those of a word side by side, and the map takes each from where it is.
+
+// CHECK-LABEL: tirx.kernel @packed_for_wgmma
+// CHECK:         %words = tirx.load %w : {{.*}} -> !tirx.tile<64x32xi4, register, #tirx.tile_layout<S[(4, 2, 32, 8) : (1@warpid, 8, 1@laneid, 1)]>>
+// CHECK:         %f = tirx.map ins(%q : !tirx.tile<64x4x4x2xi4, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 8, 4@laneid, 1, 1@laneid, 4)]>>)
+// CHECK:           -> !tirx.tile<64x4x4x2xf16, register, #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>>
+// CHECK-NEXT:    %a = builtin.unrealized_conversion_cast %f
+// CHECK-NEXT:    %{{.*}} = tirx.mma %a
+tirx.kernel @packed_for_wgmma() target("sm_90a") threads(128) {
+  %w = tirx.alloc : !tirx.tile<64x32xi4, shared>
+  %x = tirx.alloc : !tirx.tile<8x32xf16, shared>
+  %acc = tirx.alloc fill(0.0) : !tirx.tile<64x8xf32, register>
+  %words = tirx.load %w : !tirx.tile<64x32xi4, shared> -> !tirx.tile<64x32xi4, register>
+  // (row, t, pair, i) -> (row, i, t, pair)
+  %q = tirx.convert %words elements [0, 32, 1, 8, 4] : !tirx.tile<64x32xi4, register> -> !tirx.tile<64x4x4x2xi4, register>
+  %f = tirx.map ins(%q : !tirx.tile<64x4x4x2xi4, register>) (%e) { f16(%e) } -> !tirx.tile<64x4x4x2xf16, register>
+  %a = tirx.convert %f elements [0, 32, 1] : !tirx.tile<64x4x4x2xf16, register> -> !tirx.tile<64x32xf16, register>
+  tirx.mma %a, %x, %acc : !tirx.tile<64x32xf16, register>, !tirx.tile<8x32xf16, shared>, !tirx.tile<64x8xf32, register>
+  tirx.return
+}

@@ -20,6 +20,21 @@ def row_major_strides(dims: Shape) -> tuple[int, ...]:
     return tuple(prod(dims[d + 1 :]) for d in range(len(dims)))
 
 
+def in_order(layout: TileLayout) -> TileLayout:
+    """Returns the layout in which every thread has the same elements in the order in which they are in the tile.
+
+    >>> str(in_order(TileLayout("S[(8, 2, 4, 2) : (4@laneid, 1, 1@laneid, 2)]")))
+    'S[(8, 2, 4, 2) : (4@laneid, 2, 1@laneid, 1)]'
+    """
+    shard: list[Iter] = []
+    slots = 1
+    for it in reversed(layout.canonicalize().shard):
+        shard.append(Iter(it.extent, slots, "m") if it.axis == "m" else it)
+        slots *= it.extent if it.axis == "m" else 1
+    others = [it for it in layout.replica if it.axis != "m"], [each for each in layout.offset if each[0] != "m"]
+    return TileLayout(shard[::-1], *others).canonicalize()
+
+
 @dataclass(frozen=True)
 class Arrangement:
     """A tile of `dims` whose element at p is that of another tile at `offset` + the sum of `strides[d]` * p[d], counted

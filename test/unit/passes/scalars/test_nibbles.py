@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -50,6 +52,43 @@ def test_floats(sign: str, type_: str, target: str) -> None:
     found = np.zeros((8, 64), _TYPES[type_])
     n = _run(type_, f"%r = arith.{sign}itofp %e : i4 to {type_}", target, found)
     np.testing.assert_array_equal(found.astype(np.float32), n if sign == "u" else (n ^ 8) - 8)
+
+
+_REORDERED = """
+!x = !tirx.tile<32x16xi4, register, #tirx.tile_layout<S[(32, 16) : (1@laneid, 1)]>>
+!y = !tirx.tile<32x16xT, register, #tirx.tile_layout<S[(32, 2, 2, 2, 2) : (1@laneid, STRIDES)]>>
+tirx.kernel @map(%a: memref<32x16xi4>, %d: memref<32x16xT>) grid(1) threads(32) {
+  %x = tirx.load %a[0, 0] : memref<32x16xi4> -> !x
+  %y = tirx.map ins(%x : !x) {
+  ^bb0(%e: i4):
+    %r = arith.sitofp %e : i4 to T
+    tirx.yield %r : T
+  } -> !y
+  tirx.store %y, %d[0, 0] : !y, memref<32x16xT>
+}
+"""
+
+
+def _reordered(strides: str, type_: str) -> str:
+    return _REORDERED.replace("STRIDES", strides).replace("xT", f"x{type_}").replace(" T", f" {type_}")
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize(("type_", "target"), [("f16", "sm_75"), ("bf16", "sm_80"), ("f32", "sm_80")])
+@pytest.mark.parametrize("strides", list(permutations((1, 2, 4, 8))))
+def test_pairs_of_any_two(strides: tuple[int, ...], type_: str, target: str) -> None:
+    """Two neighbours in a register of the result are any two of sixteen in two registers of the operand."""
+    nibbles = np.arange(32 * 16, dtype=np.uint8).reshape(32, 16) * 7 % 16
+    (kernel,) = tirx.build(_reordered(", ".join(map(str, strides)), type_), target=target).kernels.values()
+    found = np.zeros((32, 16), _TYPES[type_])
+    kernel.simulate(nibbles[:, ::2] | nibbles[:, 1::2] << 4, found)
+    np.testing.assert_array_equal(found.astype(np.float32), (nibbles.astype(np.int32) ^ 8) - 8)
+
+
+@pytest.mark.parametrize(("strides", "moved"), [("4, 8, 2, 1", 8), ("8, 1, 4, 2", 2)])
+def test_halves_of_a_register_are_where_they_are_used(strides: str, moved: int) -> None:
+    """Bytes are moved once for each pair, of elements 4 apart only for those that lie too far left."""
+    assert tirx.compile(_reordered(strides, "f16"), target="sm_80").count("prmt") == moved
 
 
 @pytest.mark.sample(2)
