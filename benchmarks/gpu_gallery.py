@@ -50,10 +50,10 @@ def _w4a16(m: int, n: int = 8192, k: int = 8192, parts: int = 2) -> Program:
     def make(torch: Any) -> Made:
         x, scales = _random(torch, m, k, dtype="float16"), _random(torch, n, k // 32, seed=1, dtype="float16")
         generator = torch.Generator(device="cuda").manual_seed(2)
-        low, high = (torch.randint(-8, 8, (n, k // 2), generator=generator, device="cuda") for _ in range(2))
-        packed = ((low & 15) | (high & 15) << 4).to(torch.uint8)
-        weights = torch.stack((low, high), 2).reshape(n, k // 32, 32).half() * scales[..., None]
-        whole = weights.reshape(n, k)
+        codes = torch.randint(-8, 8, (n, k), generator=generator, device="cuda")
+        whole = (codes.reshape(n, k // 32, 32).half() * scales[..., None]).reshape(n, k)
+        pairs = codes.reshape(n, k // 128, 4, 4, 4, 2).permute(0, 1, 4, 2, 5, 3).reshape(n, k // 2, 2)
+        packed = ((pairs[..., 0] & 15) | (pairs[..., 1] & 15) << 4).to(torch.uint8)
         peers: dict[str, Run] = {
             "torch, f16 weights": lambda: torch.matmul(x, whole.T),
             "copy": _copy(torch, amount),

@@ -99,9 +99,10 @@ def _stream_k(n: int) -> list[Any]:
 
 def _w4a16(size: tuple[int, int, int]) -> list[Any]:
     m, n, k = size
-    nibbles = integers(n, k, low=-7, high=8, dtype=np.int8).view(np.uint8) & 15
+    nibbles = np.pad(integers(n, k, low=-7, high=8, dtype=np.int8).view(np.uint8) & 15, ((0, 0), (0, -k % 128)))
+    packed = nibbles.reshape(n, -1, 4, 4, 4, 2).transpose(0, 1, 4, 2, 5, 3).reshape(n, -1)
     x, scales = integers(m, k, dtype=np.float16), integers(n, k // 32, dtype=np.float16)
-    return [x, nibbles[:, ::2] | nibbles[:, 1::2] << 4, scales, _zeros(m, n)]
+    return [x, packed[:, ::2] | packed[:, 1::2] << 4, scales, _zeros(m, n)]
 
 
 def _fp8_gemm(size: tuple[int, int, int]) -> list[Any]:
@@ -369,8 +370,9 @@ def _convolved(given: Sequence[Any]) -> Array:
 
 def _of_four_bits(given: Sequence[Any]) -> Array:
     x, packed, scales = given[:3]
-    weights = (np.stack((packed & 15, packed >> 4), -1).reshape(len(packed), -1) ^ 8).astype(np.float64) - 8
-    return x.astype(np.float64) @ (weights * scales.repeat(32, 1)).T
+    nibbles = np.stack((packed & 15, packed >> 4), -1).reshape(len(packed), -1, 4, 4, 2, 4)
+    weights = (nibbles.transpose(0, 1, 3, 5, 2, 4).reshape(len(packed), -1) ^ 8).astype(np.float64) - 8
+    return x.astype(np.float64) @ (weights[:, : x.shape[1]] * scales.repeat(32, 1)).T
 
 
 def _scaled(given: Sequence[Any]) -> Array:
