@@ -12,8 +12,10 @@ from xdsl.passes import ModulePass
 
 from tirx.dialects import tirx
 from tirx.dialects.nesting import operations, walk
-from tirx.dialects.ptx.sync import FenceProxyAsyncOp
+from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
+from tirx.dialects.ptx.tma import CpAsyncBulkWaitGroupOp
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
+from tirx.dialects.traits import is_pure
 from tirx.passes.copies.bulk_order import order_bulk_copies
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.scheduled import require_lowered
@@ -107,6 +109,29 @@ def _is_barrier(op: Operation) -> bool:
             return False
 
 
+def _wait_in_front(barrier: Operation) -> Operation:
+    """Returns the wait for bulk copies that stands in front of a barrier, with nothing between them that a proxy fence
+    would have to be behind; without one, the barrier. A fence in front of the wait takes its time while copies go on.
+    """
+    found, op = barrier, barrier.prev_op
+    while op is not None and all(map(_is_waiting, walk(op))):
+        if any(isinstance(inner, CpAsyncBulkWaitGroupOp) for inner in walk(op)):
+            found = op
+        op = op.prev_op
+    return found
+
+
+def _is_waiting(op: Operation) -> bool:
+    """Returns True for a wait for bulk copies, with the counters, branches and warps that meet around it."""
+    match op:
+        case CpAsyncBulkWaitGroupOp() | BarWarpSyncOp() | scf.IfOp() | scf.YieldOp():
+            return True
+        case memref.LoadOp() | memref.StoreOp():
+            return isinstance(op.memref.owner, memref.AllocaOp)
+        case _:
+            return is_pure(op)
+
+
 _ACTING = (tirx.SlotOp, FenceProxyAsyncOp)
 """Operations without regions that change what is pending without an access of their own."""
 
@@ -128,6 +153,7 @@ class _BarrierInsertion:
             if tirx.is_foreign(op)
             for operand in op.operands
         )
+        self._asynchronous = [op for op in kernel.walk() if isinstance(op, tirx.AsyncMmaOp) and not op.on_tensor_memory]
         self._written = written_by(kernel)
         self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
         self._accesses: dict[Operation, _Accesses | None] = {}
@@ -178,7 +204,7 @@ class _BarrierInsertion:
                 if barrier is not None and accesses.needs_fence(pending) and not accesses.races(pending):
                     # What is read here was written before threads met: there it needs the fence, and no barrier more.
                     if insert:
-                        Emitter.before(barrier)(FenceProxyAsyncOp("shared::cta"))
+                        Emitter.before(_wait_in_front(barrier))(FenceProxyAsyncOp("shared::cta"))
                     pending = replace(pending, unfenced=pending.unfenced & pending.writes)
                 met = self._meet(op, accesses, pending, insert)
                 barrier = barrier if met is pending else None
@@ -229,6 +255,13 @@ class _BarrierInsertion:
             case tirx.MmaOp() | tirx.AsyncMmaOp():
                 reads = self._places(op.a, op.b)
                 return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
+            case tirx.AwaitOp():
+                # Products read until they are awaited. The order of slots is that of their ring.
+                tiles = (tile for product in self._awaited(op) for tile in (product.a, product.b))
+                reads = self._places(
+                    *(each for each in tiles if isinstance(tirx.base_allocation(each).owner, tirx.AllocOp))
+                )
+                return _Accesses(reads) if reads else _NOTHING
             case _:  # of `cp.async` the ring orders what happens to its slot
                 effects = effects_of(op, self._written)
         if not effects.reads and not effects.writes:
@@ -240,6 +273,17 @@ class _BarrierInsertion:
         )
         reads, writes = self._places(*effects.reads), self._places(*effects.writes)
         return _Accesses(reads, writes, unfenced=self._places(*shared))
+
+    def _awaited(self, op: tirx.AwaitOp) -> Sequence[tirx.AsyncMmaOp]:
+        """The products by wgmma that may end at a wait: that of the tile, and those whose sums it goes on with."""
+        found: list[tirx.AsyncMmaOp] = []
+        value = op.value
+        while value is not None and isinstance(product := value.owner, tirx.AsyncMmaOp):
+            found.append(product)
+            value = product.accumulator if isinstance(product.accumulator.type, tirx.PendingType) else None
+            if value is None:
+                return found
+        return self._asynchronous if op.awaited_queue is tirx.Queue.WGMMA else ()
 
     def _of(self, op: Operation) -> _Accesses | None:
         """The accesses of an operation without regions, None if it is a barrier."""
@@ -291,7 +335,8 @@ class TirxInsertBarriersPass(ModulePass):
 
     A product of wgmma reads shared memory through the async proxy: behind threads that have written what it reads
     stands `fence.proxy.async` in front of the barrier, which every product on tensor memory brings with it. It may be a
-    barrier that is there for something else.
+    barrier that is there for something else; where threads wait for bulk copies in front of that, they fence first. An
+    asynchronous product reads its tiles until it is awaited.
 
     Iterations of a tile loop that write other parts of a memref need none between them.
 

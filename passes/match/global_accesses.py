@@ -40,6 +40,7 @@ _ACCESSING = (
     memref.StoreOp,
     tirx.MmaOp,
     tirx.AsyncMmaOp,
+    tirx.AwaitOp,
     tirx.AtomicOp,
     tirx.SignalOp,
     tirx.WaitUntilOp,

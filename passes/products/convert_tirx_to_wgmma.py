@@ -9,7 +9,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import wgmma
-from tirx.dialects.nesting import ancestors
+from tirx.dialects.nesting import ancestors, walk
 from tirx.dialects.ptx.core import REGISTER_LIMIT
 from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, PendingType, Queue, RoleOp, WgmmaPlan, kernels, thread_set
 from tirx.dialects.tirx.roles import REGISTER_FILE
@@ -239,13 +239,52 @@ def _lower_await(op: AwaitOp) -> None:
     erase(op)
 
 
+def _merge_waits(block: Block) -> None:
+    """Lets a wait give the sums of later ones in the block that wait for nothing more.
+
+    Where such a wait stands behind threads that read sums, ptxas runs all products one after the other (C7514).
+    """
+    last, behind = None, 0
+    for op in tuple(block.ops):
+        match op:
+            case CommitGroupOp():
+                behind += 1
+            case WaitGroupOp() if (
+                last is not None
+                and last.pending.value.data + behind <= op.pending.value.data
+                and all(_is_defined_before(value, last) for value in op.values)
+            ):
+                values = [*last.values, *op.values]
+                both = Emitter.before(last)(
+                    WaitGroupOp(last.pending.value.data, values, [PendingType.tile_of(value) for value in values])
+                )
+                for old, new in zip([*last.tiles, *op.tiles], both.tiles, strict=True):
+                    old.replace_all_uses_with(new)
+                erase(last)
+                erase(op)
+                last = both
+            case WaitGroupOp():
+                last, behind = op, 0
+            case _ if any(isinstance(inner, CommitGroupOp | WaitGroupOp) for inner in walk(op)):
+                last = None
+            case _:
+                pass
+
+
+def _is_defined_before(value: SSAValue, op: Operation) -> bool:
+    """Returns True if a value that a later operation of the block uses is there in front of `op`, too."""
+    owner = value.owner
+    return isinstance(owner, Block) or owner.parent is not op.parent or owner.is_before_in_block(op)
+
+
 class ConvertTirxToWgmmaPass(ModulePass):
     """Lowers products with a plan of wgmma, and waiting for them.
 
     `tirx.mma` becomes wgmma.fence, the instructions for all parts of the accumulators and steps along K, a commit and
     a wait for it. `tirx.async_mma` is the same without the wait: each is a group of its own. `tirx.await wgmma
     pending(k)` waits for all but k groups, `tirx.await %p` for the group of this value and all older ones: of those
-    that every path has committed since, it waits for none. What threads write to shared memory before a product must
+    that every path has committed since, it waits for none. One that an earlier wait includes becomes part of it. What
+    threads write to shared memory before a product must
     be visible to the async proxy: `tirx-insert-barriers` sees to that.
     """
 
@@ -265,3 +304,6 @@ class ConvertTirxToWgmmaPass(ModulePass):
                     _lower(inner)
                 elif isinstance(inner, AsyncMmaOp):
                     raise StageError(inner, "expected a plan of wgmma; tirx-select-instructions chooses it")
+            for block in {inner.parent for inner in kernel.walk() if isinstance(inner, WaitGroupOp)}:
+                assert block is not None
+                _merge_waits(block)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, UnrealizedConversionCastOp
-from xdsl.ir import BlockArgument, Operation, Use
+from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
@@ -288,27 +288,41 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
 def _awaited_products(
     loop: scf.ForOp, staged: Sequence[tuple[StagedTile, tirx.Engine]], held: Sequence[HeldTile]
 ) -> tuple[tirx.MmaOp, ...]:
-    """The products by wgmma of every iteration that read nothing but slots and registers.
+    """The products by wgmma of every iteration that read slots, registers and what stays as it is until the next one.
 
     None if something else reads one of these slots, too.
     """
     tiles = [tile for tile, _ in staged]
     slots = {tile.alloc.result for tile in (*tiles, *held)}
     products = [op for op in loop.body.block.ops if isinstance(op, tirx.MmaOp) and not op.on_tensor_memory]
+
+    def is_ready(tile: SSAValue, op: tirx.MmaOp) -> bool:
+        if tirx.TileType.of(tile).memory is tirx.MemorySpace.REGISTER:
+            return True
+        root = tirx.base_allocation(tile)
+        return root in slots or _is_complete(root, op, loop)
+
     found = tuple(
         op
         for op in products
-        if op.b_type.memory is tirx.MemorySpace.SHARED
-        and all(
-            tirx.TileType.of(tile).memory is tirx.MemorySpace.REGISTER or tirx.base_allocation(tile) in slots
-            for tile in (op.a, op.b)
-        )
+        if op.b_type.memory is tirx.MemorySpace.SHARED and is_ready(op.a, op) and is_ready(op.b, op)
     )
     try:
         _check_readers(tiles, found)
     except NotApplicable:
         return ()
     return found
+
+
+def _is_complete(root: SSAValue, product: tirx.MmaOp, loop: scf.ForOp) -> bool:
+    """Returns True if nothing of an iteration writes a tile behind a product: the product, which ends in the iteration,
+    reads the tile undisturbed as long as it runs.
+    """
+    return isinstance(root.owner, tirx.AllocOp) and all(
+        top.is_before_in_block(product)
+        for op, tile in accesses(root)
+        if writes_to(op, tile) and (top := top_of(op, loop)) is not None
+    )
 
 
 def _held_tiles(loop: scf.ForOp, staged: set[tirx.AllocOp]) -> Iterator[HeldTile]:

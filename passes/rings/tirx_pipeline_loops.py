@@ -56,9 +56,10 @@ class TirxPipelineLoopsPass(ModulePass):
 
     The test is made for each tile: every iteration fills it before it reads it, nothing else touches it, and the
     source is known iterations ahead and not written meanwhile. Products that read rings by hardware stay pending
-    where nothing else needs their sum. Those whose sums only the next iteration needs run a round later than others,
-    and those on tensor memory whose sums threads read a round earlier; what threads and products hand each other
-    there are rings. A tile that is loaded before the loop becomes a ring of its own, as does a shared tile of a loop
+    where nothing else needs their sum; other products of wgmma do until something needs it, if an iteration does not
+    write what they read behind them. Those whose sums only the next iteration needs run a round later than others, and
+    those on tensor memory whose sums threads read a round earlier; what threads and products hand each other there are
+    rings. A tile that is loaded before the loop becomes a ring of its own, as does a shared tile of a loop
     that a bulk store empties. Where A may come back early (`tirx-release-early`) it has a ring of its own.
     `stages` is the number of slots, `auto` for what shared memory has room for (3 to 6); `tirx.stages = 4` on a loop
     says it for that loop, and 1 keeps it as it is. Remarks name every choice and, for what stays as it is, what is in

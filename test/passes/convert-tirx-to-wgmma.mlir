@@ -106,3 +106,48 @@ tirx.kernel @branch(%n: index) target("sm_90a") threads(256) {
   %d = tirx.await %0 : !tirx.pending<!d>
   tirx.return
 }
+
+// A wait that an earlier one includes is none of its own: the earlier one gives its sum, if that is there already. How many
+// groups a loop in between has committed is not known.
+
+// CHECK-LABEL: tirx.kernel @included
+// CHECK:         wgmma.commit_group
+// CHECK:         wgmma.commit_group
+// CHECK:         wgmma.commit_group
+// CHECK-NEXT:    %second_1, %first_1 = wgmma.wait_group 1(%{{.*}}, %{{.*}} :
+// CHECK-NEXT:    "test.op"(%second_1)
+// CHECK-NEXT:    "test.op"(%first_1)
+// CHECK-NEXT:    wgmma.wait_group 0(%
+// CHECK:         wgmma.commit_group
+// CHECK:         wgmma.commit_group
+// CHECK-NEXT:    wgmma.wait_group 1(%
+// CHECK-NEXT:    scf.for
+// CHECK:         wgmma.wait_group 1
+// CHECK-NEXT:    %[[CHOSEN:.*]] = arith.select
+// CHECK-NEXT:    wgmma.wait_group 1(%[[CHOSEN]]
+tirx.kernel @included(%n: index, %p: i1) target("sm_90a") threads(256) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  %z = tirx.splat %zero : f32 -> !d
+  %first = tirx.async_mma %sa, %sb, %z plan(wgmma, shapes = ["m64n32k16"], a_major = "K", b_major = "K") : !a, !b, !d -> !tirx.pending<!d>
+  %second = tirx.async_mma %sa, %sb, %z plan(wgmma, shapes = ["m64n32k16"], a_major = "K", b_major = "K") : !a, !b, !d -> !tirx.pending<!d>
+  %third = tirx.async_mma %sa, %sb, %z plan(wgmma, shapes = ["m64n32k16"], a_major = "K", b_major = "K") : !a, !b, !d -> !tirx.pending<!d>
+  %second_1 = tirx.await %second : !tirx.pending<!d>
+  "test.op"(%second_1) : (!d) -> ()
+  %first_1 = tirx.await %first : !tirx.pending<!d>
+  "test.op"(%first_1) : (!d) -> ()
+  %third_1 = tirx.await %third : !tirx.pending<!d>
+  %4 = tirx.async_mma %sa, %sb, %z plan(wgmma, shapes = ["m64n32k16"], a_major = "K", b_major = "K") : !a, !b, !d -> !tirx.pending<!d>
+  %5 = tirx.async_mma %sa, %sb, %z plan(wgmma, shapes = ["m64n32k16"], a_major = "K", b_major = "K") : !a, !b, !d -> !tirx.pending<!d>
+  %6 = tirx.await %4 : !tirx.pending<!d>
+  scf.for %i = %c0 to %n step %c1 {
+    wgmma.commit_group
+  }
+  tirx.await wgmma pending(1)
+  %chosen = arith.select %p, %4, %4 : !tirx.pending<!d>
+  %7 = tirx.await %chosen : !tirx.pending<!d>
+  tirx.return
+}

@@ -544,6 +544,93 @@ tirx.kernel @wgmma_of_the_iteration_before(%a: memref<64x64xf16>, %n: index) tar
   tirx.return
 }
 
+// A fence in front of a barrier stands in front of a wait for bulk copies there, too: it takes its time while they go on.
+// It stays behind what threads write.
+
+// CHECK-LABEL: tirx.kernel @wgmma_behind_a_wait
+// CHECK:         tirx.copy %g, %s
+// CHECK:         arith.constant
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    scf.if
+// CHECK-NEXT:      ptx.cp.async.bulk.wait_group 0 read
+// CHECK-NEXT:    }
+// CHECK-NEXT:    memref.load
+// CHECK-NEXT:    ptx.bar.warp.sync
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.mma
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    ptx.cp.async.bulk.wait_group 0 read
+// CHECK-NEXT:    tirx.copy %g, %s
+// CHECK-NEXT:    ptx.fence.proxy.async "shared::cta"
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.mma
+tirx.kernel @wgmma_behind_a_wait(%a: memref<64x64xf16>, %n: index) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %counter = memref.alloca() : memref<i32>
+  %some = arith.cmpi eq, %n, %c0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !ga
+  %s = tirx.alloc : !sa
+  %z = tirx.zero : !d
+  tirx.copy %g, %s : !ga, !sa
+  %one = arith.constant 1 : i32
+  scf.if %some {
+    ptx.cp.async.bulk.wait_group 0 read
+  }
+  %count = memref.load %counter[] : memref<i32>
+  ptx.bar.warp.sync
+  tirx.barrier
+  %0 = tirx.mma %s, %s, %z : !sa, !sa, !d -> !d
+  tirx.barrier
+  ptx.cp.async.bulk.wait_group 0 read
+  tirx.copy %g, %s : !ga, !sa
+  tirx.barrier
+  %1 = tirx.mma %s, %s, %0 : !sa, !sa, !d -> !d
+  "test.op"(%count) : (i32) -> ()
+  tirx.return
+}
+
+// A product reads until it is awaited, by its sum or one that goes on with it: a barrier before that does not order what is
+// written behind it.
+
+!pending = !tirx.pending<!d>
+// CHECK-LABEL: tirx.kernel @asynchronous_wgmma
+// CHECK:         tirx.async_mma
+// CHECK-NEXT:    tirx.async_mma
+// CHECK-NEXT:    tirx.async_mma
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.await
+// CHECK-NEXT:    tirx.copy %g, %u
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %s
+// CHECK-NEXT:    tirx.await
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %t
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.await wgmma pending(0)
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %s
+tirx.kernel @asynchronous_wgmma(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !ga
+  %s = tirx.alloc : !sa
+  %t = tirx.alloc : !sa
+  %u = tirx.alloc : !sa
+  %z = tirx.zero : !d
+  %0 = tirx.async_mma %s, %s, %z : !sa, !sa, !d -> !pending
+  %1 = tirx.async_mma %s, %s, %0 : !sa, !sa, !pending -> !pending
+  %2 = tirx.async_mma %t, %t, %z : !sa, !sa, !d -> !pending
+  tirx.barrier
+  %3 = tirx.await %1 : !pending
+  tirx.copy %g, %u : !ga, !sa
+  tirx.copy %g, %s : !ga, !sa
+  %4 = tirx.await %2 : !pending
+  tirx.copy %g, %t : !ga, !sa
+  tirx.barrier
+  tirx.await wgmma pending(0)
+  tirx.copy %g, %s : !ga, !sa
+  tirx.return
+}
+
 // Iterations of a tile loop have another row or column of tiles each: their stores need no barrier between them. Where
 // tiles overlap, where a column is missing, and where the loop reads what it stores, threads meet.
 

@@ -147,6 +147,31 @@ def test_products(replaced: dict[str, str], products: int, held: int, notes: lis
     assert products == 0 or set(plan.products) == {op for op in kernel.walk() if isinstance(op, MmaOp)}
 
 
+STORE = "%f = tirx.zero : !tirx.tile<64x64xf16, register>\n tirx.store %f, %sb : !tirx.tile<64x64xf16, register>, !s\n"
+
+
+@together(
+    ("replaced", "awaited"),
+    [
+        # What threads have stored stays as it is until the next iteration.
+        ({"INSIDE": STORE}, 1),
+        ({"INSIDE": f"scf.if %p {{ {STORE} }}", "BEHIND": '"test.op"(%d) : (!c) -> ()'}, 1),
+        # Something may write the tile while the product would run.
+        ({"INSIDE": STORE, "BEHIND": STORE.replace("%f", "%h")}, 0),
+        ({"BEHIND": f"scf.if %p {{ {STORE} }}"}, 0),
+        ({"INSIDE": STORE, "BEHIND": '"test.op"(%sb) : (!s) -> ()'}, 0),
+    ],
+)
+def test_awaited_products(replaced: dict[str, str], awaited: int) -> None:
+    """Products that read tiles in no ring are asynchronous where the tiles stay as they are until the end."""
+    text = SUMS
+    for name, by in ({"STRIDE": "64", "BEFORE": "", "INSIDE": "", "BEHIND": "", "SUM": "%d"} | replaced).items():
+        text = text.replace(name, by)
+    (kernel,) = (op for op in parsed(text).walk() if isinstance(op, KernelOp))
+    (plan,) = plan_loops(kernel, Target.parse("sm_90a"), None)
+    assert (len(plan.products), len(plan.awaited)) == (0, awaited)
+
+
 def test_metadata_of_several_products() -> None:
     """Each tile is stored before the first product that reads it, and free behind the last one."""
     text = """
