@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf

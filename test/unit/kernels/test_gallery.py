@@ -274,6 +274,12 @@ def test_weights_of_four_bits_are_shared_out(options: str) -> None:
     program.kernels["w4a16"].check(*_w4a16((17, 68, 288)))
 
 
+def test_backward_of_causal_attention() -> None:
+    """In small blocks, which are a warpgroup each, from the diagonal on."""
+    program = tirx.build(text_of("attention_backward"), target="sm_90a", options="B=64 CAUSAL=1")
+    program.kernels["attention_backward"].check(*_attention_backward(76))
+
+
 def test_an_mlp_of_two_kernels() -> None:
     """The second kernel reads what the first one writes: the sum over the hidden columns, for each row."""
     x, gate, up, hidden = _swiglu((77, 72, 64))
