@@ -24,13 +24,20 @@ from tirx.dialects.ptx.packed import (
 )
 from tirx.dialects.tirx import IndexOp, MapOp, TileType
 from tirx.dialects.tirx.elements import scalar_type
-from tirx.dialects.xdsl_private import operands_of
+from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.layout import Iter, TileLayout
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.index_emission import IndexEmission
-from tirx.passes.ir.register_values import REGISTER_BITS, layout_of, register_format, require_inlined, zero_register
+from tirx.passes.ir.register_values import (
+    REGISTER_BITS,
+    RegisterFormat,
+    layout_of,
+    register_format,
+    require_inlined,
+    zero_register,
+)
 from tirx.passes.match.product import legal
 from tirx.passes.scalars.byte_floats import BY_INTEGERS, halves_of_bytes
 from tirx.passes.scalars.fast_math import may_approximate
@@ -84,6 +91,13 @@ class _Two:
         return self.low is not None and self.low is self.high
 
 
+_Held = tuple[RegisterFormat, Sequence[SSAValue], Attribute, bool]
+"""How a tile is held, its registers, its elements as scalars, and whether each register has one element as it is."""
+
+_SPECIAL = (IndexOp, arith.TruncFOp, arith.ExtFOp, arith.SIToFPOp, arith.UIToFPOp)
+"""Operations that may be done to two elements at a time, or to packed ones, by instructions of their own."""
+
+
 class MapEmission:
     """Computes one map in every thread, two slots at a time.
 
@@ -125,14 +139,16 @@ class MapEmission:
         """Emits the map; returns the registers of each result."""
         require_inlined(self.op.body.block)
         body = [op for op in self.op.body.block.ops if op is not self.op.body.block.last_op]
-        varying = self._emit_same(body)
+        varying = [(op, self._is_plain(op)) for op in self._emit_same(body)]
+        operands = [*zip(self.op.body.block.args, map(self._held, self.op.ins), self.slots, strict=True)]
         results: list[dict[int, _Two]] = [{} for _ in self.op.res]
         for slot, low, high in self._pairs():
             values: dict[SSAValue, _Two] = {}
-            for argument, tile, slots in zip(self.op.body.block.args, self.op.ins, self.slots, strict=True):
-                values[argument] = self._operand(tile, slots[low], slots[high])
-            for op in varying:
-                values[op.results[0]] = self._operation(op, values, low, high)
+            for argument, held, slots in operands:
+                values[argument] = self._operand(held, slots[low], slots[high])
+            for op, is_plain in varying:
+                two = self._of_each(op, values) if is_plain else self._operation(op, values, low, high)
+                values[op.results[0]] = two
             for result, yielded in zip(results, self.op.yielded, strict=True):
                 result[slot] = self._value(yielded, values)
         return [self._registers(TileType.of(tile), result) for tile, result in zip(self.op.res, results, strict=True)]
@@ -164,7 +180,9 @@ class MapEmission:
         """One operation on scalars, of another type if one is given, for the passes that lower arith and math."""
         types = [type_ or result.type for result in op.results]
         clone = self.emit(built(type(op), operands, types, op.properties))
-        clone.attributes, clone.location = dict(op.attributes), op.location
+        clone.location = op.location
+        if op.attributes:
+            clone.attributes = dict(op.attributes)
         return item(clone.results, 0)
 
     def _value(self, value: SSAValue, values: Mapping[SSAValue, _Two]) -> _Two:
@@ -174,6 +192,26 @@ class MapEmission:
         return _Two(same, same)
 
     # Operations on two elements.
+
+    def _is_plain(self, op: Operation) -> bool:
+        """Returns True for an operation that is always done to each element by itself."""
+        types = [type_of(value) for value in (*operands_of(op), *op.results)]
+        is_half = _FORMAT_OF.get(types[-1]) is not None
+        is_special = isinstance(op, _SPECIAL) or (is_half and (type(op) in _PACKED or op.name.startswith("math.")))
+        return not is_special and all(narrow_format(type_) is None for type_ in types)
+
+    def _of_each(self, op: Operation, values: Mapping[SSAValue, _Two]) -> _Two:
+        """The operation on each of two elements; on one if they are the same."""
+        lows: list[SSAValue] = []
+        highs: list[SSAValue] = []
+        same = True
+        for value in operands_of(op):
+            two = self._value(value, values)
+            lows.append(low := two.low or self._low(two, value.type))
+            highs.append(high := self._high(two))
+            same = same and low is high
+        first = self._clone(op, lows)
+        return _Two(first, first if same else self._clone(op, highs))
 
     def _operation(self, op: Operation, values: Mapping[SSAValue, _Two], low: int, high: int) -> _Two:
         if isinstance(op, IndexOp):
@@ -196,11 +234,7 @@ class MapEmission:
         for value in (*sources, *op.results):
             if narrow_format(value.type) is not None:
                 raise NoFormError(op, f"expected arith.extf and arith.truncf only on {value.type}, found '{op.name}'")
-        lows = [self._low(two, value.type) for two, value in zip(operands, sources, strict=True)]
-        highs = list(map(self._high, operands))
-        first = self._clone(op, lows)
-        same = all(a is b for a, b in zip(lows, highs, strict=True))
-        return _Two(first, first if same else self._clone(op, highs))
+        return self._of_each(op, values)
 
     def _packed_operation(self, op: Operation, operands: Sequence[_Two]) -> _Two | None:
         """One instruction for both elements, if there is one and its operands differ between the two."""
@@ -334,15 +368,18 @@ class MapEmission:
 
     # Registers.
 
-    def _operand(self, tile: SSAValue, low: int | None, high: int | None) -> _Two:
+    def _held(self, tile: SSAValue) -> _Held:
+        type_ = TileType.of(tile)
+        format_, element = register_format(type_), scalar_type(type_.element_type)
+        return format_, self.registers[tile], element, format_.packed == 1 and format_.type == element
+
+    def _operand(self, held: _Held, low: int | None, high: int | None) -> _Two:
         """The elements of an operand in two slots."""
         assert low is not None and high is not None
-        type_ = TileType.of(tile)
-        format_, registers = register_format(type_), self.registers[tile]
-        element = scalar_type(type_.element_type)
+        format_, registers, element, is_itself = held
         if format_.packed == 1:
             first, second = registers[low], registers[high]
-            if format_.type != element:  # tf32
+            if not is_itself:  # tf32
                 first, second = (self.emit(MovOp(value, element)).result for value in (first, second))
             return _Two(first, first if low == high else second)
         if format_.packed == 2:
