@@ -23,7 +23,7 @@ from tirx.hw.errors import LegalityError, TensorCellsError, TensorMemoryError
 from tirx.hw.features import required_version
 from tirx.layout import TileLayout, axis
 from tirx.passes.ir.emitter import Emitter, constant_value
-from tirx.passes.ir.index_analysis import index_range, never_runs, trip_count_is_positive
+from tirx.passes.ir.index_analysis import index_range, never_runs, ranges_found_once, trip_count_is_positive
 from tirx.passes.ir.register_values import REGISTER_BITS, register_format
 from tirx.passes.ir.views import argument_number, clipped_view
 from tirx.passes.layouts.live_tiles import warn_of_spills
@@ -72,6 +72,7 @@ class _Checker:
         self.ops = list(kernel.walk())
         self.position = {op: i for i, op in enumerate(self.ops)}
 
+    @ranges_found_once()
     def run(self) -> None:
         if self.kernel.in_clusters:
             self._require(self.kernel, "cluster")

@@ -14,6 +14,7 @@ from tirx.copy.matrix import MATRIX_FORMS
 from tirx.copy.tma import lanes_of_rows
 from tirx.diagnostics import remark, warn
 from tirx.dialects import tirx
+from tirx.passes.ir.index_analysis import ranges_found_once
 from tirx.passes.ir.views import clipped_view, unproved_starts
 from tirx.passes.match.bulk_copies import CHOSEN, async_engine
 from tirx.passes.match.copy_engines import beyond_threads, check_written, match_engine, match_transfer, threads_combine
@@ -168,6 +169,7 @@ class TirxSelectCopiesPass(ModulePass):
 
     name = "tirx-select-copies"
 
+    @ranges_found_once()
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
             chosen: list[tirx.CopyOp] = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from math import gcd
 
@@ -65,9 +67,29 @@ _EXTENSIONS = frozenset((arith.ExtSIOp, arith.ExtUIOp))
 _SHIFTS = (arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
 
 
+_Known = dict[SSAValue, Integers]
+
+_KNOWN: ContextVar[tuple[_Known, _Known] | None] = ContextVar("ranges and limits that were found", default=None)
+
+
+@contextmanager
+def ranges_found_once() -> Generator[None]:
+    """`index_range` and `index_limits` look once at each value, which operations of a block compute as long as it runs.
+
+    Inside of it no operation that computes an index may change, and no kernel its grid.
+    """
+    before = _KNOWN.get()
+    token = _KNOWN.set(before or ({}, {}))
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
 def index_range(value: SSAValue) -> Integers:
     """The values that an index or integer may have, by the operations that define it. A kernel may reach both ends."""
-    return _ranges(value, _derive, _sources)[value]
+    found, _ = _KNOWN.get() or ({}, {})
+    return found.get(value) or _ranges(value, _derive, _sources, found)[value]
 
 
 def index_limits(value: SSAValue) -> Integers:
@@ -75,7 +97,8 @@ def index_limits(value: SSAValue) -> Integers:
 
     Beyond `index_range` it counts on what a launch can have: blocks of a grid, elements of memory.
     """
-    return _ranges(value, partial(_derive_limits, _ELEMENT_LIMIT), _all_operands)[value]
+    _, found = _KNOWN.get() or ({}, {})
+    return found.get(value) or _ranges(value, partial(_derive_limits, _ELEMENT_LIMIT), _all_operands, found)[value]
 
 
 def narrow_sizes(value: SSAValue) -> tuple[Call, ...] | None:
@@ -85,7 +108,7 @@ def narrow_sizes(value: SSAValue) -> tuple[Call, ...] | None:
     """
     if value.type != IndexType():
         return None
-    known = _ranges(value, partial(_derive_limits, NARROW_LIMIT), _all_operands)
+    known = _ranges(value, partial(_derive_limits, NARROW_LIMIT), _all_operands, {})
     found = known[value]
     if not -NARROW_LIMIT <= found.least <= found.greatest <= NARROW_LIMIT:
         return None
@@ -98,11 +121,10 @@ _Derive = Callable[[SSAValue, Mapping[SSAValue, Integers]], Integers]
 
 
 def _ranges(
-    value: SSAValue, derive: _Derive, sources: Callable[[SSAValue], tuple[SSAValue, ...]]
+    value: SSAValue, derive: _Derive, sources: Callable[[SSAValue], tuple[SSAValue, ...]], known: _Known
 ) -> Mapping[SSAValue, Integers]:
-    """Returns the range of a value and of all values that it is computed from."""
+    """Adds the range of a value and of all values that it is computed from to those that are `known`; returns these."""
     # Operands first, without recursion: chains of operations may be longer than the stack.
-    known: dict[SSAValue, Integers] = {}
     pending = [value]
     while pending:
         one = pending[-1]
@@ -201,7 +223,9 @@ def _derive_result(op: Operation, width: int, value: SSAValue, known: Mapping[SS
         found = binary(left, right)
         signed = kind is arith.SubiOp or min(left.least, right.least) < 0
         # The ends of x - x / 4 * 4 are not those of the operands, which are not reached together.
-        return _multiples(found) if signed and _share_a_source(lhs, rhs) else found
+        if not signed or (multiples := _multiples(found)) == found:
+            return found
+        return multiples if _share_a_source(lhs, rhs) else found
     if isinstance(op, CtaRankOp | BlockIdOp):
         kernel = enclosing(op, KernelOp)
         if isinstance(op, CtaRankOp):

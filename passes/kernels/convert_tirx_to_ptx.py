@@ -21,7 +21,7 @@ from tirx.passes.copies.atomic_emission import AtomicEmission
 from tirx.passes.copies.cp_async_emission import emit_cp_async
 from tirx.passes.copies.tensor_map_parameters import NamedRows
 from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.ir.index_analysis import index_range
+from tirx.passes.ir.index_analysis import index_range, ranges_found_once
 from tirx.passes.ir.register_values import held_tile, register_format, shared_out, zero_register
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.views import POINTER_ALIGNMENT, view_alignment
@@ -181,6 +181,7 @@ def _alloc(op: tirx.AllocOp, at: Place) -> Sequence[Registers]:
 
 
 @_lowering(tirx.ViewOp)
+@ranges_found_once()
 def _view(op: tirx.ViewOp, at: Place) -> Sequence[Registers]:
     type_, emit, parameters = op.source_type, at.emit, at.kernel.parameters
     strides = type_.get_strides()

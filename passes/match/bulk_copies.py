@@ -30,7 +30,7 @@ from tirx.hw.features import first_target, supporting_targets, supports
 from tirx.hw.targets import Target
 from tirx.layout.dtypes import ElementType
 from tirx.passes.ir.emitter import constant_value
-from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_range
+from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_range, ranges_found_once
 from tirx.passes.ir.views import (
     Origin,
     argument_number,
@@ -102,6 +102,7 @@ def _row_stride(static: int | None, argument: int, dimension: int, unit: Unit, d
     return found
 
 
+@ranges_found_once()
 def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None) -> TmaCopy:
     """The boxes and the tensor map of a copy between a tile of global memory and one of type `shared`, either way.
 

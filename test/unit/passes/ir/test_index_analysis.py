@@ -17,6 +17,7 @@ from tirx.passes.ir.index_analysis import (
     index_range,
     narrow_sizes,
     never_runs,
+    ranges_found_once,
     trip_count_is_positive,
 )
 from tirx.symbolic.integers import Integers
@@ -445,3 +446,15 @@ def test_sizes_that_keep_an_index_narrow() -> None:
     results = {op.results[0].name_hint: op.results[0] for op in module.walk() if op.results}
     found = [narrow_sizes(results[f"r{i}"]) for i in range(len(_NARROW))]
     assert [None if sizes is None else tuple(map(str, sizes)) for sizes in found] == list(_NARROW.values())
+
+
+def test_ranges_are_found_once_where_nothing_changes() -> None:
+    block = BlockIdOp(GridAxis.X)
+    twice = arith.MuliOp(block, constant(2))
+    with ranges_found_once():
+        first, limits = index_range(twice.result), index_limits(twice.result)
+        with ranges_found_once():
+            assert index_range(twice.result) is first and index_limits(twice.result) is limits
+        assert index_range(twice.result) is first and limits.high is not None and first.high is None
+    twice.operands[1] = constant(4)
+    assert index_range(twice.result).divisor == 4
