@@ -170,10 +170,6 @@ class Block:
             self.launch.causes.setdefault(op, None)
         return numbers
 
-    def new(self, tile: Numbers, shape: tuple[int, ...]) -> Tile:
-        """Returns a register tile with copies of these elements."""
-        return Tile(shape, tile.each(lambda each: each.copy()))
-
     def write(
         self, op: Operation, tile: Tile, numbers: Numbers, how: Callable[[Numbers, Mark], None] | None = None
     ) -> None:
