@@ -1,4 +1,7 @@
-"""Formulas of a launch as Python code, which evaluates a part that several have in common once."""
+"""Formulas of a launch as Python code, which evaluates a part that several have in common once.
+
+Formulas come from launch descriptors: code has their numbers, and operators and lookups of `Parts`, no text of theirs.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,16 @@ class LeastCost:
         self._functions: dict[int, Callable[..., Any]] = {}
 
     def place(self, launch: LaunchSizes) -> int | None:
-        """The number of the formula, None where a launch passes the requirements of none."""
+        """The number of the formula, None where a launch passes the requirements of none.
+
+        Raises ValueError for a division by zero or an argument that is not there.
+        """
+        try:
+            return self._place(launch)
+        except (ArithmeticError, LookupError) as error:
+            raise ValueError(f"expected costs that are defined for the sizes of a launch, found {error}") from error
+
+    def _place(self, launch: LaunchSizes) -> int | None:
         bounds, given = cast("_Bounds", self._first(launch))
         least = min(bounds, default=None)
         if least is None or least == inf:
@@ -152,7 +164,7 @@ class Parts:
         names = ", ".join(f"v{place}" for place in given)
         result = found[0] if is_inner else f"[{', '.join(found)}], ({''.join(f'{code[each]}, ' for each in given)})"
         text = "\n".join((f"def evaluate({names if is_inner else 'launch'}):", *lines, f" return {result}"))
-        scope: dict[str, Any] = {"inf": inf}
+        scope: dict[str, Any] = {"inf": inf, "__builtins__": {}}
         exec(text, scope)
         return scope["evaluate"]
 
@@ -198,5 +210,7 @@ class Parts:
                 return "launch.sm_count"
             case Call(_, (int(blocks),)):
                 return f"launch.clusters({blocks})"
+            case int(number):
+                return int.__repr__(number)
             case key:
-                return str(key)
+                raise ValueError(f"expected a formula, found {key}")

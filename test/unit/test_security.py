@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tirx.dialects import formula_code
+from tirx.dialects.formula import OPERATORS, TESTS, Call, Requirement
 from tirx.runtime.launch import read_launches
 from tirx.tools import tirx_sim
 
@@ -53,10 +57,50 @@ def test_nothing_is_evaluated() -> None:
     assert len(_calls()) > 1000
     # A function below `@tx.jit` is compiled again with its control flow rewritten: what its own file says, and no text.
     # The text of an `__init__` has the names of the fields of a class, as that of the standard library's dataclasses.
+    # That of costs has numbers of a descriptor only, as the next test shows.
     found = [
         (where.partition(":")[0], ast.unparse(call.args[0])) for where, call, name in _calls() if name in _RUNS_CODE
     ]
-    assert found == [("tirx/builder/rewrite.py", "module"), ("tirx/values.py", "source")]
+    assert found == [
+        ("tirx/builder/rewrite.py", "module"),
+        ("tirx/values.py", "source"),
+        ("dialects/formula_code.py", "text"),
+    ]
+
+
+def test_code_of_costs_has_numbers_operators_and_lookups(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+
+    def run(text: str, scope: dict[str, Any]) -> None:
+        assert scope["__builtins__"] == {}
+        texts.append(text)
+        exec(text, scope)
+
+    monkeypatch.setattr(formula_code, "exec", run, raising=False)
+    leaves = [Call("size", (0, 0)), Call("stride", (1, 2)), Call("sm_count"), Call("cluster_count", (4,)), -3, 1 << 70]
+    for function in OPERATORS:
+        costs = [Call(function, (Call("max", (a, b)), Call("add", (b, 7)))) for a in leaves for b in leaves]
+        formula_code.LeastCost(costs, [[Requirement(leaves[0], test, 8, "a reason") for test in TESTS] for _ in costs])
+    names = {node.id for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    assert {re.sub(r"\d+", "", name) for name in names} == {"launch", "inf", "v", "a", "b"}
+    found = {node.attr for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
+    assert found == {"shapes", "strides", "sm_count", "clusters"}
+
+
+@pytest.mark.parametrize("operand", ["__import__('os')", 1.5, None, ["size", 0, "0"], ["size", "launch", 0]])
+def test_operands_of_costs_are_numbers(operand: object) -> None:
+    cost = ["ceildiv", ["size", 0, 0], operand]
+    launch: dict[str, object] = {
+        "entry": "k",
+        "target": "sm_80",
+        "grid": [1, 1, 1],
+        "block": [32, 1, 1],
+        "cluster": [1, 1, 1],
+    }
+    launch |= {"dynamic_shared": 0, "arguments": [], "preconditions": []}
+    launch["variants"] = [{"entry": "k", "conditions": [], "cost": cost}]
+    with pytest.raises(ValueError, match="expected"):
+        read_launches(json.dumps({"format": 1, "kernels": [launch]}))
 
 
 def test_no_shell_and_no_pickled_arrays() -> None:

@@ -113,3 +113,10 @@ def test_parameters_have_no_code() -> None:
     formula = Call("ceildiv", (Call("size", (0, 1)), Call("BM")))
     with pytest.raises(ValueError, match="^expected a number for the parameter BM$"):
         compiled([formula])
+
+
+def test_costs_without_a_value_are_an_error() -> None:
+    size, cost = Call("size", (0, 0)), Call("ceildiv", (8, Call("size", (0, 1))))
+    for launch in (LaunchSizes([(4, 0)], [], 1), LaunchSizes([(4,)], [], 1), LaunchSizes([], [], 1)):
+        with pytest.raises(ValueError, match="^expected costs that are defined for the sizes of a launch, found "):
+            LeastCost([Call("add", (size, cost)), 1], [(), ()]).place(launch)
