@@ -237,15 +237,22 @@ class _Places:
         """Makes `near` find `access`."""
         self._found.append((access, footprint, write))
 
-    def near(self, footprint: Footprint, *, write: bool) -> Iterator[Access]:
+    def near(self, footprint: Footprint, *, write: bool) -> list[Access]:
         """All accesses that touch memory of `footprint`, one of the two a write, and some that do not."""
         if len(self._bounds) < len(self._found):
             self._bounds = np.array([one.bounds for _, one, _ in self._found])
-            self._folded = np.array([one.folded for _, one, _ in self._found])
         low, high = footprint.bounds
         within = np.flatnonzero((self._bounds[:, 0] < high) & (self._bounds[:, 1] > low))
-        met = within[(self._folded[within] & footprint.folded).any(axis=1)]
-        return (access for access, _, is_write in map(self._found.__getitem__, met.tolist()) if write or is_write)
+        found = self._chosen(within, write)
+        if any(access is not found[0] for access in found):
+            if len(self._folded) < len(self._found):
+                self._folded = np.array([one.folded for _, one, _ in self._found])
+            found = self._chosen(within[(self._folded[within] & footprint.folded).any(axis=1)], write)
+        return found
+
+    def _chosen(self, numbers: NDArray[np.intp], write: bool) -> list[Access]:
+        """The accesses of these numbers; only those that write unless `write` is set."""
+        return [access for access, _, is_write in map(self._found.__getitem__, numbers.tolist()) if write or is_write]
 
 
 class AccessTable:
