@@ -243,16 +243,11 @@ class _Places:
             self._bounds = np.array([one.bounds for _, one, _ in self._found])
         low, high = footprint.bounds
         within = np.flatnonzero((self._bounds[:, 0] < high) & (self._bounds[:, 1] > low))
-        found = self._chosen(within, write)
-        if any(access is not found[0] for access in found):
+        if len(within) > 1:
             if len(self._folded) < len(self._found):
                 self._folded = np.array([one.folded for _, one, _ in self._found])
-            found = self._chosen(within[(self._folded[within] & footprint.folded).any(axis=1)], write)
-        return found
-
-    def _chosen(self, numbers: NDArray[np.intp], write: bool) -> list[Access]:
-        """The accesses of these numbers; only those that write unless `write` is set."""
-        return [access for access, _, is_write in map(self._found.__getitem__, numbers.tolist()) if write or is_write]
+            within = within[(self._folded[within] & footprint.folded).any(axis=1)]
+        return [access for access, _, is_write in map(self._found.__getitem__, within.tolist()) if write or is_write]
 
 
 class AccessTable:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from xdsl.ir import Operation
-
 from tirx.diagnostics import remark, wants_remarks
 from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import KernelOp, RingOp
@@ -25,7 +23,7 @@ def prove(kernel: KernelOp) -> Extraction | None:
     A kernel that is as it was when it was proved the last time is right still. Returns the programs of its roles, which
     hold until the kernel changes; None where they are not known.
     """
-    now = [_state(op) for op in walk(kernel)]
+    now = _state(kernel)
     if not wants_remarks() and _PROVED.get(kernel) == now:
         return None
     with located(kernel):
@@ -34,20 +32,26 @@ def prove(kernel: KernelOp) -> Extraction | None:
     return extraction
 
 
-_PROVED = WeakKeyDictionary[KernelOp, list[tuple[object, ...]]]()
+_PROVED = WeakKeyDictionary[KernelOp, list[object]]()
 """What kernels were when they were proved; copies of a kernel are other ones. It must not hold the IR of any."""
 
 
-def _state(op: Operation) -> tuple[object, ...]:
-    """All that a pass can change of an operation, but for its regions: those inside name the block that they are in.
+def _state(kernel: KernelOp) -> list[object]:
+    """All that a pass can change of a kernel.
 
     IR goes by its identity. Where another operation has that of one that is gone, it says the same in the same place.
     """
-    results = [*map(id, op.results), *map(type_of, op.results)]
-    inner = [block for region in op.regions for block in blocks(region)]
-    inside = [(id(block), [*map(id, block.args), *map(type_of, block.args)]) for block in inner]
-    uses = [*map(id, operands_of(op)), *map(id, successors_of(op))]
-    return id(op), type(op), id(op.parent), uses, results, inside, dict(op.properties), dict(op.attributes)
+    state: list[object] = []
+    for op in walk(kernel):
+        state += id(op), type(op), id(op.parent), *map(id, operands_of(op)), None, *op.properties.items()
+        if op.results:
+            state += None, *map(id, op.results), *map(type_of, op.results)
+        if op.attributes:
+            state.append(dict(op.attributes))
+        state += map(id, successors_of(op))
+        for block in [block for region in op.regions for block in blocks(region)]:
+            state += id(block), *map(id, block.args), *map(type_of, block.args)
+    return state
 
 
 def _prove(kernel: KernelOp) -> Extraction | None:
