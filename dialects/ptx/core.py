@@ -308,11 +308,8 @@ class ConstantOp(PureInstruction):
 
 def integer_of(value: SSAValue) -> int | None:
     """Returns the number of a constant of an integer type; None for another value."""
-    match value.owner:
-        case ConstantOp(value=IntegerAttr(value=number)):
-            return number.data
-        case _:
-            return None
+    constant = op.value if type(op := value.owner) is ConstantOp else None
+    return constant.value.data if isinstance(constant, IntegerAttr) else None
 
 
 class SpecialRegister(StrEnum):

@@ -38,7 +38,7 @@ from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.scalars.bf16_numbers import has, negated, rounded, rounded_integer, widened
 from tirx.passes.scalars.fast_math import may_approximate
-from tirx.passes.scalars.narrow_numbers import defined_values, widen_narrow
+from tirx.passes.scalars.narrow_numbers import defined_values, types_of, widen_narrow
 from tirx.rules import NoFormError
 
 
@@ -64,20 +64,22 @@ _KNOWN_DIALECTS = ("arith.", "scf.", "ptx.")
 def convert_entry(entry: EntryOp) -> None:
     """Applies the pass to one entry."""
     ops = list(entry.walk())
-    for op in ops:
-        if not _is_known(type(op)):
-            raise NoFormError(
-                op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
-            )
+    kinds: set[type[Operation]] = {*map(type, ops)}
+    if not all(map(_is_known, kinds)):
+        op = next(op for op in ops if not _is_known(type(op)))
+        raise NoFormError(
+            op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
+        )
     values = defined_values(ops)
     if widen_narrow(ops, values):
         ops = list(entry.walk())
+        kinds = {*map(type, ops)}
         values = defined_values(ops)
     for value in values:
         if type(type_of(value)) is IndexType:
             set_type(value, i64)
-    types = {id(type_): type_ for type_ in map(type_of, values)}
-    held = {identity: type_ for identity, type_ in types.items() if register_class(type_) is not None}
+    held = {identity: type_ for identity, type_ in types_of(values).items() if register_class(type_) is not None}
+    to_lower = {kind for kind in kinds if kind.name.startswith("arith.")}
     constants: dict[tuple[int, int, int], tuple[SSAValue, Attribute, Attribute]] = {}
     """Identities of a block, of a number and of a type -> the constant, and both, which stay what their identity is."""
     for op in ops:
@@ -89,7 +91,7 @@ def convert_entry(entry: EntryOp) -> None:
             else:
                 replace_uses(result, known[0])
                 erase(op)
-        elif op.name.startswith("arith."):
+        elif type(op) in to_lower:
             _lower(op, held)
         elif type(op) is UnrealizedConversionCastOp:
             _drop_identity_cast(op)

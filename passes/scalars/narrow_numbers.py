@@ -107,10 +107,17 @@ def defined_values(ops: Iterable[Operation]) -> list[SSAValue]:
     found: list[SSAValue] = []
     for op in ops:
         found += op.results
-        for region in op.regions:
-            for block in region.blocks:
-                found += block.args
+        if op.regions:
+            for region in op.regions:
+                for block in region.blocks:
+                    found += block.args
     return found
+
+
+def types_of(values: Iterable[SSAValue]) -> dict[int, Attribute]:
+    """Returns the types of values by their identity: to hash one takes several times as long."""
+    types = [*map(type_of, values)]
+    return dict(zip(map(id, types), types, strict=True))
 
 
 def widen_narrow(ops: Sequence[Operation], values: Sequence[SSAValue]) -> bool:
@@ -120,8 +127,7 @@ def widen_narrow(ops: Sequence[Operation], values: Sequence[SSAValue]) -> bool:
     i32, on operands that are extended as the operation reads them. Floats are converted, selected and have bits; other
     operations on them are a NoFormError.
     """
-    types = {id(type_): type_ for type_ in map(type_of, values)}
-    if not any(map(_narrow_type, types.values())):
+    if not any(map(_narrow_type, types_of(values).values())):
         return False
     values = [value for value in values if _narrow(value)]
     found = [
