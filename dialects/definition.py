@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, FileLineColLoc, IntAttr, StringAttr, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, VerificationContext, irdl_attr_definition
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import (
@@ -257,15 +257,18 @@ def built(
     operands: Sequence[SSAValue] = (),
     result_types: Sequence[Attribute] = (),
     properties: Mapping[str, Attribute] = {},
+    regions: Sequence[Region] = (),
 ) -> _OperationT:
     """
-    As `kind.create(...)`, in a third of the time, for operations of any dialect that get no regions and no successors.
+    As `kind.create(...)`, in a third of the time, for operations of any dialect that get no successors.
 
     Properties that have a default must be given.
     """
     quicken(kind)
     op = kind.__new__(kind)
     fill(op, operands, result_types, dict(properties))
+    for region in regions:
+        op.add_region(region)
     return op
 
 

@@ -42,6 +42,8 @@ user_of: Callable[[Use], Operation] = attrgetter("_operation")
 next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
 """The use of a value behind another."""
 
+_NO_VALUES: Any = SSAValues()
+
 insert_before = Operation._insert_prev_op
 """Puts the second operation in front of the first, which is not the first of its block."""
 
@@ -236,7 +238,7 @@ def become(op: Operation, kind: type[_OperationT], properties: dict[str, Attribu
         behind._prev_op = new
     elif block is not None:
         block._last_op = new
-    op._operands, op._operand_uses, op.results = SSAValues(), (), SSAValues()
+    op._operands, op._operand_uses, op.results = _NO_VALUES, (), _NO_VALUES
     op.parent = op._prev_op = op._next_op = None
     return new
 
@@ -325,7 +327,7 @@ def erase(op: Operation) -> None:
     for result in op.results:
         if result.first_use is not None:
             op.erase()  # which says whose results are used
-    op.results = SSAValues()
+    op.results = _NO_VALUES
 
 
 def discard(region: Region) -> None:
@@ -351,7 +353,7 @@ def _discard(region: Region, isolated: bool) -> None:
                 _drop_operands(op)
             for use in op._successor_uses:
                 use._prev_use = use._next_use = None
-            op._operands, op.results = SSAValues(), SSAValues()
+            op._operands = op.results = _NO_VALUES
             op._successors = op._successor_uses = op.regions = ()
             op.parent = op._prev_op = op._next_op = None
         block._args = ()

@@ -38,8 +38,10 @@ def _may_need(kind: type[Operation]) -> bool:
 def needed_features(ops: Iterable[Operation]) -> Iterator[tuple[PTXInstruction, tuple[str, ...]]]:
     """Returns the first instruction of each kind that needs some rows of `FEATURES`, with the rows."""
     seen: set[Hashable] = set()
+    ops = list(ops)
+    kinds = {kind for kind in {*map(type, ops)} if _may_need(kind)}
     for op in ops:
-        if not _may_need(kind := type(op)) or not isinstance(op, PTXInstruction):
+        if (kind := type(op)) not in kinds or not isinstance(op, PTXInstruction):
             continue
         if isinstance(op, TableInstruction) and not op.properties:
             # What it needs follows from the type of its operands.

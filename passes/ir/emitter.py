@@ -150,9 +150,9 @@ class Emitter:
             ways.append(block := Block())
             inside = Emitter(InsertPoint.at_end(block), self.location)
             yielded = make(inside)
-            inside(scf.YieldOp(*yielded))
+            inside(built(scf.YieldOp, yielded))
         types = [value.type for value in yielded]
-        return self(scf.IfOp(condition, types, Region(ways[0]), Region(ways[1:]))).results
+        return self(built(scf.IfOp, (condition,), types, regions=(Region(ways[0]), Region(ways[1:])))).results
 
     def value(self, op: Operation) -> SSAValue:
         """Inserts `op` and returns its only result."""
@@ -176,8 +176,8 @@ class Emitter:
 
     def branch(self, condition: SSAValue, ops: Iterable[Operation] = ()) -> Emitter:
         """Emits `scf.if condition { ops }`. Returns an emitter for the end of its body."""
-        last = scf.YieldOp()
-        self(scf.IfOp(condition, [], Region(Block([last])), Region()))
+        last = built(scf.YieldOp)
+        self(built(scf.IfOp, (condition,), regions=(Region(Block([last])), Region())))
         inside = Emitter(InsertPoint.before(last), self.location)
         for op in ops:
             inside(op)

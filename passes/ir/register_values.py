@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tirx.diagnostics import operation_name
+from tirx.dialects.definition import built
 from tirx.dialects.ptx.conversion import UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.tirx import PendingType, TileType
@@ -133,7 +134,7 @@ def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
         if not any(isinstance(each.type, TileType) for each in cast.inputs):
             return cast.inputs
     format_ = register_format(TileType.of(tile))
-    return emit(UnrealizedConversionCastOp.create(operands=[tile], result_types=[format_.type] * format_.count)).results
+    return emit(built(UnrealizedConversionCastOp, (tile,), [format_.type] * format_.count)).results
 
 
 def tile_of(emit: Emitter, registers: Sequence[SSAValue], type_: TileType) -> SSAValue:

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.copy.tma import index_layout, lanes_of_rows
 from tirx.diagnostics import for_each
 from tirx.dialects import ptx, tirx
+from tirx.dialects.definition import built
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.copies.atomic_emission import AtomicEmission
@@ -56,7 +57,7 @@ def _expanded(op: scf.ForOp | scf.IfOp | scf.WhileOp, at: Place) -> Sequence[Reg
             last.operands = at.expanded(last.operands)
     operands, types = at.expanded(op.operands), _expanded_types(op.results)
     regions = [op.detach_region(region) for region in tuple(op.regions)]
-    made = at.emit(type(op).create(operands=operands, result_types=types, regions=regions))
+    made = at.emit(built(type(op), operands, types, regions=regions))
     return shared_out(op.results, made.results)
 
 

@@ -189,7 +189,7 @@ class Place(tirx.ThreadLowering):
         """Lowers the operations of a block, which the threads of this place run."""
         lowering = self.kernel
         for op in tuple(operations(block)):
-            rule = lowering.rules.get(type(op), lower_tiles if isinstance(op, tirx.TileOpInterface) else None)
+            rule = lowering.rules.get(type(op)) or (lower_tiles if isinstance(op, tirx.TileOpInterface) else None)
             if rule is not None and (made := rule(op, self._before(op))) is not None:
                 self.bind(op.results, made)
                 lowering.lowered.append(op)

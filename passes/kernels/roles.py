@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IntAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.definition import built
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
@@ -124,10 +125,10 @@ def role_branches(op: RolesOp, emit: Emitter, thread: SSAValue) -> Iterator[tupl
             inside(SetMaxNRegOp(RegisterChange.DEC, count))
         runs = _runs(emit, thread, threads.first, threads.count)
         yield role, block, inside.add(thread, -threads.first)
-        Emitter(InsertPoint.at_end(block), role.location)(scf.YieldOp())
+        Emitter(InsertPoint.at_end(block), role.location)(built(scf.YieldOp))
         branches.append((runs, role))
     for runs, role in branches:
-        emit(scf.IfOp(runs, [], role.detach_region(role.body), Region()))
+        emit(built(scf.IfOp, (runs,), regions=(role.detach_region(role.body), Region())))
 
 
 def _runs(emit: Emitter, thread: SSAValue, first: int, count: int) -> SSAValue:

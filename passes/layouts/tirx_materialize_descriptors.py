@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -18,7 +17,7 @@ from tirx.dialects.tirx import AddressOp, ReshapeOp, SlotOp, TransposeOp
 from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
 from tirx.hw.features import supports
-from tirx.passes.ir.emitter import Emitter, bit_pattern, erase
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.product import legal, target_of
 from tirx.rules import OperandStepError
 from tirx.smem.smem_descriptor import WIDE_ADDRESSES, SmemDescriptor
@@ -60,7 +59,7 @@ def _at(op: Operation, tile: SSAValue, template: int, offset_bytes: int, block: 
         field = _WIDE_START_FIELD if target is not None and supports(target, WIDE_ADDRESSES) else _START_FIELD
         first, further = _start(emit, tile, field)
         start = emit.extend(first if further is None else emit.add(first, further), i64)
-        constant = emit(arith.ConstantOp(bit_pattern(template, 64))).result
+        constant = emit.constant(template, i64)
         if SmemDescriptor.decode(template).lbo_absolute:
             bases[key] = emit.add(emit.mul(start, 1 + (1 << _LBO_SHIFT)), constant)
         else:
@@ -112,7 +111,7 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
         for part, distance in ((emit.div, across), (emit.mod, along)):
             if distance:
                 low = emit.add(low, emit.mul(part(warpgroup, inner), distance))
-    upper = emit(arith.ConstantOp(bit_pattern(template >> 32 << 32, 64))).result
+    upper = emit.constant(template >> 32 << 32, i64)
     base = emit.bit_or(emit.extend(low, i64), upper)
     if further is not None:
         base = emit.add(base, emit.extend(further, i64))
@@ -152,11 +151,9 @@ class TirxMaterializeDescriptorsPass(ModulePass):
                 case WgmmaDescriptorOp():
                     value = _wgmma_descriptor(symbolic)
                 case InstructionDescriptorOp():
-                    constant = bit_pattern(symbolic.descriptor.data.encode(), i32.width.data)
-                    value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result
+                    value = Emitter.before(symbolic).constant(symbolic.descriptor.data.encode(), i32)
                 case ZeroColumnMaskOp():
-                    constant = bit_pattern(symbolic.mask.data.encode(), i64.width.data)
-                    value = Emitter.before(symbolic)(arith.ConstantOp(constant)).result
+                    value = Emitter.before(symbolic).constant(symbolic.mask.data.encode(), i64)
                 case _:
                     continue
             symbolic.results[0].replace_all_uses_with(value)

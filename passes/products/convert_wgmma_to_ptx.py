@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import wgmma
+from tirx.dialects.definition import built
 from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.conversion import UndefinedOp
 from tirx.dialects.tirx import PendingType, TileType
@@ -73,7 +74,7 @@ def _mma(op: wgmma.MmaAsyncOp, emit: Emitter) -> Sequence[SSAValue]:
         )
     )
     registers[part] = product.d
-    return emit(UnrealizedConversionCastOp.get(registers, [op.d[0].type])).results
+    return emit(built(UnrealizedConversionCastOp, registers, [op.d[0].type])).results
 
 
 @_RULES.of(wgmma.WaitGroupOp)

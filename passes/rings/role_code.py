@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.definition import built
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.sync import BarWarpSyncOp
 from tirx.dialects.tirx import AcquireOp, AtOp, BarrierOp, ForOp
@@ -145,6 +146,7 @@ class RoleCode(abc.ABC):
         block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
         block.args[0].name_hint = hint
         inside = Emitter(InsertPoint.at_end(block), emit.location)
-        inside(scf.YieldOp(*body(inside, block.args[0], block.args[1:])))
+        inside(built(scf.YieldOp, body(inside, block.args[0], block.args[1:])))
         step = emit.constant(1, IndexType()) if step is None else step
-        return emit(scf.ForOp(lower, upper, step, list(inits), Region(block))).results
+        types = [init.type for init in inits]
+        return emit(built(scf.ForOp, (lower, upper, step, *inits), types, regions=(Region(block),))).results

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.dialects import ptx, tirx
 from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
 from tirx.dialects.traits import is_pure
+from tirx.dialects.xdsl_private import clone
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.match.pipelining import stores_number
@@ -178,10 +179,9 @@ class Schedule(RoleCode):
         if _wants_whole_warps(op):
             self._bring_together(emit)
         if isinstance(op, tirx.MapOp | tirx.FoldOp):  # a body on scalars
-            new = emit(op.clone(self.values))
-            self.values.update(zip(op.results, new.results, strict=True))
+            emit(clone(op, self.values))
             return
-        new = emit(op.clone_without_regions(self.values))
+        new = emit(op.clone_without_regions(self.values) if op.regions else clone(op, self.values))
         self.values.update(zip(op.results, new.results, strict=True))
         for region, into in zip(op.regions, new.regions, strict=True):
             for block in region.blocks:

@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
+from tirx.dialects.xdsl_private import clone
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead, keep_attributes, take_over
 from tirx.passes.ir.scheduled import STAGES
 from tirx.passes.ir.trip_count import trip_count
@@ -446,9 +447,7 @@ class _Pipeline:
 
 
 def _copy_into(part: Block, op: Operation, known: dict[SSAValue, SSAValue]) -> None:
-    copy = op.clone(known)
-    copy.location = op.location
-    part.add_op(copy)
+    part.add_op(clone(op, known))
 
 
 def _value_name(op: Operation) -> str:

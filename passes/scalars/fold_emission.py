@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, TypeVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, Signedness, f32, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from tirx.copy.exchange import Level, plan_reduction, plan_scan
+from tirx.dialects.definition import built
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.packed import HALVES, PairOp, PairOperation, pair_features
 from tirx.dialects.ptx.warp import ReduxSyncOp, ShflSyncOp
@@ -28,13 +31,13 @@ from tirx.rules import StageError
 Registers = Sequence[SSAValue]
 T = TypeVar("T")
 
-_FLOATS: dict[Combination, type[Operation]] = {
+_FLOATS: dict[Combination, type[IRDLOperation]] = {
     Combination.ADD: arith.AddfOp,
     Combination.MUL: arith.MulfOp,
     Combination.MAX: arith.MaxnumfOp,
     Combination.MIN: arith.MinnumfOp,
 }
-_SIGNED: dict[Combination, type[Operation]] = {
+_SIGNED: dict[Combination, type[IRDLOperation]] = {
     Combination.ADD: arith.AddiOp,
     Combination.MUL: arith.MuliOp,
     Combination.MAX: arith.MaxSIOp,
@@ -56,6 +59,13 @@ def _is_unsigned(element: Attribute) -> bool:
             return sign.data is Signedness.UNSIGNED
         case _:
             return False
+
+
+@cache
+def _defaults(kind: type[IRDLOperation]) -> Mapping[str, Attribute]:
+    """The properties of an operation that have a default, with that."""
+    properties = kind.get_irdl_definition().properties.items()
+    return {name: each.default_value for name, each in properties if each.default_value is not None}
 
 
 Scalars = Sequence[SSAValue]
@@ -92,7 +102,7 @@ class _Fold:
             table = _UNSIGNED if _is_unsigned(self.source.element_type) else _SIGNED
         else:
             table = _FLOATS
-        return self.emit(table[how].create(operands=[a, b], result_types=[a.type])).results[0]
+        return self.emit.value(built(table[how], (a, b), (a.type,), _defaults(table[how])))
 
     def chosen(self, condition: SSAValue, a: Scalars, b: Scalars) -> Scalars:
         """Emits `a` where the condition holds, `b` elsewhere."""

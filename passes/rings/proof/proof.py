@@ -48,9 +48,11 @@ def _state(kernel: KernelOp) -> list[object]:
             state += None, *map(id, op.results), *map(type_of, op.results)
         if op.attributes:
             state.append(dict(op.attributes))
-        state += map(id, successors_of(op))
-        for block in [block for region in op.regions for block in blocks(region)]:
-            state += id(block), *map(id, block.args), *map(type_of, block.args)
+        if successors := successors_of(op):
+            state += map(id, successors)
+        for region in op.regions:
+            for block in blocks(region):
+                state += id(block), *map(id, block.args), *map(type_of, block.args)
     return state
 
 
