@@ -161,14 +161,21 @@ def has_registers(threads: int, bits: int) -> bool:
     return -(-bits // (32 * threads)) + _OTHER_REGISTERS <= each
 
 
-def role_registers(warpgroups: int) -> tuple[int, int] | None:
+def role_registers(warpgroups: int, needed: int = 0) -> tuple[int, int] | None:
     """Registers of each thread of one loading warpgroup and of `warpgroups` others; None where nothing has to move.
 
-    Their sum is at most what the entry allocates: 65,536 over all threads, rounded down to a multiple of 8.
+    Their sum is at most what the entry allocates: 65,536 over all threads, rounded down to a multiple of 8. Where the
+    others have too few beside tiles of `needed` registers, those that load get the least there is: they run ahead.
     """
     if warpgroups < 2:
         return None
     entry = tirx.REGISTER_FILE // (tirx.WARPGROUP_THREADS * (warpgroups + 1)) // 8 * 8
+
+    def left(load: int) -> int:
+        return min(_MOST_REGISTERS, (entry * (warpgroups + 1) - load) // warpgroups // 8 * 8)
+
     load = _LOAD_REGISTERS.get(warpgroups, _FEW_REGISTERS)
-    math = min(_MOST_REGISTERS, (entry * (warpgroups + 1) - load) // warpgroups // 8 * 8)
+    if needed + _OTHER_REGISTERS > left(load) < left(_FEW_REGISTERS):
+        load = _FEW_REGISTERS
+    math = left(load)
     return (load, math) if math > entry else None

@@ -36,6 +36,7 @@ from tirx.passes.match.pipelining import (
     written_memref,
 )
 from tirx.passes.rings.attempt import attempt
+from tirx.passes.rings.live_registers import live_registers
 from tirx.passes.rings.proof.errors import RingError
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.passes.rings.role_bodies import copied_part, remove_part
@@ -66,10 +67,11 @@ class TirxSpecializeWarpsPass(ModulePass):
 
     Each role is a copy of the loops with only its own operations; loops keep their symbols and scalars are computed
     again. What the kernel does not write, such as indices of rows, they load again; numbers of iterations that it loads
-    in front of its loops are loaded once by all threads. The warps of the kernel stay the
-    first ones of the block, so layouts keep their meaning: `warpid` counts in a role. The roles that are added come
-    behind them. `roles` is `none`, `load`, `load-mma-epilogue` or `auto`, which looks it up by the family of the
-    products; `attributes {tirx.roles = "load"}` says it for one kernel. A remark tells why a kernel stays as it is.
+    in front of its loops are loaded once by all threads. The warps of the kernel stay the first ones of the block, so
+    layouts keep their meaning: `warpid` counts in a role. The roles that are added come behind them. Where the target
+    can, warps that load give registers to others (`setmaxnreg`), most where the tiles of these need them. `roles` is
+    `none`, `load`, `load-mma-epilogue` or `auto`, which looks it up by the family of the products;
+    `attributes {tirx.roles = "load"}` says it for one kernel. A remark tells why a kernel stays as it is.
     """
 
     name = "tirx-specialize-warps"
@@ -209,7 +211,7 @@ def _warps_of_roles(
         raise NotApplicable(kernel, f"{kernel.num_threads} threads are no whole warps")
     movable = (target := kernel.target_info) is None or supports(target, "setmaxnreg")
     moves = movable and warps % WARPGROUP == 0 and not has_products
-    registers = role_registers(warps // WARPGROUP) if moves else None
+    registers = role_registers(warps // WARPGROUP, live_registers(kernel)) if moves else None
     load_warps = 1 if registers is None else WARPGROUP
     added = load_warps + ((1 + requests) if has_products else 0)
     if warps + added > MAX_WARPS:

@@ -26,6 +26,12 @@ def test_registers_of_roles(warpgroups: int, registers: tuple[int, int] | None) 
         assert load + warpgroups * math <= (warpgroups + 1) * entry < load + warpgroups * (math + 8) or math == 240
 
 
+def test_registers_of_roles_with_many_tiles() -> None:
+    """Threads that load give what they can where the others' tiles need it beside 32 registers of other values."""
+    assert [role_registers(2, needed) for needed in (200, 201, 300)] == [(40, 232), (24, 240), (24, 240)]
+    assert [role_registers(groups, 255) for groups in (1, 3, 4, 7)] == [None, (32, 160), (24, 112), None]
+
+
 def test_registers_at_the_entry() -> None:
     assert [entry_bound(n) for n in (1, 4, 8, 9, 12, 13, 20, 28, 29, 32)] == [
         255,
