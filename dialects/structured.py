@@ -33,6 +33,7 @@ _T = TypeVar("_T")
 
 _COMBINATIONS: dict[type[Operation], Combination] = {
     arith.AddfOp: Combination.ADD,
+    arith.AddiOp: Combination.ADD,
     arith.MaxnumfOp: Combination.MAX,
     arith.MinnumfOp: Combination.MIN,
 }

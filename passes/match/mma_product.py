@@ -84,7 +84,7 @@ def why_widened(product: Product) -> str | None:
     """Why a product of floats of 8 bits is one of f16: which instruction the target lacks. None where it stays."""
     written = product.instruction is not None or product.plan is not None
     written |= any(tile.memory is MemorySpace.REGISTER and tile.layout is not None for tile in (product.a, product.b))
-    if product.target is None or product.a.dtype.name not in _WIDENED or written:
+    if product.target is None or product.a.dtype.name not in WIDENED or written:
         return None
     if product.scale_a is not None or product.is_sparse or product.a.dtype != product.b.dtype:
         return None
@@ -97,7 +97,7 @@ def why_widened(product: Product) -> str | None:
     return None
 
 
-_WIDENED = ("e4m3", "e5m2")
+WIDENED = ("e4m3", "e5m2")
 """Elements that f16 has all numbers of."""
 
 

@@ -8,6 +8,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from tirx.diagnostics import operation_name
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.requirements import Requirement
 from tirx.dialects.structured import Form, Structured, is_structured, memref_type, structured
@@ -53,7 +54,7 @@ class Reading:
                 raise LinalgError(
                     op,
                     "expected operations of linalg, memref.copy, constants and memref.alloc in a function that becomes "
-                    f"a kernel, found '{op.name}'{' with operands' if op.name == 'func.return' else ''}",
+                    f"a kernel, found '{operation_name(op)}'{' with operands' if op.name == 'func.return' else ''}",
                 )
         return found
 
@@ -67,8 +68,8 @@ class Reading:
                 wanted = "one to three" if count == first else str(first)
                 like = "" if count == first else ", as the first operation of the function has"
                 raise LinalgError(step.op, f"expected {wanted} parallel dimensions{like}, found {count}")
-            if len(step.reduction) > 1:
-                raise LinalgError(step.op, f"expected at most one reduction dimension, found {len(step.reduction)}")
+            if step.reduction and set(step.inputs).intersection(step.outputs):
+                raise LinalgError(step.op, "expected a reduction of other memrefs than it writes, found one of both")
             for number, (operand, dims) in enumerate(zip(step.operands, step.dims, strict=True)):
                 if not isinstance(operand.type, MemRefType):
                     continue

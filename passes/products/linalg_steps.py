@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Attribute, Operation
 
-from tirx.dialects.structured import Structured, contracted
+from tirx.dialects.structured import Structured, contracted, memref_type
+from tirx.dialects.tirx import MemorySpace, TileType
 from tirx.dialects.tirx.elements import scalar_type
+from tirx.hw.features import supports
+from tirx.hw.targets import Target
+from tirx.mma.fragments import FragmentError, variants_for
+from tirx.passes.match.mma_product import WIDENED, is_emulated
+from tirx.passes.match.tile_choice import Operands, choose_tiles
 from tirx.rules import LinalgError
 
 
@@ -19,6 +28,25 @@ def factors_of(step: Structured) -> tuple[int, int] | None:
             return next((order for order in ((0, 1), (1, 0)) if [inside[i] for i in order] == [{m, k}, {n, k}]), None)
         case _:
             return None
+
+
+def has_instructions(step: Structured, factors: Sequence[int], target: Target) -> bool:
+    """Returns True if tensor cores of the target have the types of a contraction, or do it in other ones."""
+    a, b, d = (memref_type(step.operands[i]).element_type for i in (factors[0], factors[1], len(step.inputs)))
+    names = [TileType.get((1, 1), each, MemorySpace.REGISTER).dtype.name for each in (a, d, b)]
+    try:
+        variants = variants_for(names[0], names[1], names[2])
+    except FragmentError:
+        variants = ()
+    if any(names[0] in WIDENED or supports(target, each.feature) or is_emulated(each, target) for each in variants):
+        return True
+    found = choose_tiles(Operands((128, 128, 128), a, b, d, d), target)
+    return bool(found) and not found[0].family.startswith("mma_sync")
+
+
+def has_index(step: Structured) -> bool:
+    """Returns True if a body asks for the places of its elements."""
+    return step.body is not None and any(isinstance(op, IndexOp) for op in step.body.ops)
 
 
 def require_computable(op: Operation) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, FloatAttr, IndexType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, FloatAttr, IndexType, IntegerType, ModuleOp, StringAttr
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -28,8 +28,8 @@ from tirx.passes.ir.emitter import Emitter, erase, is_zero
 from tirx.passes.ir.launch_values import ceildiv, launched
 from tirx.passes.match.slots import CLUSTER, MOST_SLOTS, MOST_STAGES, ORDER, PARTS, SPLIT, Cluster
 from tirx.passes.match.tile_choice import Operands, Schedules, TileChoice, VariantChoice, choose_tiles
-from tirx.passes.products.linalg_reading import Reading
-from tirx.passes.products.linalg_steps import factors_of, require_computable, require_type, used_inputs
+from tirx.passes.products.linalg_steps import factors_of, has_index, has_instructions, require_computable, used_inputs
+from tirx.passes.products.linalg_tiles import Held, LinalgTiles
 from tirx.remarks import TilesChosen
 from tirx.rules import InvalidOperation, LinalgError, TilingError
 from tirx.values import dataclass, field, replace
@@ -41,6 +41,9 @@ _MOST_SIZES = 3
 
 KERNEL = "tirx.kernel"
 """The attribute of a function that becomes a kernel; it may say the target."""
+
+_LEAST_BITS = 16
+"""Bits of elements that `tirx.reduce` combines, at least."""
 
 _TILE, _THREADS = (128, 128, 64), 256
 """Tile and threads where neither options nor the timing model say them."""
@@ -70,10 +73,12 @@ class TirxTileLinalgPass(ModulePass):
     the last two (the last one of reductions) into the tiles of the blocks; the size behind them cuts the reduction.
     Dimensions in front of these count a batch: a block works on one element of it. Contractions (`D += A B`, each
     operand in either order, converted by `arith.extf` where types differ) become products, elementwise operations maps,
-    reductions by addf, maxnumf and minnumf loops. What one operation writes at a place the next may read at the same
-    place: it stays in registers, and a `memref.alloc` that only lives within the function is nowhere else. Operands
-    whose dimensions come in another order become arguments with strides, vectors that have one of two dimensions rows
-    (`memref<1x64xf32>`) or columns. Other functions stay.
+    reductions by addf, addi, maxnumf and minnumf loops. Other reductions, of any body, and contractions of types that
+    no tensor core of the target has, such as f32, do their body for one element after the other, in order. Bodies may
+    ask for `linalg.index`. What one operation writes at a place the next may read at the same place: it stays in
+    registers, and a `memref.alloc` that only lives within the function is nowhere else. Operands whose dimensions come
+    in another order become arguments with strides, vectors that have one of two dimensions rows (`memref<1x64xf32>`) or
+    columns. Other functions stay.
     """
 
     name = "tirx-tile-linalg"
@@ -104,7 +109,7 @@ class TirxTileLinalgPass(ModulePass):
         function.attributes.pop(KERNEL, None)
         options.check(function)
         try:
-            _Tiling(function, options).run()
+            _Tiling(function, options=options).run()
         except InvalidOperation as error:  # of a tile that is too large
             raise LocatedError(function, str(error)) from error
 
@@ -115,7 +120,7 @@ class TirxTileLinalgPass(ModulePass):
 
     def open_product(self, function: func.FuncOp) -> OpenProduct | None:
         """The product of a function that becomes several kernels, None for others. Raises LocatedError."""
-        tiling = _Tiling(function, self._for(function))
+        tiling = _Tiling(function, options=self._for(function))
         return tiling.open_product(tiling.read())
 
     def check(self, function: func.FuncOp) -> None:
@@ -145,20 +150,9 @@ def _has_linalg(function: func.FuncOp) -> bool:
     return any(is_structured(inner) and not isinstance(inner, memref.CopyOp) for inner in function.body.walk())
 
 
-@dataclass(frozen=True)
-class _Held:
-    """The elements of an argument that the block has written: a tile, in registers or an accumulator, or a number."""
-
-    tile: SSAValue | None = None
-    number: SSAValue | None = None
-
-
 @dataclass
-class _Tiling(Reading):
-    options: TirxTileLinalgPass
-    held: dict[SSAValue, _Held] = field(default_factory=dict[SSAValue, _Held])
-    starts: list[SSAValue] = field(default_factory=list[SSAValue])
-    """Where the tiles of the block start along the parallel dimensions."""
+class _Tiling(LinalgTiles):
+    options: TirxTileLinalgPass = field(default_factory=TirxTileLinalgPass)
 
     def run(self) -> None:
         """Puts a kernel in the place of the function, and its variants in front of it."""
@@ -181,7 +175,7 @@ class _Tiling(Reading):
         for own, copied in zip(self.function.walk(), copy.walk(), strict=True):
             copied.location = own.location
         Rewriter.insert_op(copy, InsertPoint.before(self.function))
-        tiling = _Tiling(copy, self.options)
+        tiling = _Tiling(copy, options=self.options)
         tiling._make(tiling.read(), choice)
         return copy.sym_name.data
 
@@ -273,10 +267,16 @@ class _Tiling(Reading):
         )
         return self._operands(steps, step), Target.parse(options.target), schedules
 
-    @staticmethod
-    def _contracted(steps: Sequence[Structured]) -> Structured | None:
-        """The first contraction."""
-        return next((each for each in steps if each.reduction and factors_of(each) is not None), None)
+    def _contracted(self, steps: Sequence[Structured]) -> Structured | None:
+        """The first contraction that tensor cores do."""
+        return next(filter(self._multiplies, steps), None)
+
+    def _multiplies(self, step: Structured) -> bool:
+        """Returns True for a contraction that tensor cores do."""
+        factors, target = factors_of(step), self.options.target
+        if factors is None or self.rank != 2:
+            return False
+        return target is None or has_instructions(step, factors, Target.parse(target))
 
     @staticmethod
     def _operands(steps: Sequence[Structured], step: Structured) -> Operands:
@@ -342,111 +342,36 @@ class _Tiling(Reading):
         size = memref_type(value).get_shape()[dimension]
         return Call("size", (position, dimension)) if size == DYNAMIC_INDEX else size
 
-    # Tiles.
-
-    def _shape(self, step: Structured, dims: Sequence[int]) -> tuple[int, ...]:
-        """The extents of a tile that has these dimensions, without those that count a batch."""
-        order = (*step.parallel[self.batch :], *step.reduction)
-        return tuple(self.tile[order.index(d)] for d in self.inside(step, dims))
-
-    def _view(self, step: Structured, operand: SSAValue, dims: Sequence[int], at: SSAValue | None = None) -> SSAValue:
-        """The part of an argument that the block, in an iteration of the reduction, works on."""
-        value, form = self.arguments[operand], self.forms[operand]
-        order, inside = self.order(step, dims), self._shape(step, dims)
-        places = [self.starts[step.parallel.index(d)] if d in step.parallel else at for d in order]
-        extents = form.inserted((*(1,) * (len(order) - len(inside)), *inside), 1)
-        shape = extents[len(order) - len(inside) :]
-        if form.units:
-            places = form.inserted(places, self.emit.constant(0, IndexType()))
-        clipped = any(
-            size == DYNAMIC_INDEX or size % extent
-            for size, extent in zip(memref_type(value).get_shape(), extents, strict=True)
-        )
-        type_ = tirx.TileType.get(shape, memref_type(value).element_type, tirx.MemorySpace.GLOBAL)
-        view = tirx.ViewOp(value, [place for place in places if place is not None], type_, clipped=clipped)
-        return self.emit(view).result
-
-    def _full_shape(self, step: Structured, dims: Sequence[int], loops: Sequence[int]) -> tuple[int, ...]:
-        """The extents of a tile with an extent of 1 for each dimension of `loops` that it lacks."""
-        shape = dict(zip(self.inside(step, dims), self._shape(step, dims), strict=True))
-        return tuple(shape.get(d, 1) for d in loops)
-
-    def _alloc(self, shape: Sequence[int], element: Attribute, memory: tirx.MemorySpace) -> SSAValue:
-        return self.emit(tirx.AllocOp(tirx.TileType.get(shape, element, memory))).result
-
-    def _in_registers(self, tile: SSAValue) -> SSAValue:
-        type_ = tirx.TileType.of(tile)
-        if type_.memory is tirx.MemorySpace.REGISTER:
-            return tile
-        held = self._alloc(type_.dims, type_.element_type, tirx.MemorySpace.REGISTER)
-        self.emit(tirx.CopyOp(tile, held))
-        return self._turned(held) if self.exchanged and type_.memory is tirx.MemorySpace.ACCUMULATOR else held
-
-    def _turned(self, tile: SSAValue) -> SSAValue:
-        """A register tile with its dimensions swapped."""
-        type_ = tirx.TileType.of(tile)
-        turned = tirx.TileType.get(type_.dims[::-1], type_.element_type, tirx.MemorySpace.REGISTER)
-        return self.emit(tirx.TransposeOp(tile, [1, 0], turned)).result
-
-    def _read(
-        self, step: Structured, operand: SSAValue, dims: Sequence[int], loops: Sequence[int], at: SSAValue | None = None
-    ) -> SSAValue:
-        """The elements of an argument in registers, with a dimension for each of `loops`."""
-        shape = self._full_shape(step, dims, loops)
-        held = self.held.get(operand)
-        if held is not None and held.tile is not None:
-            tile = self._in_registers(held.tile)
-            self.held[operand] = _Held(tile)
-            return tile
-        if held is not None and held.number is not None:
-            tile = self._alloc(shape, memref_type(operand).element_type, tirx.MemorySpace.REGISTER)
-            self.emit(tirx.FillOp(tile, held.number))
-            return tile
-        return self._in_registers(self._view(step, operand, dims, at))
-
     # Steps.
 
     def _step(self, step: Structured) -> None:
         if step.is_fill:
             number = self.arguments.get(step.inputs[0], step.inputs[0])
-            self.held[step.outputs[0]] = _Held(number=number)
+            self.held[step.outputs[0]] = Held(number=number)
         elif not step.reduction:
             self._elementwise(step)
-        elif (factors := factors_of(step)) is not None and self.rank == 2:
+        elif self._multiplies(step) and (factors := factors_of(step)) is not None:
             self._contraction(step, factors)
-        elif (found := reduced(step)) is not None and self.rank == 1:
+        elif (found := self._reduced(step)) is not None:
             self._reduction(step, *found)
         else:
-            raise LinalgError(
-                step.op,
-                "expected a product of two inputs, indexed by either parallel dimension of a tile and that of the "
-                "reduction, that is added to the output, or a reduction by addf, maxnumf or minnumf, found another",
-            )
+            self._sequence(step)
+
+    def _reduced(self, step: Structured) -> tuple[tirx.Combination, SSAValue] | None:
+        """The values that `tirx.reduce` combines, and how; None for other steps."""
+        if self.rank != 1 or len(step.reduction) != 1 or has_index(step):
+            return None
+        element = memref_type(step.outputs[0]).element_type
+        bits = tirx.TileType.get((1,), element, tirx.MemorySpace.REGISTER).dtype.bits
+        return None if bits < _LEAST_BITS else reduced(step)
 
     def _loop(self, step: Structured) -> tuple[scf.ForOp, SSAValue]:
         """A loop over the tiles of the reduction; the builder goes into it."""
-        size = self._size_along(step, step.reduction[0])
-        high = launched(self.emit, size)
-        low, by = (self.emit.constant(n, IndexType()) for n in (0, self.tile[self.rank]))
-        body = Block(arg_types=[IndexType()])
-        loop = self.emit(scf.ForOp(low, high, by, [], Region(body)))
+        high = launched(self.emit, self._size_along(step, step.reduction[0]))
+        loop, at = self._enter(step, high, self.tile[self.rank])
         if self.most != MOST_SLOTS and factors_of(step) is not None:
             loop.attributes[MOST_STAGES] = i32_attr(self.most)
-        self.emit = Emitter(InsertPoint.at_end(body), step.op.location)
-        return loop, body.args[0]
-
-    def _size_along(self, step: Structured, d: int) -> Formula:
-        """The size of a dimension of a step, of the first argument that has it."""
-        operand, dims = next(each for each in zip(step.operands, step.dims, strict=True) if d in each[1])
-        size = self.size(step, operand, dims, dims.index(d))
-        assert size is not None
-        return size
-
-    def _leave(self, loop: scf.ForOp) -> None:
-        self.emit(scf.YieldOp())
-        block = loop.parent
-        assert block is not None
-        self.emit = Emitter(InsertPoint.at_end(block), loop.location)
+        return loop, at
 
     def _contraction(self, step: Structured, factors: Sequence[int]) -> None:
         operands = [(step.inputs[i], step.dims[i]) for i in factors]
@@ -457,14 +382,14 @@ class _Tiling(Reading):
         out = step.outputs[0]
         extents = self.extents[::-1] if self.exchanged else self.extents
         accumulator = self._alloc(extents, memref_type(out).element_type, tirx.MemorySpace.ACCUMULATOR)
-        held = self.held.get(out, _Held())
+        held = self.held.get(out, Held())
         if held.number is not None:
             self.emit(tirx.FillOp(accumulator, held.number))
         else:
             before = held.tile or self._view(step, out, step.parallel)
             self.emit(tirx.CopyOp(self._turned(self._in_registers(before)) if self.exchanged else before, accumulator))
         loop, at = self._loop(step)
-        views = [self._view(step, operand, dims, at) for operand, dims in operands]
+        views = [self._view(step, operand, dims, (at,)) for operand, dims in operands]
         for view, tile in zip(views, shared, strict=True):
             self.emit(tirx.CopyOp(view, tile))
         first, second = reversed(shared) if self.exchanged else shared
@@ -472,14 +397,14 @@ class _Tiling(Reading):
         if self._reassociates(step):
             product.fastmath = arith.FastMathFlagsAttr((FastMathFlag.REASSOC,))
         self._leave(loop)
-        self.held[out] = _Held(accumulator)
+        self.held[out] = Held(accumulator)
 
     def _elementwise(self, step: Structured) -> None:
         loops = step.parallel[self.batch :]
         if self.rank == 1 and self.has_reduction:
             loops = (*loops, -1)  # a column, as reductions make them
         if step.body is None:
-            self.held[step.outputs[0]] = _Held(self._read(step, step.inputs[0], step.parallel, loops))
+            self.held[step.outputs[0]] = Held(self._read(step, step.inputs[0], step.parallel, loops))
             return
         used = used_inputs(step, len(step.operands))
         # Loads in front of what waits for a product.
@@ -488,7 +413,7 @@ class _Tiling(Reading):
         tiles = [read[i] for i in used]
         results = self._map(step, used, tiles, step.yielded, self._full_shape(step, step.parallel, loops))
         for output, result in zip(step.outputs, results, strict=True):
-            self.held[output] = _Held(result)
+            self.held[output] = Held(result)
 
     def _reduction(self, step: Structured, how: tirx.Combination, value: SSAValue) -> None:
         loops = (*step.parallel[self.batch :], *step.reduction)
@@ -499,7 +424,7 @@ class _Tiling(Reading):
         self.emit(tirx.CopyOp(self._read(step, out, step.parallel, loops), total))
         loop, at = self._loop(step)
         used = used_inputs(step, len(step.inputs))
-        tiles = [self._read(step, step.operands[i], step.dims[i], loops, at) for i in used]
+        tiles = [self._read(step, step.operands[i], step.dims[i], loops, (at,)) for i in used]
         shape = (*self.extents, self.tile[1])
         (values,) = self._map(step, used, tiles, [value], shape)
         if not isinstance(size, int) or size % self.tile[1]:
@@ -515,13 +440,16 @@ class _Tiling(Reading):
         block.add_ops([both, tirx.YieldOp(both.results[0])])
         self.emit(tirx.CopyOp(self.emit(tirx.MapOp([total, part], Region(block), [type_])).res[0], total))
         self._leave(loop)
-        self.held[out] = _Held(total)
+        self.held[out] = Held(total)
 
     def _inside(self, tile: SSAValue, at: SSAValue, size: SSAValue, otherwise: float) -> SSAValue:
         """The elements of a part of rows that begins `at` a place before `size`; those behind the end are another."""
         type_ = tirx.TileType.of(tile)
         element = scalar_type(type_.element_type)
-        other = self.emit(arith.ConstantOp(FloatAttr(otherwise, cast("AnyFloat", element)))).result
+        if isinstance(type_.element_type, IntegerType | IndexType):
+            other = self.emit.constant(0, cast("IntegerType", element))
+        else:
+            other = self.emit(arith.ConstantOp(FloatAttr(otherwise, cast("AnyFloat", element)))).result
         body = Block(arg_types=[element])
         emit = Emitter(InsertPoint.at_end(body), self.emit.location)
         place = emit.add(
@@ -530,52 +458,6 @@ class _Tiling(Reading):
         kept = emit(arith.SelectOp(emit.compare(place, size, "ult"), body.args[0], other)).result
         emit(tirx.YieldOp(kept))
         return self.emit(tirx.MapOp([tile], Region(body), [type_])).res[0]
-
-    def _map(
-        self,
-        step: Structured,
-        used: Sequence[int],
-        tiles: Sequence[SSAValue],
-        yielded: Sequence[SSAValue],
-        shape: tuple[int, ...],
-    ) -> list[SSAValue]:
-        """A map of what a body computes for some of its arguments."""
-        assert step.body is not None
-        block = Block(arg_types=[scalar_type(tirx.TileType.of(tile).element_type) for tile in tiles])
-        values: dict[SSAValue, SSAValue] = dict(self.arguments)
-        for operand, argument in zip(step.operands, step.body.args, strict=True):
-            values[argument] = self.arguments.get(operand, operand)
-        values.update(zip((step.body.args[i] for i in used), block.args, strict=True))
-        needed = self._needed(yielded)
-        for op in step.body.ops:
-            if op not in needed:
-                continue
-            if op.regions or not op.name.startswith(("arith.", "math.")):
-                raise LinalgError(
-                    op, f"expected arith and math in the body of a structured operation, found '{op.name}'"
-                )
-            require_computable(op)
-            clone = op.clone(values)
-            clone.location = op.location
-            block.add_op(clone)
-        results = [values.get(each, each) for each in yielded]
-        for value in results:
-            require_type(step.op, value.type)
-        block.add_op(tirx.YieldOp(*results))
-        elements = [memref_type(output).element_type for output in step.outputs]
-        types = [tirx.TileType.get(shape, element, tirx.MemorySpace.REGISTER) for element in elements]
-        return list(self.emit(tirx.MapOp(tiles, Region(block), types)).res)
-
-    @staticmethod
-    def _needed(values: Sequence[SSAValue]) -> set[Operation]:
-        found: set[Operation] = set()
-        waiting = [each.owner for each in values]
-        while waiting:
-            op = waiting.pop()
-            if isinstance(op, Operation) and op not in found:
-                found.add(op)
-                waiting += [operand.owner for operand in op.operands]
-        return found
 
     def _store(self, steps: Sequence[Structured]) -> None:
         """Writes what the block has computed, in the order of the first writes."""

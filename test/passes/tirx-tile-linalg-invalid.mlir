@@ -58,16 +58,17 @@ func.func @g(%d: memref<16x16xf32>) attributes {tirx.kernel} {
 
 // -----
 
-// Two reductions.
+// A reduction reads what it writes.
 
-#in = affine_map<(m, k, l) -> (m, k, l)>
-#m = affine_map<(m, k, l) -> (m)>
-func.func @f(%a: memref<16x16x16xf32>, %d: memref<16xf32>) {
-  // expected-error@+1 {{expected at most one reduction dimension, found 2}}
-  linalg.generic {indexing_maps = [#in, #m], iterator_types = ["parallel", "reduction", "reduction"]}
-      ins(%a : memref<16x16x16xf32>) outs(%d : memref<16xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    %s = arith.addf %x, %y : f32
+#id = affine_map<(m, k) -> (m, k)>
+#m = affine_map<(m, k) -> (m)>
+func.func @f(%a: memref<16x16xf32>, %d: memref<16xf32>) {
+  // expected-error@+1 {{expected a reduction of other memrefs than it writes, found one of both}}
+  linalg.generic {indexing_maps = [#id, #m, #m], iterator_types = ["parallel", "reduction"]}
+      ins(%a, %d : memref<16x16xf32>, memref<16xf32>) outs(%d : memref<16xf32>) {
+  ^bb0(%x: f32, %y: f32, %sum: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %sum, %p : f32
     linalg.yield %s : f32
   }
   func.return
@@ -137,26 +138,6 @@ func.func @f(%a: memref<16x16xf32>, %d: memref<16x16xf32>) attributes {tirx.kern
   "memref.copy"(%a, %d) : (memref<16x16xf32>, memref<16x16xf32>) -> ()
   "cf.br"()[^bb1] : () -> ()
 ^bb1:
-  func.return
-}
-
-// -----
-
-// A product that is subtracted.
-
-#mk = affine_map<(m, n, k) -> (m, k)>
-#nk = affine_map<(m, n, k) -> (n, k)>
-#mn = affine_map<(m, n, k) -> (m, n)>
-#nm = affine_map<(m, n, k) -> (n, m)>
-func.func @f(%a: memref<16x16xf32>, %b: memref<16x16xf32>, %d: memref<16x16xf32>) {
-  // expected-error@+1 {{expected a product of two inputs, indexed by either parallel dimension of a tile and that of the reduction, that is added to the output, or a reduction by addf, maxnumf or minnumf, found another}}
-  linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%a, %b : memref<16x16xf32>, memref<16x16xf32>) outs(%d : memref<16x16xf32>) {
-  ^bb0(%x: f32, %y: f32, %acc: f32):
-    %p = arith.mulf %x, %y : f32
-    %s = arith.subf %acc, %p : f32
-    linalg.yield %s : f32
-  }
   func.return
 }
 

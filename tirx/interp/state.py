@@ -139,6 +139,8 @@ class Block:
     done: Counter[Operation] = field(default_factory=Counter[Operation])
     dims: tuple[int, ...] = ()
     """The extents of the map whose body runs."""
+    coordinates: dict[int, Any] = field(default_factory=dict[int, Any])
+    """Those of elements along each dimension of the structured operation whose body runs, as arrays."""
 
     @property
     def at(self) -> tuple[int, int, int]:

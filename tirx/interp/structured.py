@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import Float32Type, IndexType, IntegerType, i32
 from xdsl.dialects.linalg import Linalg
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
-from xdsl.dialects.linalg.ops import BroadcastOp, ReduceOp, YieldOp
+from xdsl.dialects.linalg.ops import BroadcastOp, IndexOp, ReduceOp, YieldOp
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tirx.dialects.structured import Structured, contracted, memref_type, reduced, structured
 from tirx.dialects.tirx import MemorySpace, MmaOp, TileType
 from tirx.interp.errors import RunError
-from tirx.interp.formats import dtype_of
+from tirx.interp.formats import Array, dtype_of
 from tirx.interp.memory import Numbers, Tile, joined
 from tirx.interp.numbers import Value
 from tirx.interp.products import Sum, multiply, reduce
@@ -51,9 +52,12 @@ def _run(interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonV
         return ()
     if not step.reduction:
         results = _elementwise(interpreter, step, placed, shape)
+    elif _is_product(step):
+        results = [block.launch.numbers(_product(block, step, placed))]
+    elif reduced(step) is not None:
+        results = [block.launch.numbers(_reduced(interpreter, step, placed, shape))]
     else:
-        total = _product(block, step, placed) if _is_product(step) else _reduced(interpreter, step, placed, shape)
-        results = [block.launch.numbers(total)]
+        results = _sequence(interpreter, step, placed, shape)
     for output, dims, numbers in zip(args[len(step.inputs) :], step.dims[len(step.inputs) :], results, strict=True):
         turned = [step.parallel.index(d) for d in dims]
         block.write(op, output, numbers.each(lambda x, turned=turned: x.transpose(turned)))
@@ -82,14 +86,20 @@ def _elementwise(interpreter: Interpreter, step: Structured, operands: Sequence[
     if step.body is None:
         values: Sequence[Value] = [_value(operands[0])]
     else:
-        values = _body(interpreter, step, operands, step.yielded)
+        values = _body(interpreter, step, operands, step.yielded, shape)
     types = [dtype_of(memref_type(output).element_type) for output in step.outputs]
     return [full(shape, value, dtype) for value, dtype in zip(values, types, strict=True)]
 
 
 def _body(
-    interpreter: Interpreter, step: Structured, operands: Sequence[Any], yielded: Sequence[SSAValue]
+    interpreter: Interpreter,
+    step: Structured,
+    operands: Sequence[Any],
+    yielded: Sequence[SSAValue],
+    shape: tuple[int, ...],
+    at: Sequence[int] = (),
 ) -> Sequence[Value]:
+    """Returns the values of a body for operands of a `shape`, parallel dimensions first, `at` a place along others."""
     assert step.body is not None
     region, own = Region(), dict[SSAValue, SSAValue]()
     parent = step.body.parent
@@ -99,6 +109,10 @@ def _body(
     assert last is not None
     last.operands = [own.get(each, each) for each in yielded]
     values = [_value(each, argument.type) for each, argument in zip(operands, step.body.args, strict=True)]
+    axes = range(len(shape))
+    along = [np.arange(n).reshape([-1 if i == axis else 1 for i in axes]) for axis, n in enumerate(shape)]
+    along[len(step.parallel) :] = [np.asarray(n) for n in at] or along[len(step.parallel) :]
+    block_of(interpreter).coordinates = dict(zip((*step.parallel, *step.reduction), along, strict=True))
     found = interpreter.run_ssacfg_region(region, tuple(values))
     causes = block_of(interpreter).launch.causes
     for op, copy in zip(parent.walk(), region.walk(), strict=True):
@@ -115,9 +129,21 @@ def _is_product(step: Structured) -> bool:
     """Returns True for a product of matrices: of inputs that share the reduction and, with the output, a batch."""
     if contracted(step) is None or len(step.reduction) != 1 or len(step.parallel) < 2:
         return False
+    if not _is_multiplied(step):
+        return False
     *batch, m, n = step.parallel
     own = [set(dims) - set(batch) - {*step.reduction} for dims in step.dims[:2]]
     return all(step.reduction[0] in dims for dims in step.dims[:2]) and sorted(map(tuple, own)) == [(m,), (n,)]
+
+
+def _is_multiplied(step: Structured) -> bool:
+    """Returns True for types that tensor cores have; others are multiplied and added one after the other."""
+    a, out = memref_type(step.inputs[0]).element_type, memref_type(step.outputs[0]).element_type
+    match a:
+        case IntegerType(width=width):
+            return width.data <= 8 and out == i32
+        case _:
+            return not isinstance(a, Float32Type | IndexType)
 
 
 def _product(block: Run, step: Structured, operands: Sequence[Numbers]) -> Sum:
@@ -138,18 +164,40 @@ def _product(block: Run, step: Structured, operands: Sequence[Numbers]) -> Sum:
     return multiply(MmaOp(*tiles.args), a, b, out, (), exact=exact, **launch.arithmetic)
 
 
+def _sequence(
+    interpreter: Interpreter, step: Structured, operands: Sequence[Any], shape: tuple[int, ...]
+) -> list[Numbers]:
+    """Does the body for one place along the dimensions of a reduction after the other."""
+    rank, count = len(step.parallel), len(step.inputs)
+    whole = (*shape[:rank], *(1,) * len(step.reduction))
+    found: list[Numbers] = list(operands[count:])
+    for at in np.ndindex(*shape[rank:]):
+        where = (..., *(slice(n, n + 1) for n in at))
+
+        def part(x: Array, where: Any = where) -> Array:
+            return np.broadcast_to(x, (*x.shape[:rank], *shape[rank:]))[where]
+
+        inputs = [each.each(part) if isinstance(each, Numbers) else each for each in operands[:count]]
+        values = _body(interpreter, step, [*inputs, *found], step.yielded, whole, at)
+        found = [full(whole, value, old.data.dtype) for value, old in zip(values, found, strict=True)]
+    return [each.each(lambda x: x.reshape(shape[:rank])) for each in found]
+
+
 def _reduced(interpreter: Interpreter, step: Structured, operands: Sequence[Any], shape: tuple[int, ...]) -> Sum:
-    if (found := reduced(step)) is None:
-        message = "expected a reduction by addf, maxnumf or minnumf, or a product of two inputs, found another"
-        raise RunError(step.op, "unsupported", message)
+    found = reduced(step)
+    assert found is not None
     how, value = found
     rank, launch = len(step.parallel), block_of(interpreter).launch
-    (values,) = _body(interpreter, step, operands, [value])
+    (values,) = _body(interpreter, step, operands, [value], shape)
     out: Numbers = operands[-1]
     terms = full(shape, values, out.data.dtype)
     lines = [each.each(lambda x: x.reshape(*x.shape[:rank], -1)) for each in (out, terms)]
     total = reduce(joined(lines, rank), (rank,), how, **launch.arithmetic)
     return Sum(total.numbers.each(lambda x: x[..., 0]), total.exact)
+
+
+def _index(interpreter: Interpreter, op: IndexOp, args: PythonValues) -> PythonValues:
+    return (block_of(interpreter).coordinates[op.dim.value.data],)
 
 
 def _allocated(interpreter: Interpreter, op: memref.AllocOp, args: PythonValues) -> PythonValues:
@@ -159,7 +207,7 @@ def _allocated(interpreter: Interpreter, op: memref.AllocOp, args: PythonValues)
 
 
 STRUCTURED = rules(
-    {memref.AllocOp: _allocated, memref.DeallocOp: lambda run, op, args: ()},
+    {memref.AllocOp: _allocated, memref.DeallocOp: lambda run, op, args: (), IndexOp: _index},
     carrying=dict.fromkeys(KINDS, _run),
     terminators=(YieldOp,),
 )

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from tirx import embed
 from tirx.diagnostics import diagnostic_handler
-from tirx.dialects.tirx import AllocOp, MemorySpace
+from tirx.dialects.tirx import AllocOp, MemorySpace, MmaOp
 from tirx.passes.match.tile_choice import TileChoice
 from tirx.passes.products.tirx_tile_linalg import TirxTileLinalgPass, _Tiling  # pyright: ignore[reportPrivateUsage]
 from tirx.predict import Prediction, Work
@@ -462,7 +462,7 @@ def test_kernels_say_what_was_chosen(
     """Blocks of neighbouring columns share A, and those of neighbouring rows share B; D^T has the rows of B."""
     module = embed.parse(program("f16", (128, 256, 64)), "f.mlir")
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
-    tiling = _Tiling(function, TirxTileLinalgPass(target="sm_90a"))
+    tiling = _Tiling(function, options=TirxTileLinalgPass(target="sm_90a"))
     choice = TileChoice(
         64, 32, 16, 96, "wgmma", most=5, parts=1, is_ordered=is_ordered, shares=shares, exchanged=exchanged,
         streamed=False, work=cast(Work, None), prediction=cast(Prediction, None), score=1.0,
@@ -489,3 +489,102 @@ def test_chosen_tiles() -> None:
     assert remarks[2].startswith("@matmul multiplies tiles of 64x24x64 of D^T = B A^T: ")
     written = TirxTileLinalgPass((32, 16, 16), 128, "sm_90a")
     assert _accumulator(program("f16", (64, 64, 64)), written).startswith("!tirx.tile<32x16x")
+
+
+_MATMUL = """
+func.func @f(%a: memref<{m}x{k}x{t}>, %b: memref<{k}x{n}x{t}>, %d: memref<{m}x{n}x{t}>) {{
+  linalg.matmul ins(%a, %b : memref<{m}x{k}x{t}>, memref<{k}x{n}x{t}>) outs(%d : memref<{m}x{n}x{t}>)
+  func.return
+}}"""
+
+_LAST_LARGEST = """
+func.func @f(%a: memref<{m}x{n}x{k}xi32>, %most: memref<{m}xi32>, %where: memref<{m}xi64>) {{
+  linalg.generic {{indexing_maps = [affine_map<(m, n, k) -> (m, n, k)>, affine_map<(m, n, k) -> (m)>,
+      affine_map<(m, n, k) -> (m)>], iterator_types = ["parallel", "reduction", "reduction"]}}
+      ins(%a : memref<{m}x{n}x{k}xi32>) outs(%most, %where : memref<{m}xi32>, memref<{m}xi64>) {{
+  ^bb0(%x: i32, %old: i32, %at: i64):
+    %0 = linalg.index 1 : index
+    %1 = linalg.index 2 : index
+    %c100 = arith.constant 100 : index
+    %2 = arith.muli %0, %c100 : index
+    %3 = arith.addi %1, %2 : index
+    %4 = arith.index_cast %3 : index to i64
+    %more = arith.cmpi sge, %x, %old : i32
+    %largest = arith.select %more, %x, %old : i32
+    %place = arith.select %more, %4, %at : i64
+    linalg.yield %largest, %place : i32, i64
+  }}
+  func.return
+}}"""
+
+_PLACES = """
+func.func @f(%a: memref<{m}x{n}xi64>, %d: memref<{m}x{n}xi64>) {{
+  linalg.generic {{indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}}
+      ins(%a : memref<{m}x{n}xi64>) outs(%d : memref<{m}x{n}xi64>) {{
+  ^bb0(%x: i64, %old: i64):
+    %0 = linalg.index 0 : index
+    %1 = linalg.index 1 : index
+    %2 = arith.muli %0, %1 : index
+    %3 = arith.index_cast %2 : index to i64
+    %4 = arith.addi %3, %x : i64
+    linalg.yield %4 : i64
+  }}
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "tile", "target"),
+    [
+        (_MATMUL.replace("{t}", "f32"), (16, 16, 8), "sm_90a"),
+        (_MATMUL.replace("{t}", "f64"), (16, 16, 8), "sm_75"),
+        (_MATMUL.replace("{t}", "i16"), (32, 16, 2), "sm_80"),
+        (_LAST_LARGEST, (16, 8), "sm_100a"),
+        (_PLACES, (16, 32), "sm_80"),
+    ],
+)
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("known", [True, False])
+def test_one_element_after_the_other(text: str, tile: tuple[int, ...], target: str, known: bool) -> None:
+    """What no tensor core and no reduction does, and bodies that know their place; sizes that tiles do not divide."""
+    sizes = {"m": 33, "n": 21, "k": 19} if known else dict.fromkeys("mnk", "?")
+    _agrees(text.format(**sizes), *tile, threads=32, target=target)
+
+
+@pytest.mark.parametrize(
+    ("types", "target", "expected"),
+    [
+        (("f32", "f32", "f32"), "sm_100a", False),
+        (("f16", "f16", "f32"), "sm_75", True),
+        (("bf16", "bf16", "f32"), "sm_75", False),
+        (("f64", "f64", "f64"), "sm_75", False),
+        (("f8E4M3FN", "f8E4M3FN", "f32"), "sm_80", True),
+        (("f8E4M3FN", "f8E5M2", "f32"), "sm_90a", True),
+        (("f8E4M3FN", "f8E5M2", "f32"), "sm_80", False),
+        (("i8", "i8", "i32"), "sm_80", True),
+        (("i8", "i8", "i8"), "sm_80", False),
+    ],
+)
+def test_types_of_tensor_cores(types: tuple[str, str, str], target: str, expected: bool) -> None:
+    a, b, d = types
+    body = {
+        "i8": "%p = arith.extsi %x : i8 to i32\n%q = arith.extsi %y : i8 to i32\n",
+        "f": f"%p = arith.extf %x : {a} to f32\n%q = arith.extf %y : {b} to f32\n",
+    }["i8" if a == "i8" else "f"]
+    p, q = ("%p", "%q") if a != d else ("%x", "%y")
+    kind = "i" if a == "i8" else "f"
+    text = f"""
+func.func @f(%a: memref<64x64x{a}>, %b: memref<64x64x{b}>, %d: memref<64x64x{d}>) {{
+  linalg.generic {{indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a, %b : memref<64x64x{a}>, memref<64x64x{b}>) outs(%d : memref<64x64x{d}>) {{
+  ^bb0(%x: {a}, %y: {b}, %acc: {d}):
+    {body if a != d else ""}
+    %r = arith.mul{kind} {p}, {q} : {d}
+    %s = arith.add{kind} %acc, %r : {d}
+    linalg.yield %s : {d}
+  }}
+  func.return
+}}"""
+    module = embed.parse(MAPS + text, "f.mlir")
+    embed.run(module, (TirxTileLinalgPass((64, 64, 64), 128, target),))
+    assert any(isinstance(op, MmaOp) for op in module.walk()) is expected
