@@ -273,18 +273,30 @@ def _leading_zeros(x: Array) -> Array:
     return np.asarray(8 * x.dtype.itemsize - _bits_set(below.view(x.dtype)), x.dtype)
 
 
+def _of_zeros(function: Any, sign: int) -> _Rule:
+    """Returns the rule of the larger (`sign` 1) or the smaller of two floats, of which -0 is below +0."""
+
+    def compute(_: Operation, a: Array, b: Array) -> Array:
+        zero = sign * (sign * a + sign * b)
+        return np.where((a == 0) & (b == 0), zero, function(a, b))
+
+    return compute
+
+
 _EXACT: dict[type[Operation], _Rule] = {
     **{
         kind: _binary(function)
         for kind, function in (
             (arith.AddfOp, np.add), (arith.SubfOp, np.subtract), (arith.MulfOp, np.multiply),
-            (arith.DivfOp, np.true_divide), (arith.MaximumfOp, np.maximum), (arith.MinimumfOp, np.minimum),
-            (arith.MaxnumfOp, np.fmax), (arith.MinnumfOp, np.fmin), (arith.AddiOp, np.add),
-            (arith.SubiOp, np.subtract), (arith.MuliOp, np.multiply), (arith.MaxSIOp, np.maximum),
-            (arith.MinSIOp, np.minimum), (arith.AndIOp, np.bitwise_and), (arith.OrIOp, np.bitwise_or),
-            (arith.XOrIOp, np.bitwise_xor),
+            (arith.DivfOp, np.true_divide), (arith.AddiOp, np.add), (arith.SubiOp, np.subtract),
+            (arith.MuliOp, np.multiply), (arith.MaxSIOp, np.maximum), (arith.MinSIOp, np.minimum),
+            (arith.AndIOp, np.bitwise_and), (arith.OrIOp, np.bitwise_or), (arith.XOrIOp, np.bitwise_xor),
         )
     },
+    arith.MaximumfOp: _of_zeros(np.maximum, 1),
+    arith.MinimumfOp: _of_zeros(np.minimum, -1),
+    arith.MaxnumfOp: _of_zeros(np.fmax, 1),
+    arith.MinnumfOp: _of_zeros(np.fmin, -1),
     arith.MaxUIOp: _binary(np.maximum, _unsigned),
     arith.MinUIOp: _binary(np.minimum, _unsigned),
     arith.DivSIOp: partial(_divide, signed=True),

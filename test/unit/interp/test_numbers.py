@@ -168,6 +168,18 @@ def test_nan_in_comparisons_and_extremes() -> None:
         assert bool(_value(op, np.int8(-1), np.int8(1))) is expected
 
 
+def test_extremes_of_zeros() -> None:
+    """-0 is below +0, whichever comes first."""
+    zeros = np.array([0.0, 0.0, -0.0, -0.0, 2.0], np.float32), np.array([0.0, -0.0, 0.0, -0.0, -0.0], np.float32)
+    for kind, signs in (
+        (arith.MaximumfOp, [False, False, False, True, False]),
+        (arith.MaxnumfOp, [False, False, False, True, False]),
+        (arith.MinimumfOp, [False, True, True, True, True]),
+        (arith.MinnumfOp, [False, True, True, True, True]),
+    ):
+        assert np.signbit(_value(_binary(kind, f32), *zeros)).tolist() == signs, kind
+
+
 _CONVERSIONS: tuple[tuple[type[Any], Attribute, Attribute, Any, Any], ...] = (
     (arith.ExtSIOp, i8, i32, -1, -1),
     (arith.ExtUIOp, i8, i32, -1, 255),
