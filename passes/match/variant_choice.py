@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, reduce
-from math import exp, log
-from random import Random
+from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tirx.dialects.formula import OPERATORS, Call, Formula, Requirement
@@ -37,7 +36,7 @@ from tirx.values import dataclass, replace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_VARIANTS = 48
+MOST_VARIANTS = 64
 """Kernels of one function at most, each of which takes a second to compile."""
 
 _LOSS = 1.03
@@ -51,17 +50,23 @@ _LARGEST = 8192
 _STEP = 8
 """Tiles end at multiples of it, and N and K mostly are some."""
 
-_ENDS = (*range(_STEP, 1024, _STEP), *range(1024, _LARGEST + 1, 32)), *[range(_STEP, _LARGEST + 1, _STEP)] * 2
+_EVERY = 512
+"""The largest M below which all are rated, where N and K are known."""
+
+_ENDS = (
+    (*range(1, _EVERY), *range(_EVERY, 1024, _STEP), *range(1024, _LARGEST + 1, 32)),
+    *[range(_STEP, _LARGEST + 1, _STEP)] * 2,
+)
 """M, N and K between which times of fast tiles do not jump."""
 
 _SPARE = 4
 """One more of so many kernels may be needed until others are needless."""
 
-_EVERY = 512
-"""The largest M below which all are rated, where N and K are known."""
-
 _OF_SEVERAL, _FOR_EACH = 200, 50
 """Sizes where more than one extent is open, and as many more for each kernel."""
+
+_APART = {2: 1.324717957244746, 3: 1.2207440846057596}
+"""Open extents, and the root of x^(n+1) = x + 1: multiples of its inverse powers are places evenly apart."""
 
 _FIRST = -(1 << 62)
 """The cost of a variant for sizes for which other costs are wrong."""
@@ -277,25 +282,27 @@ def _candidates_of(family: str, operands: Operands, target: Target, schedules: S
 def _drawn(operands: Operands, most: int) -> Sequence[_Size]:
     """All sizes between which times do not jump, ascending, where a single extent is open; of several any.
 
-    Any are drawn evenly by their logarithm, N and K in multiples of 8, half of them of 128.
+    Any are dealt out evenly by their logarithm (Roberts' sequence), N and K in multiples of 8, half of them of 128.
     """
     m, n, k = operands.size
     if operands.size.count(None) == 1:
         if m is None:
-            rows = sorted({*range(1, _EVERY), *_ENDS[0], *(end + 1 for end in _ENDS[0][:-1])})
+            rows = sorted({*_ENDS[0], *(end + 1 for end in _ENDS[0][:-1])})
             return [(each, n or 1, k or 1) for each in rows]
         return [(m, n or end, k or end) for end in _ENDS[1]]
-    random = Random(0)
+    unknown = [d for d, known in enumerate(operands.size) if known is None]
 
-    def drawn(known: int | None, d: int, i: int) -> int:
-        if known is not None:
-            return known
-        least = 1 if d == 0 or i % _RARE == 0 else _OFTEN
-        extent = round(exp(random.uniform(log(least), log(_LARGEST))))
-        unit = 1 if d == 0 else _OFTEN if i % 2 else _STEP
-        return -(-extent // unit) * unit
+    def drawn(i: int) -> _Size:
+        size = [known or 1 for known in operands.size]
+        for power, d in enumerate(unknown, 1):
+            least = 1 if d == 0 or i % _RARE == 0 else _OFTEN
+            share = (i + 1) / _APART[len(unknown)] ** power % 1
+            unit = 1 if d == 0 else _OFTEN if i % 2 else _STEP
+            size[d] = -(-round(least * (_LARGEST / least) ** share) // unit) * unit
+        m, n, k = size
+        return m, n, k
 
-    return [(drawn(m, 0, i), drawn(n, 1, i), drawn(k, 2, i)) for i in range(_OF_SEVERAL + _FOR_EACH * most)]
+    return [drawn(i) for i in range(_OF_SEVERAL + _FOR_EACH * most)]
 
 
 def _weights(operands: Operands, drawn: Sequence[_Size]) -> NDArray[Any]:
@@ -310,14 +317,21 @@ def _weights(operands: Operands, drawn: Sequence[_Size]) -> NDArray[Any]:
 def _cover(times: NDArray[Any], weights: NDArray[Any], most: int) -> Sequence[int]:
     """The rows that gain most first, until the least of each column is no more than it may be beside 1.
 
-    Squares of times count, as large losses do. Rows without which no time is too much are left out again.
+    The fourth powers of times count, as large losses do. Rows without which no time is too much are left out again.
     """
-    squares, allowed = times * times, _LOSS * _LOSS
-    now, chosen, with_each = np.full(times.shape[1], _NONE * _NONE), list[int](), np.empty(times.shape)
+    powers, allowed = (times * times) ** 2, _LOSS**4
+    np.maximum(powers, allowed, out=powers)
+    now, chosen = np.full(times.shape[1], _NONE**4), list[int]()
+    gains = [(-float(gain), row) for row, gain in enumerate((now - np.minimum(now, powers)) @ weights)]
+    heapify(gains)
     while len(chosen) < most + most // _SPARE and (now > allowed).any():
-        np.maximum(np.minimum(now, squares, out=with_each), allowed, out=with_each)
-        chosen.append(int((with_each @ weights).argmin()))
-        now = np.minimum(now, squares[chosen[-1]])
+        _, row = gains[0]
+        gain = float((now - np.minimum(now, powers[row])) @ weights)
+        heapreplace(gains, (-gain, row))
+        if gains[0][1] == row:  # the gains of others were more before, and get less
+            heappop(gains)
+            chosen.append(row)
+            np.minimum(now, powers[row], out=now)
     for row in list(chosen):
         others = [each for each in chosen if each != row]
         if others and (times[others].min(axis=0) <= _LOSS).all():

@@ -35,6 +35,12 @@ _TANGENTS = (0.35, 0.7, 1.1, 1.7, 3.0)
 _FADING = (0.0, 0.8, 1.6, 2.6, 4.5)
 """Ends of chords of the share that L2 does not keep, as logarithms of its odds, and of those that it keeps."""
 
+_THROTTLED = 0.87
+"""The clock where tensor cores are used much, beside the full one."""
+
+_BETWEEN = 0.65
+"""Use of the tensor cores up to which the time grows by one line with it, and above which by another one."""
+
 _PRECISE = 30
 """Bits of the numbers that bytes are multiplied with."""
 
@@ -93,17 +99,22 @@ class _Cost:
             steps = product_of(self.steps, _sum(steps, product_of(self.tiles, round(used))))
             return _sum(steps, end, round((around - again) * share))
 
-        # The clock falls with the share of the time in which the tensor cores multiply, if L2 and memory do not bind.
-        slower = (_at_full_use(gpu) - 1) / (1 - UNTHROTTLED)
-        used = gain * slower * self.large.useful / gpu.multiprocessors * self.cycle
-        share = gain * (1 - UNTHROTTLED * slower)
+        # The clock falls with the share of the time in which the tensor cores multiply.
+        multiplied = gain * self.large.useful / gpu.multiprocessors * self.cycle
+        share, slope = _slower(gpu, UNTHROTTLED, 1)
+        share, used = gain * share, slope * multiplied
         soonest = of_rounds(lambda per: _scaled(_most(self._products(per), self._soonest), share))
         first, end = self._step(most, per), self._step(last, 1 if per == 1 else last_per)
-        alone, step = (_sum(product_of(before, a), b) for a, b in zip(first, end, strict=True))
-        whole, half = of_steps(_scaled(step, gain), gain), (1 + share / gain) / 2
-        multiplied = product_of(product_of(self.tiles, self.steps), round(used / 2))
-        partly = _sum(_scaled(whole, half), multiplied)  # as far as other things bind, too
-        total = _most(_most(whole, partly), of_steps(_scaled(alone, share), share, used))
+        slower, step = (_sum(product_of(before, a), b) for a, b in zip(first, end, strict=True))
+        whole = of_steps(_scaled(step, gain), gain)
+        lines = [_slower(gpu, *each) for each in pairwise((UNTHROTTLED, _BETWEEN, 1))]
+        multiplies = product_of(product_of(self.tiles, self.steps), round(multiplied * _PART / 2))
+        total = whole
+        for time in (  # as far as other things bind, too; and where nothing else does
+            [_sum(_scaled(whole, (1 + a) / 2), _scaled(multiplies, b / _PART)) for a, b in lines],
+            [of_steps(_scaled(slower, a * gain), a * gain, b * multiplied) for a, b in lines],
+        ):
+            total = _most(total, reduce(_least, time))
         total = _sum(total, _scaled(self._cold, self._far * gain))
         if self.work.slots > 1:
             products = of_rounds(lambda per: _scaled(self._products(per), share * _PART))
@@ -145,7 +156,9 @@ class _Cost:
         return _sum(_scaled(per, self.large.product * self.cycle), round(pause * self.cycle))
 
     def _step(self, at: Formula, per: Formula) -> tuple[Formula, Formula]:
-        """The time of a step of `at` tiles, `per` of them on each multiprocessor: without L2 and memory; with them."""
+        """The time of a step of `at` tiles, `per` of them on each multiprocessor: with less of L2 and memory, as their
+        cycles are fewer at a slower clock; and at the full one.
+        """
         products, cold, lines = self._products(per), self._cold, list(self._lines(per))
 
         def taken(transfer: Formula) -> Formula:
@@ -155,8 +168,9 @@ class _Cost:
             found = (_sum(product_of(transfer, slope), product_of(cold, far), time) for slope, far, time in lines)
             return ceildiv(reduce(_most, found), _PART)
 
-        alone = _most(products, taken(self._fill(at, per)))
-        return alone, _most(alone, taken(_most(self._l2(at), self._memory(at))))
+        through = _most(self._l2(at), self._memory(at))
+        slower = _most(products, taken(_most(self._fill(at, per), _scaled(through, _THROTTLED))))
+        return slower, _most(slower, taken(through))
 
     def _lines(self, per: Formula) -> Iterator[tuple[int, int, int]]:
         """Tangents of the time of a step, in parts of one: its growth with transfers and cold lines, and its start.
@@ -302,13 +316,21 @@ class _Cost:
         return _sum(least, product_of(product_of(per, by_threads if work.bulk_stores else 1), scattered))
 
 
-def _at_full_use(gpu: Gpu) -> float:
-    """The time of products that nothing else holds up, beside that at the full clock."""
-    hertz = time = 1.0
-    for _ in range(TURNS):
-        time = 1 / hertz
-        hertz = 1 - gpu.throttle * (1 / time - UNTHROTTLED)
-    return time
+def _slower(gpu: Gpu, first: float, last: float) -> tuple[float, float]:
+    """The time at the clock for these uses of the tensor cores, beside that at the full clock: a share, and its growth.
+
+    It is a line between both.
+    """
+
+    def time_at(use: float) -> float:
+        hertz = time = 1.0
+        for _ in range(TURNS):
+            time = 1 / hertz
+            hertz = 1 - gpu.throttle * max(use / time - UNTHROTTLED, 0)
+        return time
+
+    slope = (time_at(last) - time_at(first)) / (last - first)
+    return time_at(first) - slope * first, slope
 
 
 def _sum(*terms: Formula) -> Formula:
