@@ -27,7 +27,7 @@ from tirx.passes.ir.register_values import held_tile, register_format, shared_ou
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.views import POINTER_ALIGNMENT, view_alignment
 from tirx.passes.kernels.kernel_lowering import KernelLowering, Place, Registers
-from tirx.passes.kernels.roles import entry_registers, meet, role_branches
+from tirx.passes.kernels.roles import entry_registers, leaves_alone, meet, role_branches
 from tirx.passes.kernels.stages import missing_pass
 from tirx.passes.match.copy_engines import planned_matrices
 from tirx.passes.match.run_time_strides import why_beyond_threads
@@ -131,10 +131,13 @@ def _warpgroup(op: tirx.WarpgroupOp, at: Place) -> Sequence[Registers]:
 
 @_lowering(tirx.RolesOp)
 def _roles(op: tirx.RolesOp, at: Place) -> Sequence[Registers]:
-    """Lets every role run on its own warps; at the end all threads of the block, or the cluster, meet."""
+    """Lets every role run on its own warps; at the end all threads of the block, or the cluster, meet, if one must."""
     at.kernel.maxnreg = entry_registers(op)
+    alone = leaves_alone(op, at.kernel.kernel)
     for role, inside, index in role_branches(op, at.emit, at.thread):
         at.of(role.thread_set, index).block(inside)
+    if alone:
+        return ()
     return meet(tirx.thread_set(at.kernel.kernel), at.kernel.kernel, op, at.emit)
 
 

@@ -13,6 +13,7 @@ from tirx.dialects.definition import built
 from tirx.dialects.nesting import ancestors
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
+from tirx.dialects.ptx.memory import MapaOp
 from tirx.dialects.ptx.mma import MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op
 from tirx.dialects.ptx.sync import (
     BLOCK_BARRIERS,
@@ -20,11 +21,13 @@ from tirx.dialects.ptx.sync import (
     BarrierClusterWaitOp,
     BarSyncOp,
     BarWarpSyncOp,
+    FenceMbarrierInitOp,
     RegisterChange,
     SetMaxNRegOp,
 )
-from tirx.dialects.tirx import CtaRankOp, KernelOp, RoleOp, RolesOp, ThreadSet
+from tirx.dialects.tirx import AllocOp, ClusterSumOp, CtaRankOp, KernelOp, ReturnOp, RoleOp, RolesOp, ThreadSet, ViewOp
 from tirx.dialects.tirx.roles import REGISTER_BOUNDS
+from tirx.dialects.traits import is_pure
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.kernels.register_pressure import registers_alive
@@ -32,6 +35,9 @@ from tirx.passes.rings.start_values import entry_bound
 from tirx.rules import RegisterSumError, RingLoweringError, RoleBarrierError
 
 _MMA = (MmaM8N8K4F16Op, MmaM8N8K4F64Op, MmaM16N8Op)
+
+_OTHER_BLOCKS = ("multicast", "multicast_32b", "cta_group")
+"""Clauses of instructions that reach other blocks of a cluster, beside `ptx.mapa`."""
 
 _SPARE = 32
 """Registers of a thread beside those that are alive at one place before ptxas orders the instructions."""
@@ -51,10 +57,40 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
         emit(BarSyncOp(threads.barrier, threads.count))
     elif kernel.in_clusters and not _by_rank(op):
         # All blocks, since one may read from global memory what another wrote.
-        meet_cluster(emit)
+        meet_cluster(emit, relaxed=_is_behind_inits(op))
     else:
         emit(BarSyncOp(0))
     return ()
+
+
+def leaves_alone(op: RolesOp, kernel: KernelOp) -> bool:
+    """Returns True for roles behind which a block of a cluster may end: nothing of it follows, and others read nothing
+    of its shared memory but sums, behind which all have met.
+    """
+    if not kernel.in_clusters or not isinstance(op.next_op, ReturnOp):
+        return False
+    has_sums = False
+    for inner in kernel.walk():
+        if isinstance(inner, MapaOp) or any(getattr(inner, name, None) is not None for name in _OTHER_BLOCKS):
+            return False
+        has_sums |= isinstance(inner, ClusterSumOp)
+    return has_sums
+
+
+def _is_behind_inits(op: Operation) -> bool:
+    """Returns True where no thread has done anything before but one, which has made mbarriers and their fence.
+
+    Arriving at a barrier of the cluster need not order anything then (PTX ISA, "fence.mbarrier_init").
+    """
+    before: list[Operation] = []
+    while (made := op.prev_op) is not None:
+        op = made
+        if made.regions or not (is_pure(made) or isinstance(made, AllocOp | ViewOp | scf.IfOp)):  # not what is lowered
+            before.append(made)
+    if len(before) != 1 or not isinstance(before[0], scf.IfOp):
+        return False
+    last = before[0].regions[0].block.last_op
+    return last is not None and isinstance(last.prev_op, FenceMbarrierInitOp)
 
 
 def _by_rank(op: Operation) -> bool:
@@ -92,14 +128,14 @@ def _ends(region: Region) -> Iterator[SSAValue]:
             yield from block.last_op.operands
 
 
-def meet_cluster(emit: Emitter) -> None:
-    """Lets all threads of a cluster that have not ended wait for each other.
+def meet_cluster(emit: Emitter, *, relaxed: bool = False) -> None:
+    """Lets all threads of a cluster that have not ended wait for each other; `relaxed` orders nothing.
 
     Both instructions are `.aligned`, and one lane may have taken a branch before them, which nothing promises to end
     together (PTX ISA, 3.1.1).
     """
     emit(BarWarpSyncOp())
-    emit(BarrierClusterArriveOp(aligned=True))
+    emit(BarrierClusterArriveOp(relaxed=relaxed, aligned=True))
     emit(BarrierClusterWaitOp(aligned=True))
 
 

@@ -24,6 +24,9 @@
 // ALONE-NOT: cluster
 
 // PTX:         .reqnctapercluster 4, 1, 1
+// PTX:         fence.mbarrier_init.release.cluster;
+// PTX:         barrier.cluster.arrive.relaxed.aligned;
+// PTX-NEXT:    barrier.cluster.wait.acquire.aligned;
 // PTX:         st.shared.v4.f32
 // PTX:         barrier.cluster.arrive.release.aligned;
 // PTX-NEXT:    barrier.cluster.wait.acquire.aligned;
@@ -33,6 +36,9 @@
 // PTX-NEXT:    mapa.shared::cluster.u32 %{{.*}}, %[[MINE]], 1;
 // PTX:         add.rn.f32
 // PTX:         barrier.cluster.arrive.release.aligned;
+// PTX-NEXT:    barrier.cluster.wait.acquire.aligned;
+// PTX-NOT:     barrier.cluster
+// PTX:         ret;
 
 !s = !tirx.tile<64x64xf16, shared>
 !g = !tirx.tile<64x64xf16, global>
