@@ -44,7 +44,7 @@ def _program(
 
 
 def _w4a16(m: int, n: int = 8192, k: int = 8192, parts: int = 2) -> Program:
-    """K in two parts for two blocks of a cluster; more rows of w for more rows of x, which each block reads."""
+    """K in parts for blocks of a cluster; more rows of w for more rows of x, which each block reads."""
     amount = n * k / 2 + n * k / 16 + 2 * m * k + 4 * m * n
 
     def make(torch: Any) -> Made:
@@ -286,7 +286,7 @@ def _dft(rows: int = 1 << 20) -> Program:
 
 GALLERY = (
     *(_w4a16(m) for m in (1, 16, 64)),
-    _w4a16(16, 28672),
+    _w4a16(16, 28672, parts=1),
     _fp8(4096),
     _fp8(8192),
     _grouped(),

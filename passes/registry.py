@@ -87,6 +87,7 @@ _PASSES = {
     "convert-arith-to-ptx": ("scalars", "lower arith operations to PTX instructions"),
     "tirx-cse": ("scalars", "compute once what is computed twice, and nothing that is not used"),
     "tirx-hoist-addresses": ("kernels", "compute in front of loops what addresses have in common in all iterations"),
+    "tirx-interleave-products": ("products", "start products while threads still make the A of later ones"),
     "convert-scf-to-ptx": ("scalars", "lower structured control flow to PTX branches"),
     "tirx-copy-accumulators": ("layouts", "copy accumulators that are read again, so that products can overwrite them"),
     "tirx-check-synchronization": ("checks", "check that no fence, wait, commit or barrier is missing"),
@@ -113,6 +114,7 @@ ACTS_ON: dict[str, tuple[str, ...]] = {
     "convert-wgmma-to-ptx": ("wgmma.",),
     "convert-math-to-ptx": ("math.",),
     "tirx-hoist-addresses": ("scf.for",),
+    "tirx-interleave-products": ("wgmma.",),
     "convert-scf-to-ptx": ("scf.",),
 }
 """Steps of the pipeline -> operations, or dialects with a point, without which the pass does nothing."""

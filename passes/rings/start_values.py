@@ -36,6 +36,7 @@ class Schedule:
     `tile` is M, N and bytes of K of a block. `slots` are the most that a ring gets. `pending` products stay unfinished
     while the next one is issued. `group` is the width of a column of tiles in the order of a persistent kernel.
     `stages_stores`: whether register tiles are worth the shared memory that they take on their way to global memory.
+    `persistent`: whether blocks loop over tiles, one on each SM.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Schedule:
     order: tirx.TileOrder
     group: int | None = None
     stages_stores: bool = True
+    persistent: bool = True
     cluster: Cluster = Cluster.NONE
 
     def __str__(self) -> str:
@@ -63,8 +65,8 @@ SCHEDULES: dict[str, Schedule] = {
         # Measured on an H200 (m8n8k4, m16n8k*, wgmma); tcgen05 as CUTLASS and DeepGEMM have it.
         Schedule("tcgen05", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD_MMA_EPILOGUE, tirx.TileOrder.GROUP, 8),
         Schedule("wgmma", (128, 256, 128), MOST_SLOTS, 1, Roles.LOAD, tirx.TileOrder.GROUP, 8),
-        # What threads make of A waits for them: with more slots than these, one block less runs beside on an SM.
-        Schedule("wgmma, A in registers", (64, 256, 128), 4, 1, Roles.LOAD, tirx.TileOrder.GROUP, 8),
+        # What threads make of A waits for them: blocks beside on an SM fill that time, as many as have room.
+        Schedule("wgmma, A in registers", (64, 256, 128), 3, 1, Roles.LOAD, tirx.TileOrder.GROUP, 8, persistent=False),
         # Four lanes store 64 bytes of f64 at a time, and slots are worth more than the tile of sums.
         Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, tirx.TileOrder.GROUP, 8, stages_stores=False),
         Schedule("mma_sync", (128, 256, 128), 4, 0, Roles.LOAD, tirx.TileOrder.GROUP, 8),

@@ -59,9 +59,10 @@ def test_room_for_register_tiles(threads: int, each: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "slots"), [("gallery/w4a16", 4), ("flash_attention", MOST_SLOTS), ("wgmma_gemm", MOST_SLOTS)]
+    ("name", "slots"), [("gallery/w4a16", 3), ("flash_attention", MOST_SLOTS), ("wgmma_gemm", MOST_SLOTS)]
 )
 def test_operands_that_threads_make(name: str, slots: int) -> None:
-    """Loops all of whose products read A from registers get rings of four slots."""
+    """Loops all of whose products read A from registers get rings of three slots, and blocks side by side on an SM."""
     kernel, *_ = kernels(embed.parse((EXAMPLES / f"{name}.mlir").read_text(), name))
-    assert start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).slots == slots
+    found = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
+    assert (found.slots, found.persistent) == (slots, slots > 3)
