@@ -102,13 +102,14 @@ class Program:
         It is compiled when first asked for. None for one that `build` did not make, or that is itself for any strides.
         Raises StrideError, saying why, if there can be none.
         """
-        from tirx.diagnostics import LocatedError
+        from tirx.diagnostics import LocatedError, diagnostic_handler
         from tirx.runtime.arrays import StrideError
 
         if self.remake is None:
             return None
         try:
-            return self.remake()
+            with diagnostic_handler(lambda _: None, remarks=False):  # which the first program has reported
+                return self.remake()
         except LocatedError as error:
             raise StrideError(f"expected strides of multiples of 16 bytes: {error.diagnostic.message}") from error
 

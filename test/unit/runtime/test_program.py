@@ -30,7 +30,7 @@ from xdsl.traits import Pure
 
 import tirx
 from tirx import embed
-from tirx.diagnostics import LocatedError
+from tirx.diagnostics import LocatedError, warn
 from tirx.dialects.tirx import TileType
 from tirx.runtime import ArgumentError, Program, imports, program, stored
 from tirx.runtime.arrays import StrideError
@@ -297,6 +297,18 @@ def test_locations_are_part_of_the_key_of_ptx_with_lines() -> None:
         line = 1 + len(first_lines) + KERNEL[: KERNEL.index("tirx.kernel")].count("\n")
         assert f".loc 1 {line} " in program.ptx
         assert program.for_any_strides is not None and f".loc 1 {line} " in program.for_any_strides.ptx
+
+
+def test_warnings_come_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The program for other strides warns of nothing: its source has been warned of."""
+    built = Program.from_json(tirx.build(KERNEL).to_json())
+
+    def remake() -> Program:
+        warn(embed.parse(KERNEL), "expected another kernel", "slower-product")
+        return built
+
+    monkeypatch.setattr(built, "remake", remake)
+    assert built.for_any_strides is built and capsys.readouterr().err == ""
 
 
 def test_a_source_that_takes_no_strides_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
