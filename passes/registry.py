@@ -31,6 +31,7 @@ _PASSES = {
         "put accumulators into tensor memory or registers, as the target multiplies",
     ),
     "tirx-mem2reg": ("layouts", "turn register tiles and scalar variables into SSA values"),
+    "tirx-split-sums": ("rings", "compute sums in parts of rows where registers have no room for all of them"),
     "tirx-split-pairs": ("rings", "turn what a pair of blocks does into what each of them does"),
     "tirx-load-operands": (
         "products",

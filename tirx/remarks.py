@@ -155,6 +155,7 @@ class ExchangeMade(Remark):
 StoreRingMade = Kind("a ring of one slot for {name}, stored while the next {rounds} runs")
 ProductsEarly = Kind("products whose sums threads read run an iteration ahead of the rest")
 ProductsLate = Kind("products whose sums are carried run an iteration later, behind those of the next one")
+SumsSplit = Kind("its sums are computed in {parts} parts of {rows} rows, which registers have room for")
 ProductsPending = Kind("its products stay pending {until}")
 StaysSequential = Kind("the loop stays sequential: no room for {needed} on {target}")
 FewestSlots = Kind("{ring} is right with {least} or more slots, found {found}")

@@ -13,8 +13,8 @@
 !c = !tirx.tile<[BM]x1xf32, register>
 !one = !tirx.tile<1x1xf32, register>
 
-tirx.kernel @fp8_gemm(%x: !x, %w: !x, %sx: !m, %sw: !m, %d: memref<?x?xbf16>) params(BM in [128, 64])
-    grid(%j = ceildiv(size(1, 0), 128), %i = ceildiv(size(0, 0), BM)) threads(BM * 2) {
+tirx.kernel @fp8_gemm(%x: !x, %w: !x, %sx: !m, %sw: !m, %d: memref<?x?xbf16>) params(BM in [128, 256, 64])
+    grid(%j = ceildiv(size(1, 0), 128), %i = ceildiv(size(0, 0), BM)) threads(256) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %size = memref.dim %sx, %c0 : !m
@@ -29,8 +29,8 @@ tirx.kernel @fp8_gemm(%x: !x, %w: !x, %sx: !m, %sw: !m, %d: memref<?x?xbf16>) pa
     tirx.copy %sx[%k, %i * BM] clipped, %scales : !m, !scales
     %acc = tirx.alloc fill(0.0) : !sums
     tirx.mma %a, %b, %acc : !a, !b, !sums
-    %block1 = tirx.load %sw[%j, %k + 1] clipped : !m -> !one
     %row = tirx.load %scales : !scales -> !r
+    %block1 = tirx.load %sw[%j, %k + 1] clipped : !m -> !one
     %rows = tirx.transpose %row [1, 0] : !r -> !c
     %next = tirx.map ins(%t, %acc, %rows, %block : !f, !sums, !c, !one) (%p, %q, %u, %v) { fma(%q, %u * %v, %p) } -> !f
     scf.yield %next, %block1 : !f, !one

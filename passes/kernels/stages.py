@@ -131,6 +131,7 @@ _PARAMETRIC = ("tirx-set-target", "tirx-tile-linalg", "tirx-choose", "tirx-speci
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "tirx-mem2reg": ("accumulators",),
+    "tirx-split-sums": ("values",),
     "tirx-pick-layouts": ("values", "blocks"),
     "tirx-check-layouts": ("values", "blocks", "layouts"),
     "tirx-fold-zero-fill": ("values", "blocks", "layouts"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnrealizedConversionCastOp, i1
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -59,14 +59,16 @@ def _mma(op: wgmma.MmaAsyncOp, emit: Emitter) -> Sequence[SSAValue]:
     registers = list(_registers(emit, op.accumulator))
     start = op.at.value.data // format_.packed
     part = slice(start, start + form.d_registers)
+    # A product that overwrites the sums of another one takes over their registers.
+    is_tied = op.overwrite is not None and all(isinstance(each.owner, wgmma.MmaAsyncOp) for each in registers[part])
     product = emit(
         wgmma.MmaAsyncOp.of(
             form,
             op.a if op.a_is_descriptor else _part(emit, op.a[0], op.a_at, form.a_registers),
             op.b,
-            [] if op.overwrite is not None else registers[part],
+            registers[part] if is_tied or op.overwrite is None else [],
             [format_.type] * form.d_registers,
-            scale_d=op.scale_d,
+            scale_d=emit.constant(0, i1) if is_tied else op.scale_d,
             metadata=None if op.metadata is None else _part(emit, op.metadata, op.metadata_at, 1)[0],
             selector=op.selector,
             transpose_a=op.transpose_a is not None,

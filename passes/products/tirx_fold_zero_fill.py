@@ -190,7 +190,8 @@ def _start_of(value: SSAValue, user: Operation) -> tuple[SSAValue, list[scf.ForO
     return None
 
 
-def _is_zero_tile(value: SSAValue) -> bool:
+def is_zero_tile(value: SSAValue) -> bool:
+    """Returns True for a register tile of zeros, none of them negative."""
     match value.owner:
         case tirx.SplatOp() as op:
             return _is_zero(op.value)
@@ -203,9 +204,9 @@ def _fold_value(mma: tirx.MmaOp | tirx.AsyncMmaOp) -> None:
     if mma.accumulate is not None or family_of(Product.of(mma)) is not WGMMA:
         return
     loops: list[scf.ForOp] = []
-    if not _is_zero_tile(mma.accumulator):
+    if not is_zero_tile(mma.accumulator):
         found = _start_of(mma.accumulator, mma)
-        if found is None or not _is_zero_tile(start := found[0]):
+        if found is None or not is_zero_tile(start := found[0]):
             return
         loops, first = found[1], start.owner
         assert isinstance(first, Operation)

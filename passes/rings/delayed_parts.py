@@ -154,21 +154,23 @@ def _await(product: AsyncMmaOp) -> AwaitOp:
     return op
 
 
-def await_where_needed(product: AsyncMmaOp) -> None:
+def await_where_needed(product: AsyncMmaOp) -> AwaitOp | None:
     """Waits for a product in front of the first operation of its block that needs its sum, or at the end.
 
-    Another product that adds to the sum goes on with it without a wait.
+    Returns None if another product adds to the sum: it goes on without a wait.
     """
     block, (pending,) = product.parent, product.results
     assert block is not None
     users = {block.find_ancestor_op_in_block(use.operation) for use in pending.uses}
     match [use.operation for use in pending.uses]:
         case [AsyncMmaOp(accumulator=sums)] if sums is pending:
-            return
+            return None
         case _:
             first = next((op for op in block.ops if op in users), block.last_op)
             assert first is not None
-            block.insert_op_before(_await(product), first)
+            wait = _await(product)
+            block.insert_op_before(wait, first)
+            return wait
 
 
 def _block(ops: Sequence[Operation], scalars: Sequence[Operation]) -> Block:

@@ -6,6 +6,7 @@ from tirx.copy.exchange import plan_exchange, plan_reduction, plan_scan, split_s
 from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import ConvertOp, FoldOp, KernelOp, MemorySpace, ReduceOp, ScanOp, TileType, thread_set
 from tirx.layout import LayoutError, TileLayout
+from tirx.layout.arrangement import Arrangement
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 
@@ -20,14 +21,24 @@ def exchange_bytes(kernel: KernelOp) -> int:
     )
 
 
+def _bytes_of_part(source: TileType, result: TileType, threads: int, arranged: Arrangement) -> int:
+    """The bytes on the way to some elements of a tile: none where threads, or the lanes of a warp, have them."""
+    assert isinstance(source.layout, TileLayout) and isinstance(result.layout, TileLayout)
+    try:
+        plan_exchange(source.layout, result.layout, result.dims, source.dtype.storage_bits, threads, arranged)
+    except LayoutError:
+        return source.num_bytes
+    return 0
+
+
 def _bytes(op: ConvertOp | FoldOp) -> int:
     source, result, threads = TileType.of(op.source), TileType.of(op.results[0]), thread_set(op).count
     assert isinstance(source.layout, TileLayout) and isinstance(result.layout, TileLayout)
     warps = -(-threads // WARP_SIZE)
     try:
         match op:
-            case ConvertOp() if op.arranged is not None:
-                return source.num_bytes
+            case ConvertOp() if (arranged := op.arranged) is not None:
+                return _bytes_of_part(source, result, threads, arranged)
             case ConvertOp():
                 plan = plan_exchange(source.layout, result.layout, source.dims, source.dtype.storage_bits, threads)
                 if plan.shared is None:

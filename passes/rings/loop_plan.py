@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, UnrealizedConversionCastOp
@@ -66,6 +66,8 @@ class RingPlan:
     last: Operation
     after: tirx.Queue | None
     """The queue of the products that read the slots; None where they are complete at once."""
+    behind_await: bool = False
+    """True if slots are passed on behind the wait for `last`, a product, beside which threads read them."""
 
     @property
     def fill_queue(self) -> tirx.Queue:
@@ -282,7 +284,8 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
             if not ready:
                 raise NotApplicable(loop, note) from e
             awaited = _awaited_products(loop, ready, held)
-        return LoopPlan(loop, _rings(loop, ready, awaited), schedule, held, awaited=awaited, note=note)
+        rings = _joined(loop, _rings(loop, ready, awaited), awaited)
+        return LoopPlan(loop, rings, schedule, held, awaited=awaited, note=note)
 
 
 def _awaited_products(
@@ -432,6 +435,44 @@ def _rings(
         as_a = early and all(read.op in asynchronous and reads_as_a(read.op, read.tile) for read in tile.reads)
         groups.setdefault((engine, last, after, as_a), []).append(tile)
     return tuple(RingPlan(tuple(group), *key[:3]) for key, group in groups.items())
+
+
+def _joined(loop: scf.ForOp, rings: Sequence[RingPlan], awaited: Sequence[tirx.MmaOp]) -> tuple[RingPlan, ...]:
+    """Joins the rings that TMA fills for awaited products and for threads that read while these run.
+
+    One wait is enough for both: threads would wait for the second ring when the slots of both have come already. Where
+    only some products of the loop read a ring, threads read while the last of these runs.
+    """
+    order = {op: i for i, op in enumerate(loop.body.block.ops)}
+    found = list(rings)
+    for ring in rings:
+        last = next((op for op in awaited if op is ring.last), None)
+        if ring.engine is not tirx.Engine.TMA or ring.after is not tirx.Queue.WGMMA or last is None:
+            continue
+        tiles = {tile.alloc.result for tile in ring.tiles}
+        own = [op for op in awaited if not tiles.isdisjoint(map(tirx.base_allocation, (op.a, op.b)))]
+        started = order[own[0] if len(own) == len(awaited) else last]
+        needed = min(_needs(loop, last, order))
+        beside = [
+            other
+            for other in found
+            if other.engine is tirx.Engine.TMA
+            and other.after is None
+            and all(started < order[read.top] < needed for tile in other.tiles for read in tile.reads)
+        ]
+        if beside:
+            joined = (*ring.tiles, *(tile for other in beside for tile in other.tiles))
+            found[found.index(ring)] = RingPlan(joined, ring.engine, ring.last, None, behind_await=True)
+            found = [other for other in found if other not in beside]
+    return tuple(found)
+
+
+def _needs(loop: scf.ForOp, product: tirx.MmaOp, order: Mapping[Operation, int]) -> Iterator[int]:
+    """The places of the operations of a loop's body that use the sum of a product; the end of the body is one."""
+    yield len(order)
+    for use in (use for result in product.results for use in result.uses):
+        if (top := top_of(use.operation, loop)) is not None:
+            yield order[top]
 
 
 def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:

@@ -19,6 +19,7 @@ from tirx.passes.ir.emitter import Emitter
 from tirx.passes.match.pipelining import stores_number
 from tirx.passes.rings.asynchronous_copies import CopyCode
 from tirx.passes.rings.barrier_rounds import is_covered
+from tirx.passes.rings.beside_products import read_beside
 from tirx.passes.rings.proof.bound_releases import Passes
 from tirx.passes.rings.proof.parties import SELF, Members, Owner, is_issued_by_one_thread, issuer, response_place
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile, yielded
@@ -74,6 +75,8 @@ class Schedule(RoleCode):
         self.passed: dict[Place, Counter] = {}
         self.open: dict[Place, Variable] = {}
         self.turns: dict[tirx.RingOp, Turns] = {}
+        self.fenced: dict[Operation, tirx.ReleaseOp] = {}
+        """Last reads of slots by threads that a fence follows, and the releases that need none then."""
         self.together: set[Block] = set()
         """The blocks under construction at whose ends the lanes of a warp are together, until one lane arrives."""
         for place in places:
@@ -170,6 +173,9 @@ class Schedule(RoleCode):
                 self._next(op, emit)
             case _:
                 self._other(op, emit)
+        if op in self.fenced:
+            self.close(emit)
+            emit(ptx.FenceProxyAsyncOp("shared::cta"))
 
     def _other(self, op: Operation, emit: Emitter) -> None:
         """Everything else stays; what is inside of it may be scheduled."""
@@ -223,6 +229,9 @@ class Schedule(RoleCode):
             for index, tile in enumerate(op.tiles):
                 self.values[tile] = self.storage.slot(emit, ring, index, slot, tile.name_hint)
         counter.advance(emit)
+        if side.passing is Passing.THREADS and station.needs_fence and (found := read_beside(op)) is not None:
+            last, release = found
+            self.fenced[last] = release
 
     def _wait_for_slot(self, place: Place, slot: SSAValue, emit: Emitter) -> None:
         """Waits at the mbarrier behind the station before; all lanes of the waiting warps come together."""
@@ -308,7 +317,7 @@ class Schedule(RoleCode):
                 self.close(emit)
                 if self.plan.rings[ring].in_tensor_memory:
                     emit(FenceOp(FencePosition.BEFORE))
-                self._arrive(emit, station, side, mbarrier)
+                self._arrive(emit, station, side, mbarrier, is_fenced=op in self.fenced.values())
             case Passing.GROUPS:
                 self.copies.commit(op, emit)
                 opened = self.open[place]
@@ -341,10 +350,18 @@ class Schedule(RoleCode):
         return self.slot_of[acquire]
 
     def _arrive(
-        self, emit: Emitter, station: Station, side: Side, mbarrier: SSAValue, condition: SSAValue | None = None
+        self,
+        emit: Emitter,
+        station: Station,
+        side: Side,
+        mbarrier: SSAValue,
+        condition: SSAValue | None = None,
+        is_fenced: bool = False,
     ) -> None:
-        """Lets a lane of every warp arrive once all lanes are done, or the elected thread, where `condition` holds."""
-        fences = side.passing is Passing.THREADS and station.needs_fence
+        """Lets a lane of every warp arrive once all lanes are done, or the elected thread, where `condition` holds.
+        `is_fenced`: a fence behind the last read of the slot was enough.
+        """
+        fences = side.passing is Passing.THREADS and station.needs_fence and not is_fenced
         if side.members is not Members.ALL:
 
             def by_one_thread(inside: Emitter) -> None:

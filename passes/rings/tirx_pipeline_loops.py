@@ -61,7 +61,8 @@ class TirxPipelineLoopsPass(ModulePass):
     write what they read behind them. Those whose sums only the next iteration needs run a round later than others, and
     those on tensor memory whose sums threads read a round earlier; what threads and products hand each other there are
     rings. A tile that is loaded before the loop becomes a ring of its own, as does a shared tile of a loop
-    that a bulk store empties. Where A may come back early (`tirx-release-early`) it has a ring of its own.
+    that a bulk store empties. Where A may come back early (`tirx-release-early`) it has a ring of its own. What threads
+    read while products run for which they wait comes with the operands of these, in one ring.
     `stages` is the number of slots, `auto` for what shared memory has room for (3 to 6); `tirx.stages = 4` on a loop
     says it for that loop, and 1 keeps it as it is. Remarks name every choice and, for what stays as it is, what is in
     the way. Of loops within each other the innermost that copies has the rings. Rings that
@@ -334,7 +335,8 @@ class _Pipeline:
             _name(tiles, plan)
             for slot, tile in zip(tiles, plan.tiles, strict=True):
                 _rebase(tile.alloc.result, lambda _, slot=slot: slot)
-            Emitter(InsertPoint.after(plan.last), self.location)(tirx.ReleaseOp(ring.result, USE, plan.after))
+            if not plan.behind_await:
+                Emitter(InsertPoint.after(plan.last), self.location)(tirx.ReleaseOp(ring.result, USE, plan.after))
             slots += tiles if plan.engine is tirx.Engine.CP_ASYNC else []
         self._asynchronous_products(part)
         if not early.ops:
@@ -371,8 +373,11 @@ class _Pipeline:
                 take_over(old, new)
             erase(product)
             self.started[product] = behind = started
-        for product in plan.awaited:
-            await_where_needed(self.started[product])
+        waits = {product: await_where_needed(self.started[product]) for product in plan.awaited}
+        for ring in (ring for ring in plan.rings if ring.behind_await):
+            wait = next(op for product, op in waits.items() if product is ring.last)
+            assert wait is not None
+            Emitter.after(wait)(tirx.ReleaseOp(self.rings[ring].result, USE))
         if (
             plan.awaited
             or plan.delayed

@@ -113,7 +113,12 @@ def _staging_loops(kernel: tirx.KernelOp) -> list[scf.ForOp]:
 
 
 def _products(loop: scf.ForOp) -> int:
-    return sum(isinstance(op, tirx.MmaOp) for op in loop.walk())
+    """Counts the products of a loop; those of parts of one A with one B (`tirx-split-sums`) are one."""
+    products = [op for op in loop.walk() if isinstance(op, tirx.MmaOp)]
+    parts = {
+        tuple(map(tirx.base_allocation, (op.a, op.b))) for op in products if isinstance(op.a.owner, tirx.SubviewOp)
+    }
+    return len(parts) + sum(not isinstance(op.a.owner, tirx.SubviewOp) for op in products)
 
 
 def _check(kernel: tirx.KernelOp, order: tirx.TileOrder, group: int | None, asked: bool, most: int | None) -> None:

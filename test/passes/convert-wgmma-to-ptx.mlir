@@ -45,6 +45,27 @@ func.func @two_warpgroups(%a: !a, %p: i1) {
 
 // -----
 
+// A product that overwrites the sums of another one takes over their registers: they are used up.
+
+#a = #tirx.compose_layout<#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[64, 64]>>
+#d = #tirx.tile_layout<S[(4, 2, 8, 4, 2) : (1@warpid, 2, 4@laneid, 1@laneid, 1)]>
+!d = !tirx.tile<64x8xf32, register, #d>
+
+// CHECK-LABEL: func.func @taken_over(
+// CHECK:         %[[D:.*]], %[[D1:.*]], %[[D2:.*]], %[[D3:.*]] = wgmma.mma_async "f16" "f16" a(%a : i64) b(%b) -> f32, f32, f32, f32
+// CHECK:         %[[NEVER:.*]] = arith.constant false
+// CHECK-NEXT:    wgmma.mma_async "f16" "f16" a(%a : i64) b(%b) c(%[[D]], %[[D1]], %[[D2]], %[[D3]] : f32, f32, f32, f32) scale_d %[[NEVER]] -> f32, f32, f32, f32
+func.func @taken_over(%a: i64, %b: i64) {
+  %2 = wgmma.uninitialized : !d
+  %3 = wgmma.mma_async "f16" "f16" n 8 a(%a : i64) b(%b) c(%2 : !d) at 0 overwrite -> !tirx.pending<!d>
+  wgmma.commit_group
+  %4 = wgmma.wait_group 0 (%3 : !tirx.pending<!d>) -> !d
+  %5 = wgmma.mma_async "f16" "f16" n 8 a(%a : i64) b(%b) c(%4 : !d) at 0 overwrite -> !tirx.pending<!d>
+  func.return
+}
+
+// -----
+
 // The second part of accumulators of f16, two to a register; A and metadata in registers.
 
 #fragment = #tirx.tile_layout<S[(4, 2, 8, 4, 4, 2) : (1@warpid, 2, 4@laneid, 4, 1@laneid, 1)]>

@@ -280,6 +280,14 @@ def test_backward_of_causal_attention() -> None:
     program.kernels["attention_backward"].check(*_attention_backward(76))
 
 
+def test_sums_are_scaled_in_parts_of_rows() -> None:
+    """Registers have no room for 256 rows of sums beside those of totals; what is copied comes in one ring."""
+    program = tirx.build(text_of("fp8_gemm"), target="sm_90a", options="BM=256")
+    assert program.ptx.count("mbarrier.try_wait") == 2
+    assert program.ptx.count("wgmma.commit_group") == 2
+    program.kernels["fp8_gemm"].check(*_fp8_gemm((260, 72, 144)))
+
+
 def test_an_mlp_of_two_kernels() -> None:
     """The second kernel reads what the first one writes: the sum over the hidden columns, for each row."""
     x, gate, up, hidden = _swiglu((77, 72, 64))
