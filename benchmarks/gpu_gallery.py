@@ -44,7 +44,7 @@ def _program(
 
 
 def _w4a16(m: int, n: int = 8192, k: int = 8192, parts: int = 2) -> Program:
-    """K in parts for blocks of a cluster; more rows of w for more rows of x, which each block reads."""
+    """K in parts for blocks of a cluster, in longer slots; more rows of w for more rows of x that each block reads."""
     amount = n * k / 2 + n * k / 16 + 2 * m * k + 4 * m * n
 
     def make(torch: Any) -> Made:
@@ -63,6 +63,7 @@ def _w4a16(m: int, n: int = 8192, k: int = 8192, parts: int = 2) -> Program:
     tiles = (
         (r"BM in \[16, 8, 64\]", f"BM in [{max(8, m)}]"),
         (r"BN in \[128, 64\]", f"BN in [{64 if m <= 16 else 128}]"),
+        (r"BK in \[256, 512\]", f"BK in [{512 if m <= 16 and parts > 1 else 256}]"),
         (r"threads\(BN \* 2\)", rf"\g<0> attributes {{tirx.parts = {parts} : i32}}"),
     )
     return _program("w4a16", f"{m}x{n}x{k}", "gallery/w4a16.mlir", amount, make, replace=tiles)

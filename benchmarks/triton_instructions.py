@@ -96,7 +96,7 @@ LOOPS = {
         (1024, 2048),
         64 * 1024,
         "weights",
-        parameters="BM in [64], BN in [64]",
+        parameters="BM in [64], BN in [64], BK in [256]",
         packed=_in_order_of_threads,
         constants={"BK": 256},
     ),

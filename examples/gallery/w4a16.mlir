@@ -6,31 +6,31 @@
 // order t, group, pair, i. `parts=2` shares out K where there are few rows of w.
 !x = memref<?x?xf16>
 !w = memref<?x?xi4>
-!sx = !tirx.tile<[BM]x256xf16, shared>
-!sw = !tirx.tile<[BN]x256xi4, shared>
-!ss = !tirx.tile<[BN]x8xf16, shared>
-!rw = !tirx.tile<[BN]x256xi4, register>
-!words = !tirx.tile<[BN]x2x4x4x2x4xi4, register>
-!order = !tirx.tile<[BN]x2x4x4x4x2xi4, register>
-!rs = !tirx.tile<[BN]x8xf16, register>
-!each = !tirx.tile<[BN]x2x4x1x1x1xf16, register>
-!halves = !tirx.tile<[BN]x2x4x4x4x2xf16, register>
-!a = !tirx.tile<[BN]x256xf16, register>
+!sx = !tirx.tile<[BM]x[BK]xf16, shared>
+!sw = !tirx.tile<[BN]x[BK]xi4, shared>
+!ss = !tirx.tile<[BN]x[BK floordiv 32]xf16, shared>
+!rw = !tirx.tile<[BN]x[BK]xi4, register>
+!words = !tirx.tile<[BN]x[BK floordiv 128]x4x4x2x4xi4, register>
+!order = !tirx.tile<[BN]x[BK floordiv 128]x4x4x4x2xi4, register>
+!rs = !tirx.tile<[BN]x[BK floordiv 32]xf16, register>
+!each = !tirx.tile<[BN]x[BK floordiv 128]x4x1x1x1xf16, register>
+!halves = !tirx.tile<[BN]x[BK floordiv 128]x4x4x4x2xf16, register>
+!a = !tirx.tile<[BN]x[BK]xf16, register>
 !sums = !tirx.tile<[BN]x[BM]xf32, accumulator>
 !f = !tirx.tile<[BN]x[BM]xf32, register>
 !t = !tirx.tile<[BM]x[BN]xf32, register>
 
-tirx.kernel @w4a16(%x: !x, %w: !w, %scales: !x, %d: memref<?x?xf32>) params(BM in [16, 8, 64], BN in [128, 64])
+tirx.kernel @w4a16(%x: !x, %w: !w, %scales: !x, %d: memref<?x?xf32>) params(BM in [16, 8, 64], BN in [128, 64], BK in [256, 512])
     grid(%j = ceildiv(size(1, 0), BN), %i = ceildiv(size(0, 0), BM)) threads(BN * 2) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c256 = arith.constant 256 : index
+  %bk = tirx.param BK : index
   %size = memref.dim %x, %c1 : !x
   %sx = tirx.alloc : !sx
   %sw = tirx.alloc : !sw
   %ss = tirx.alloc : !ss
   %acc = tirx.alloc fill(0.0) : !sums
-  scf.for %k = %c0 to %size step %c256 {
+  scf.for %k = %c0 to %size step %bk {
     tirx.copy %x[%i * BM, %k] clipped, %sx : !x, !sx
     tirx.copy %w[%j * BN, %k] clipped, %sw : !w, !sw
     tirx.copy %scales[%j * BN, %k floordiv 32] clipped, %ss : !x, !ss
