@@ -215,6 +215,15 @@ def _use(op: Operation, operands: Iterable[SSAValue]) -> None:
     op._operand_uses = tuple(uses)
 
 
+def move_arguments(block: Block, into: Block) -> None:
+    """Gives the arguments of a block, with their uses, to one that has none."""
+    if into._args:
+        raise ValueError(f"expected a block without arguments, found one with {len(into._args)}")
+    into._args, block._args = block._args, ()
+    for argument in into._args:
+        argument.block = into
+
+
 def become(op: Operation, kind: type[_OperationT], properties: dict[str, Attribute]) -> _OperationT:
     """Puts an operation of another class in the place of one, with its operands, results and uses, and its location.
 

@@ -14,6 +14,7 @@ from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
+from tirx.dialects.xdsl_private import move_arguments
 from tirx.passes.ir.emitter import erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
 from tirx.rules import NoFormError, StageError
@@ -121,13 +122,13 @@ def _for(op: scf.ForOp) -> Sequence[Block]:
     """The header tests, the body advances; the carried values are arguments of the header, which dominates the rest."""
     _check_registers(op, (op.lb.type, *op.result_types))
     before, after = _split(op, "loop_end")
-    header = Block(arg_types=[arg.type for arg in op.body.block.args])
+    header = Block()
     if (region := after.parent) is None:
         raise AssertionError("expected 'scf.for' to be in a region, found a detached block")
     region.insert_block_before(header, after)
     header.name_hint = "loop"
     body = _move_before(op.body, after, "loop_body")
-    _take_arguments(body, header.args)
+    move_arguments(body, header)
     induction, *carried = header.args
 
     _append(before, BraOp(header, [op.lb, *op.iter_args]), op)

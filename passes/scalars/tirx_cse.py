@@ -51,14 +51,16 @@ class _Numbers:
 
     def __init__(self) -> None:
         self._of_equal: dict[Attribute, int] = {}
-        self._of_object: dict[int, tuple[Attribute, int]] = {}
+        self._of_object: dict[int, int] = {}
+        self._kept: list[Attribute] = []
+        """Those that have a number: their identities are nobody else's."""
 
     def __call__(self, attribute: Attribute) -> int:
-        found = self._of_object.get(id(attribute))
-        if found is None:
-            number = self._of_equal.setdefault(attribute, len(self._of_equal))
-            found = self._of_object[id(attribute)] = attribute, number  # kept: its identity is nobody else's
-        return found[1]
+        number = self._of_object.get(id(attribute))
+        if number is None:
+            self._kept.append(attribute)
+            number = self._of_object[id(attribute)] = self._of_equal.setdefault(attribute, len(self._of_equal))
+        return number
 
     def of_all(self, named: Mapping[str, Attribute]) -> Hashable:
         return frozenset([(name, self(attribute)) for name, attribute in named.items()]) if named else None
@@ -78,7 +80,7 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numb
             written = object()
             continue
         properties = number.of_all(op.properties), number.of_all(op.attributes) if op.attributes else None
-        types = tuple([number(type_of(result)) for result in op.results])
+        types = tuple(map(number, map(type_of, op.results)))
         key = type(op), operands_of(op), types, properties, written if reads else None
         earlier = known.setdefault(key, op)
         if earlier is not op:

@@ -223,6 +223,17 @@ def test_operations_become_others_in_their_place():
     block.verify()
 
 
+def test_arguments_of_a_block_become_those_of_another():
+    block, other = Block(arg_types=[i32, i32]), Block()
+    first, second = block.args
+    user = arith.AddiOp(first, second)
+    xdsl_private.move_arguments(block, other)
+    assert not block.args and tuple(other.args) == tuple(user.operands) == (first, second)
+    assert [(each.owner, each.index) for each in other.args] == [(other, 0), (other, 1)]
+    with pytest.raises(ValueError, match="expected a block without arguments, found one with 2"):
+        xdsl_private.move_arguments(Block(arg_types=[i32]), other)
+
+
 def _weak(region: Region) -> list[ref[Operation | Block | Region]]:
     return [ref(each) for each in (region, *region.blocks, *region.walk())]
 
