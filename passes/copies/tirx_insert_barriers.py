@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
@@ -40,13 +39,15 @@ class _Accesses:
     """The places that some thread reads and writes.
 
     `by_proxy`: those of them that are read through the async proxy, by wgmma. `unfenced`: places in shared memory that
-    threads have written, which no proxy fence has made visible there since.
+    threads have written, which no proxy fence has made visible there since. `running`: products by wgmma that nothing
+    has waited for yet.
     """
 
     reads: frozenset[_Place] = frozenset()
     writes: frozenset[_Place] = frozenset()
     by_proxy: frozenset[_Place] = frozenset()
     unfenced: frozenset[_Place] = frozenset()
+    running: frozenset[tirx.AsyncMmaOp] = frozenset()
 
     def __or__(self, other: _Accesses) -> _Accesses:
         return _Accesses(
@@ -54,17 +55,21 @@ class _Accesses:
             self.writes | other.writes,
             self.by_proxy | other.by_proxy,
             self.unfenced | other.unfenced,
+            self.running | other.running,
         )
 
     def then(self, other: _Accesses) -> _Accesses:
         """Returns the accesses pending behind these and `other`."""
-        return _Accesses(self.reads | other.reads, self.writes | other.writes, unfenced=self.unfenced | other.unfenced)
+        return replace(self | other, by_proxy=frozenset())
 
     def without(self, *places: _Place) -> _Accesses:
         """The accesses to all other places."""
-        return _Accesses(
-            self.reads.difference(places), self.writes.difference(places), unfenced=self.unfenced.difference(places)
-        )
+        reads, writes, unfenced = (one.difference(places) for one in (self.reads, self.writes, self.unfenced))
+        return replace(self, reads=reads, writes=writes, unfenced=unfenced)
+
+    def met(self, fenced: bool) -> _Accesses:
+        """Returns the accesses pending behind a barrier, through which products go on; `fenced`: a fence is with it."""
+        return _Accesses(unfenced=frozenset() if fenced else self.unfenced, running=self.running)
 
     def needs_fence(self, pending: _Accesses) -> bool:
         """Returns True if something is read here through the async proxy that `pending` has written past it."""
@@ -133,7 +138,7 @@ def _is_waiting(op: Operation) -> bool:
             return is_pure(op)
 
 
-_ACTING = (tirx.SlotOp, FenceProxyAsyncOp)
+_ACTING = (tirx.SlotOp, tirx.AwaitOp, FenceProxyAsyncOp)
 """Operations without regions that change what is pending without an access of their own."""
 
 
@@ -154,7 +159,7 @@ class _BarrierInsertion:
             if tirx.is_foreign(op)
             for operand in op.operands
         )
-        self._asynchronous = [op for op in kernel.walk() if isinstance(op, tirx.AsyncMmaOp) and not op.on_tensor_memory]
+        self._order = {op: at for at, op in enumerate(kernel.walk()) if isinstance(op, tirx.AsyncMmaOp)}
         self._written = written_by(kernel)
         self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
         self._accesses: dict[Operation, _Accesses | None] = {}
@@ -178,7 +183,7 @@ class _BarrierInsertion:
                 pending = self._meet(op, inside, pending, insert)
                 for role in op.roles if insert else ():
                     self.block(role.body.block, _Accesses(unfenced=pending.unfenced), insert=True)
-                pending = _Accesses(unfenced=pending.unfenced | inside.unfenced)
+                pending = replace(pending, unfenced=pending.unfenced | inside.unfenced).met(fenced=False)
                 continue
             if op.regions:
                 barrier = None
@@ -196,10 +201,12 @@ class _BarrierInsertion:
                 pending = pending.without(op.result)
             if isinstance(op, FenceProxyAsyncOp):
                 pending = replace(pending, unfenced=frozenset())
+            if pending.running and isinstance(op, tirx.AwaitOp | tirx.MmaOp):
+                pending = self._behind_products(op, pending)
             accesses = self._of(op)
             if accesses is None:
                 # Products on tensor memory and scale copies see to the async proxy as well.
-                pending = _Accesses(unfenced=pending.unfenced) if isinstance(op, tirx.BarrierOp) else _NOTHING
+                pending = pending.met(fenced=not isinstance(op, tirx.BarrierOp))
                 barrier = op if isinstance(op, tirx.BarrierOp) else None
             elif accesses is not _NOTHING:
                 if barrier is not None and accesses.needs_fence(pending) and not accesses.races(pending):
@@ -223,7 +230,7 @@ class _BarrierInsertion:
             if fence:
                 emit(FenceProxyAsyncOp("shared::cta"))
             emit(tirx.BarrierOp())
-        return _Accesses(unfenced=frozenset() if fence else pending.unfenced)
+        return pending.met(fence)
 
     def _places(self, *tiles: SSAValue) -> frozenset[_Place]:
         """The places of those of `tiles` that lie in memory that threads share."""
@@ -255,14 +262,8 @@ class _BarrierInsertion:
                 return _NOTHING
             case tirx.MmaOp() | tirx.AsyncMmaOp():
                 reads = self._places(op.a, op.b)
-                return _Accesses(reads, by_proxy=reads) if reads else _NOTHING
-            case tirx.AwaitOp():
-                # Products read until they are awaited. The order of slots is that of their ring.
-                tiles = (tile for product in self._awaited(op) for tile in (product.a, product.b))
-                reads = self._places(
-                    *(each for each in tiles if isinstance(tirx.base_allocation(each).owner, tirx.AllocOp))
-                )
-                return _Accesses(reads) if reads else _NOTHING
+                running = frozenset({op} if isinstance(op, tirx.AsyncMmaOp) and self._read_by(op) else ())
+                return _Accesses(reads, by_proxy=reads, running=running) if reads else _NOTHING
             case _:  # of `cp.async` the ring orders what happens to its slot
                 effects = effects_of(op, self._written)
         if not effects.reads and not effects.writes:
@@ -275,16 +276,30 @@ class _BarrierInsertion:
         reads, writes = self._places(*effects.reads), self._places(*effects.writes)
         return _Accesses(reads, writes, unfenced=self._places(*shared))
 
-    def _awaited(self, op: tirx.AwaitOp) -> Sequence[tirx.AsyncMmaOp]:
-        """The products by wgmma that may end at a wait: that of the tile, and those whose sums it goes on with."""
-        found: list[tirx.AsyncMmaOp] = []
-        value = op.value
-        while value is not None and isinstance(product := value.owner, tirx.AsyncMmaOp):
-            found.append(product)
-            value = product.accumulator if isinstance(product.accumulator.type, tirx.PendingType) else None
-            if value is None:
-                return found
-        return self._asynchronous if op.awaited_queue is tirx.Queue.WGMMA else ()
+    def _read_by(self, *products: tirx.AsyncMmaOp) -> frozenset[_Place]:
+        """The places that products by wgmma read as long as they run, without slots, which their ring orders."""
+        tiles = (tile for op in products if not op.on_tensor_memory for tile in (op.a, op.b))
+        return self._places(*(tile for tile in tiles if isinstance(tirx.base_allocation(tile).owner, tirx.AllocOp)))
+
+    def _behind_products(self, op: tirx.AwaitOp | tirx.MmaOp, pending: _Accesses) -> _Accesses:
+        """Returns what is pending behind a wait: products have read their tiles up to here that may end at it.
+
+        They end in their order, so that waiting for the sum of one waits for all in front of it.
+        """
+        may_end = ended = pending.running
+        if isinstance(op, tirx.MmaOp):
+            if op.plan is None or not isinstance(op.plan.data, tirx.WgmmaPlan):
+                return pending
+        elif op.awaited_queue is not tirx.Queue.WGMMA:
+            return pending
+        elif op.value is None:
+            if op.pending is None or op.pending.value.data:
+                ended = frozenset[tirx.AsyncMmaOp]()
+        elif isinstance(product := op.value.owner, tirx.AsyncMmaOp):
+            may_end = ended = frozenset(each for each in ended if self._order[each] <= self._order[product])
+        else:
+            ended = frozenset[tirx.AsyncMmaOp]()
+        return replace(pending, reads=pending.reads | self._read_by(*may_end), running=pending.running - ended)
 
     def _of(self, op: Operation) -> _Accesses | None:
         """The accesses of an operation without regions, None if it is a barrier."""

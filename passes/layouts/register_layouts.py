@@ -171,25 +171,33 @@ def _as_loaded(tile: SSAValue, layout: TileLayout) -> TileLayout:
     if tirx.TileType.of(tile).dtype.bits != tirx.HALF_BYTE:
         return layout
     steps: list[Arrangement] = []
-    source, own, threads = tile, layout, None
-    while isinstance(op := source.owner, tirx.ConvertOp) and (arranged := op.arranged) is not None:
-        source = op.source
-        inverse = arranged.inverse(dims := tirx.TileType.of(source).dims)
-        if inverse is None:
-            return layout
-        own = inverse.layout(own)
-        steps.append(arranged)
-    if not isinstance(source.owner, tirx.LoadOp):
-        return layout
-    dims, threads = tirx.TileType.of(source).dims, tirx.thread_set(source.owner).count
+    source, own = tile, layout
     try:
-        plan_accesses(own, TileLayout.row_major(dims), dims, tirx.HALF_BYTE, threads, 16, 16)
-    except LayoutError:
+        while isinstance(op := source.owner, tirx.ConvertOp) and (arranged := op.arranged) is not None:
+            source = op.source
+            if (inverse := arranged.inverse(tirx.TileType.of(source).dims)) is None:
+                return layout
+            own = inverse.layout(own)
+            steps.append(arranged)
+        if not isinstance(source.owner, tirx.LoadOp) or _is_loaded(source, own):
+            return layout
         own = in_order(own)
         for arranged in reversed(steps):
             own = arranged.layout(own)
         return own
-    return layout
+    except LayoutError:
+        return layout  # a dimension takes a part of an iter: threads exchange what they load
+
+
+def _is_loaded(tile: SSAValue, layout: TileLayout) -> bool:
+    """Returns True if loads can fill a tile of half bytes in a layout."""
+    assert isinstance(tile.owner, tirx.LoadOp)
+    dims, threads = tirx.TileType.of(tile).dims, tirx.thread_set(tile.owner).count
+    try:
+        plan_accesses(layout, TileLayout.row_major(dims), dims, tirx.HALF_BYTE, threads, 16, 16)
+    except LayoutError:
+        return False
+    return True
 
 
 _FEW_REGISTERS, _MOST_UNEVEN = 16, 8

@@ -40,7 +40,6 @@ _ACCESSING = (
     memref.StoreOp,
     tirx.MmaOp,
     tirx.AsyncMmaOp,
-    tirx.AwaitOp,
     tirx.AtomicOp,
     tirx.SignalOp,
     tirx.WaitUntilOp,

@@ -284,8 +284,8 @@ class ConvertTirxToWgmmaPass(ModulePass):
     a wait for it. `tirx.async_mma` is the same without the wait: each is a group of its own. `tirx.await wgmma
     pending(k)` waits for all but k groups, `tirx.await %p` for the group of this value and all older ones: of those
     that every path has committed since, it waits for none. One that an earlier wait includes becomes part of it. What
-    threads write to shared memory before a product must
-    be visible to the async proxy: `tirx-insert-barriers` sees to that.
+    threads write to shared memory before a product must be visible to the async proxy: `tirx-insert-barriers` sees to
+    that.
     """
 
     name = "convert-tirx-to-wgmma"

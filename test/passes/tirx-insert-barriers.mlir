@@ -589,8 +589,8 @@ tirx.kernel @wgmma_behind_a_wait(%a: memref<64x64xf16>, %n: index) target("sm_90
   tirx.return
 }
 
-// A product reads until it is awaited, by its sum or one that goes on with it: a barrier before that does not order what is
-// written behind it.
+// A product reads until something waits for it: for its sum, for that of one behind it or that goes on with it, for all, as
+// a synchronous product does. A barrier before that does not order what is written behind it.
 
 !pending = !tirx.pending<!d>
 // CHECK-LABEL: tirx.kernel @asynchronous_wgmma
@@ -607,7 +607,6 @@ tirx.kernel @wgmma_behind_a_wait(%a: memref<64x64xf16>, %n: index) target("sm_90
 // CHECK-NEXT:    tirx.copy %g, %t
 // CHECK-NEXT:    tirx.barrier
 // CHECK-NEXT:    tirx.await wgmma pending(0)
-// CHECK-NEXT:    tirx.barrier
 // CHECK-NEXT:    tirx.copy %g, %s
 tirx.kernel @asynchronous_wgmma(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
   %c0 = arith.constant 0 : index
@@ -628,6 +627,50 @@ tirx.kernel @asynchronous_wgmma(%a: memref<64x64xf16>) target("sm_90a") threads(
   tirx.barrier
   tirx.await wgmma pending(0)
   tirx.copy %g, %s : !ga, !sa
+  tirx.return
+}
+
+// CHECK-LABEL: tirx.kernel @older_wgmma
+// CHECK:         tirx.barrier
+// CHECK-NEXT:    tirx.await
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %s
+// CHECK-NEXT:    tirx.copy %g, %t
+// CHECK-NEXT:    tirx.await
+// CHECK-NEXT:    tirx.async_mma
+// CHECK-NEXT:    tirx.async_mma
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.await wgmma pending(1)
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %u
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.mma %v, %v
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %w
+tirx.kernel @older_wgmma(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !ga
+  %s = tirx.alloc : !sa
+  %t = tirx.alloc : !sa
+  %u = tirx.alloc : !sa
+  %v = tirx.alloc : !sa
+  %w = tirx.alloc : !sa
+  %z = tirx.zero : !d
+  %0 = tirx.async_mma %s, %s, %z : !sa, !sa, !d -> !pending
+  %1 = tirx.async_mma %t, %t, %z : !sa, !sa, !d -> !pending
+  tirx.barrier
+  %2 = tirx.await %1 : !pending
+  tirx.copy %g, %s : !ga, !sa
+  tirx.copy %g, %t : !ga, !sa
+  %3 = tirx.await %0 : !pending
+  %4 = tirx.async_mma %u, %u, %z : !sa, !sa, !d -> !pending
+  %5 = tirx.async_mma %w, %w, %z : !sa, !sa, !d -> !pending
+  tirx.barrier
+  tirx.await wgmma pending(1)
+  tirx.copy %g, %u : !ga, !sa
+  tirx.barrier
+  %6 = tirx.mma %v, %v, %z plan(wgmma, shapes = ["m64n64k16"], a_major = "K", b_major = "K") : !sa, !sa, !d -> !d
+  tirx.copy %g, %w : !ga, !sa
   tirx.return
 }
 

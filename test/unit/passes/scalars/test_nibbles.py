@@ -10,6 +10,7 @@ import pytest
 from xdsl.dialects.builtin import bf16, f16, f32
 
 import tirx
+from tirx.diagnostics import LocatedError
 from tirx.hw.targets import Target
 from tirx.passes.scalars.nibbles import has_pairs
 
@@ -89,6 +90,20 @@ def test_pairs_of_any_two(strides: tuple[int, ...], type_: str, target: str) -> 
 def test_halves_of_a_register_are_where_they_are_used(strides: str, moved: int) -> None:
     """Bytes are moved once for each pair, of elements 4 apart only for those that lie too far left."""
     assert tirx.compile(_reordered(strides, "f16"), target="sm_80").count("prmt") == moved
+
+
+def test_rows_that_threads_take_parts_of() -> None:
+    """Threads have no rows of the tile that is transposed, so that none of its loads gives what they are to have."""
+    text = """
+!y = !tirx.tile<24x16xf16, register, #tirx.tile_layout<S[(16, 24) : (1@laneid, 1)]>>
+tirx.kernel @map(%a: memref<16x24xi4>, %d: memref<24x16xf16>) grid(1) threads(32) {
+  %t = tirx.load %a[0, 0] : memref<16x24xi4> -> !tirx.tile<16x24xi4, register>
+  %x = tirx.transpose %t [1, 0] : !tirx.tile<16x24xi4, register> -> !tirx.tile<24x16xi4, register>
+  %y = tirx.map ins(%x : !tirx.tile<24x16xi4, register>) (%e) { f16(%e) } -> !y
+  tirx.store %y, %d[0, 0] : !y, memref<24x16xf16>
+}"""
+    with pytest.raises(LocatedError, match="5:8: error: expected .* a layout of it that threads keep"):
+        tirx.compile(text, target="sm_80")
 
 
 @pytest.mark.sample(2)
