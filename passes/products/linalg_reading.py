@@ -126,11 +126,9 @@ class Reading:
                         which = f"dimension {i} of '{operand.name_hint or 'an operand'}'"
                         sizes.setdefault(key, []).append((size, which, step.op))
         requirements: list[Requirement] = []
-        for (number, _), found in sizes.items():
+        for found in sizes.values():
             known = [each for each in found if isinstance(each[0], int)]
             first, place, _ = (known or found)[0]
-            if not known and number >= 0 and factors_of(steps[number]) is not None:
-                continue  # K of a product, which tirx-check-sizes asks for
             for size, which, op in found:
                 if isinstance(size, int) and size != first:
                     raise LinalgError(

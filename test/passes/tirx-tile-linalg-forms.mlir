@@ -82,3 +82,14 @@ func.func @batch(%a: memref<?x?x?xf32>, %d: memref<?x?x?xf32>) {
   }
   func.return
 }
+
+// The launch compares all sizes that only it knows, K of what no tensor core multiplies, too.
+
+// CHECK-LABEL: tirx.kernel @open_sizes
+// CHECK-SAME:    [#ptx.formula<size(2, 0)>, "equal", #ptx.formula<size(0, 0)>, "expected as many elements along dimension 0 of 'd' as along dimension 0 of 'a', {bound}, found {value}"]
+// CHECK-SAME:    [#ptx.formula<size(1, 1)>, "equal", #ptx.formula<size(0, 1)>, "expected as many elements along dimension 0 of 'b' as along dimension 1 of 'a', {bound}, found {value}"]
+// CHECK-NOT:     tirx.mma
+func.func @open_sizes(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %d: memref<?x?xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%d : memref<?x?xf32>)
+  func.return
+}
