@@ -12,6 +12,7 @@ from tirx.dialects.definition import item
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
+from tirx.dialects.wgmma import CommitGroupOp, MmaAsyncOp, WaitGroupOp
 from tirx.dialects.xdsl_private import next_use, operands_of, successors_of, user_of
 from tirx.passes.ir.control_flow import ControlFlow
 
@@ -209,7 +210,8 @@ class _Registers:
             start, _ = self._spans[origin]
         else:
             origin, start = self._numbers.get(owner.parent), self._positions[owner]
-        runs = [(start, start + 0.5)]  # it is written, even if nobody reads it
+        written = self._end_of_product(owner) if isinstance(owner, MmaAsyncOp) else start + 0.5
+        runs = [(start, written)]  # it is written, even if nobody reads it
         entered: set[int] = set()
         for use in value.uses:
             block, position = self._numbers[use.operation.parent], self._positions[use.operation]
@@ -226,6 +228,18 @@ class _Registers:
                         entered.add(before)
                         pending.append(before)
         return _merged(runs)
+
+    def _end_of_product(self, product: MmaAsyncOp) -> float:
+        """The position of the wait for a product, or of the end of its block: until then it writes its registers."""
+        behind = 0
+        op = product.next_op
+        while op is not None:
+            if isinstance(op, CommitGroupOp):
+                behind += 1
+            elif isinstance(op, WaitGroupOp) and op.pending.value.data < behind:
+                return self._positions[op]
+            op = op.next_op
+        return self._spans[self._numbers[product.parent]][1]
 
 
 _Run = tuple[float, float]

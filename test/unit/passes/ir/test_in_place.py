@@ -45,6 +45,7 @@ def expanded(body: str) -> str:
 
 
 LOOP = "goto loop(%i : f32)\n^loop(%a : f32):\n"
+NEW = "\n%n = ptx.ld global %d : i64 -> f32\nr = mma n"
 AGAIN = "\nptx.cond_bra %p, ^loop({} : f32), ^end\n^end:"
 
 
@@ -66,6 +67,10 @@ AGAIN = "\nptx.cond_bra %p, ^loop({} : f32), ^end\n^end:"
         (f"{LOOP}r = mma a{AGAIN.format('%r')}\ngoto far\n^far:\nuse i", None, {"a r"}),
         (f"{LOOP}r = mma a\nuse a{AGAIN.format('%r')}", "one that is used again", set[str]()),
         ("r = mma i\ns = mma r\nt = mma s", None, {"i r s t"}),
+        # A product writes until it is waited for, even what nobody reads.
+        (f"{LOOP}s = mma a\nwgmma.commit_group\nwgmma.wait_group 0{NEW}{AGAIN.format('%r')}", None, {"a i n r s"}),
+        (f"{LOOP}s = mma a\nwgmma.commit_group\nwgmma.wait_group 1{NEW}{AGAIN.format('%r')}", None, {"a i s", "n r"}),
+        (f"{LOOP}s = mma a\nwgmma.commit_group{NEW}{AGAIN.format('%r')}", None, {"a i s", "n r"}),
     ],
 )
 def test_first_registers(body: str, problem: str | None, groups: set[str]):
