@@ -16,7 +16,13 @@ from tirx.dialects.formula import OPERATORS, Call, Formula, LaunchSizes, Require
 _DEEPEST = 30
 """Operations of one expression."""
 
-_TESTS = {"multiple_of": "{} % {} == 0", "at_most": "{} <= {}", "at_least": "{} >= {}", "equal": "{} == {}"}
+_MOST_BITS = 4096
+"""Bits that products may have: descriptors may square numbers again and again."""
+
+_NESTED = 600
+"""Operations within each other."""
+
+_TESTS = {"multiple_of": "{} % ({}) == 0", "at_most": "{} <= {}", "at_least": "{} >= {}", "equal": "{} == {}"}
 
 _Key = tuple[str, int, int] | Formula
 
@@ -109,22 +115,36 @@ class Parts:
         self.keys: list[_Key] = []
         """A number, what is looked up at a launch, or a function of two parts."""
         self._places: dict[_Key, int] = {}
+        self._bits: list[int] = []
+        """The bits that the value of each part may have; sizes have 63."""
         self._known: dict[int, tuple[int, Formula]] = {}
         """Formulas by their identity, which are kept, and their numbers."""
 
-    def place(self, formula: Formula) -> int:
-        """The number of a formula, all parts of which are added. Raises ValueError for parameters."""
+    def place(self, formula: Formula, depth: int = 0) -> int:
+        """The number of a formula, which `depth` others are around, and all parts of which are added.
+
+        Raises ValueError for parameters, and for too large products and too many operations within each other.
+        """
         if (known := self._known.get(id(formula))) is not None:
             return known[0]
-        key: _Key = formula
-        if isinstance(formula, Call) and formula.function in OPERATORS:
-            a, b = map(self.place, formula.operands)
-            key = formula.function, a, b
-        elif isinstance(formula, Call) and formula.is_parameter:
+        key, bits = cast("_Key", formula), 63
+        if isinstance(formula, int):
+            bits = formula.bit_length()
+        elif formula.function in OPERATORS:
+            if depth == _NESTED:
+                raise ValueError(f"expected at most {_NESTED} operations within each other in a formula, found more")
+            first, second = formula.operands
+            a, b = self.place(first, depth + 1), self.place(second, depth + 1)
+            key, left, right = (formula.function, a, b), self._bits[a], self._bits[b]
+            bits = left + right if formula.function == "mul" else max(left, right) + (formula.function == "add")
+            if bits > _MOST_BITS:
+                raise ValueError(f"expected formulas of at most {_MOST_BITS} bits, found one of {bits}")
+        elif formula.is_parameter:
             raise ValueError(f"expected a number for the parameter {formula}")
         found = self._places.setdefault(key, len(self.keys))
         if found == len(self.keys):
             self.keys.append(key)
+            self._bits.append(bits)
         self._known[id(formula)] = found, formula
         return found
 

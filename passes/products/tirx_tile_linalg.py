@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import count
 from math import nan, prod
 from typing import TYPE_CHECKING, cast
@@ -319,10 +320,7 @@ class _Tiling(LinalgTiles):
         for argument in self.function.body.block.args:
             form = self.forms.get(argument)
             types.append(argument.type if form is None else form.type_of(memref_type(argument)))
-        out = next((each for step in steps for each in step.outputs if isinstance(each, BlockArgument)), None)
-        if out is None:
-            raise LinalgError(self.function, "expected a function that writes one of its arguments, found none")
-        sizes = [self._size(out, out.index, d) for d in range(self.batch + self.rank)]
+        sizes = [self._size_of_outputs(steps, d) for d in range(self.batch + self.rank)]
         tiles = zip(sizes[self.batch :], self.extents, strict=True)
         blocks = [*sizes[: self.batch], *(ceildiv(size, extent) for size, extent in tiles)]
         name, options, grid = self.function.sym_name.data, self.options, tuple(reversed(blocks))
@@ -337,10 +335,23 @@ class _Tiling(LinalgTiles):
             new.name_hint = old.name_hint
         return kernel
 
-    @staticmethod
-    def _size(value: SSAValue, position: int, dimension: int) -> Formula:
-        size = memref_type(value).get_shape()[dimension]
-        return Call("size", (position, dimension)) if size == DYNAMIC_INDEX else size
+    def _size_of_outputs(self, steps: Sequence[Structured], dimension: int) -> Formula:
+        """The one size of what is written along a parallel dimension.
+
+        The largest one, where the launch compares them: if only some are empty, there are blocks and preconditions.
+        """
+        sizes: list[Formula] = []
+        for step in steps:
+            for operand, dims in zip(step.operands, step.dims, strict=True):
+                if operand in step.outputs and isinstance(operand, BlockArgument):
+                    size = self.size(step, operand, dims, dims.index(step.parallel[dimension]))
+                    assert size is not None
+                    sizes.append(size)
+        if not sizes:
+            raise LinalgError(self.function, "expected a function that writes one of its arguments, found none")
+        known = next((size for size in sizes if isinstance(size, int)), None)
+        first, *others = dict.fromkeys(sizes)
+        return reduce(lambda most, each: Call("max", (most, each)), others, first) if known is None else known
 
     # Steps.
 

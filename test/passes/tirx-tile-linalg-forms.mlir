@@ -93,3 +93,14 @@ func.func @open_sizes(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %d: memref<?x?xf
   linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%d : memref<?x?xf32>)
   func.return
 }
+
+// Blocks for the largest of what is written: a launch of which one output is empty compares the sizes, too.
+
+// CHECK-LABEL: tirx.kernel @two
+// CHECK-SAME:    grid(ceildiv(max(size(2, 1), size(1, 1)), 2), ceildiv(max(size(2, 0), size(1, 0)), 16))
+func.func @two(%a: memref<?x?xf32>, %d: memref<?x?xf32>, %e: memref<?x?xf32>) {
+  %one = arith.constant 1.0 : f32
+  linalg.fill ins(%one : f32) outs(%e : memref<?x?xf32>)
+  linalg.copy ins(%a : memref<?x?xf32>) outs(%d : memref<?x?xf32>)
+  func.return
+}

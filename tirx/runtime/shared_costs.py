@@ -8,6 +8,7 @@ and its numbers.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,9 @@ from tirx.dialects.formula import Call, Formula
 from tirx.dialects.formula_code import Parts
 
 _Read = Callable[[Any], Formula]
+
+_EARLIER = re.compile("[sn][0-9]+")
+"""A formula that comes before, or a number of the variant."""
 
 
 def write_costs(costs: Sequence[Formula]) -> tuple[list[Any], list[Any]]:
@@ -42,19 +46,20 @@ def write_costs(costs: Sequence[Formula]) -> tuple[list[Any], list[Any]]:
 def read_cost(data: Any, shared: Sequence[Any], read: Callable[[Any, _Read], Formula]) -> Formula:
     """The counterpart of `write_costs` for one cost; `read` reads one operation, and calls for each of its operands."""
     steps: list[Formula] = []
-    numbers: Sequence[int] = ()
+    numbers: Sequence[Any] = ()
 
     def inner(each: Any) -> Formula:
         match each:
-            case str() if each[:1] == "s":
-                return steps[int(each[1:])]
-            case str() if each[:1] == "n":
-                return read(numbers[int(each[1:])], inner)
+            case str() if _EARLIER.fullmatch(each):
+                return (steps if each[0] == "s" else numbers)[int(each[1:])]
             case _:
                 return read(each, inner)
 
     match data:
-        case ["cost", int(i), *numbers]:
+        case ["cost", int(i), *numbers] if i >= 0:
+            for number in numbers:
+                if type(number) is not int:
+                    raise ValueError(f"expected a formula, found {number}")
             for each in shared[i]:
                 steps.append(inner(each))
             return steps[-1]

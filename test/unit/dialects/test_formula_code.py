@@ -103,6 +103,28 @@ def test_costs_are_evaluated_only_where_their_bounds_are_least() -> None:
     assert found.place(LaunchSizes([(10, 1)], [], 1)) == 1
 
 
+@pytest.mark.parametrize(("m", "n"), [(16, 2), (16, 16), (12, 1), (0, 1)])
+def test_bounds_of_conditions_may_be_products(m: int, n: int) -> None:
+    asked = Requirement(Call("size", (0, 0)), "multiple_of", Call("mul", (Call("size", (0, 1)), 8)), "")
+    launch = LaunchSizes([(m, n)], [], 1)
+    assert (LeastCost([1], [[asked]]).place(launch) == 0) is asked.holds(launch)
+
+
+@pytest.mark.parametrize(
+    ("function", "times", "message"),
+    [
+        ("mul", 60, "formulas of at most 4096 bits, found one of 8064"),
+        ("add", 700, "at most 600 operations within each"),
+    ],
+)
+def test_formulas_that_grow_for_ever_are_refused(function: str, times: int, message: str) -> None:
+    formula: Formula = Call("size", (0, 0))
+    for _ in range(times):
+        formula = Call(function, (formula, formula))
+    with pytest.raises(ValueError, match=f"^expected {message}"):
+        LeastCost([formula], [()])
+
+
 def test_nothing_is_least_of_none() -> None:
     launch = _LAUNCHES[0]
     assert LeastCost([], []).place(launch) is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from xdsl.dialects.builtin import f16, f32
 
-from tirx.dialects.formula import Call, Formula
+from tirx.dialects.formula import Call, Formula, LaunchSizes
 from tirx.hw.targets import Target
 from tirx.passes.match.tile_choice import Operands
 from tirx.passes.match.variant_choice import choose_variants
@@ -56,6 +56,8 @@ def test_costs_of_products_are_read_as_they_were_written() -> None:
         (["cost", 0], "found one with a fault: IndexError"),
         (["cost", 0, "64"], "expected a formula, found 64"),
         (["cost", 0, True], "expected a formula, found True"),
+        (["cost", 0, ["add", "n0", 1]], "expected a formula, found .'add', 'n0', 1."),
+        (["cost", -1, 64], "expected a function of size, .* found cost"),
         (["cost"], "expected a function of size, .* found cost"),
         ("s0", "expected a formula, found s0"),
     ],
@@ -65,3 +67,20 @@ def test_wrong_costs(cost: Any, message: str) -> None:
     data["variants"][0]["cost"] = cost
     with pytest.raises(ValueError, match=message):
         Launch.from_json(data)
+
+
+@pytest.mark.parametrize("part", ["s-1", "n-1", "s 0", "n1", "s1", "s", "x0"])
+def test_parts_are_those_before_and_numbers_of_the_variant(part: str) -> None:
+    data = _launch(_ROWS).to_json()
+    data["variants"][0]["cost"], data["costs"] = ["cost", 0, 8], [[["size", 0, 0], ["mul", "s0", part]]]
+    with pytest.raises(ValueError, match="expected a"):
+        Launch.from_json(data)
+
+
+def test_costs_of_parts_of_parts_are_refused() -> None:
+    """Before they take the stack, or for ever: each part is several times in the next one."""
+    data = _launch(_ROWS).to_json()
+    data["costs"] = [[["size", 0, 0], *(["add", f"s{i}", f"s{i}"] for i in range(3000))]]
+    launch = Launch.from_json(data)
+    with pytest.raises(ValueError, match="^expected at most 600 operations within each other in a formula"):
+        launch.place(LaunchSizes([(4,)], [(1,)], 132))
