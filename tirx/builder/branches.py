@@ -63,8 +63,15 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
             ends.append(body(*given))
     merged: list[Any] = []
     yielded: list[tuple[SSAValue, SSAValue, Any, set[SSAValue]]] = []
-    for name, a, b in zip(names, *ends, strict=True):
-        merged.append(_merged(trace, name, a, b, blocks, yielded))
+    for name, before, a, b in zip(names, given, *ends, strict=True):
+        count = len(yielded)
+        try:
+            merged.append(_merged(trace, name, a, b, blocks, yielded))
+        except BuildError as error:
+            if not isinstance(before, Unbound):
+                raise
+            del yielded[count:]  # a name of both branches, which nobody may use behind them
+            merged.append(Unbound(name, "the if", error.message))
     for block, at in zip(blocks, (0, 1), strict=True):
         with trace.inside(block):
             if at == 0 or block.ops or yielded:

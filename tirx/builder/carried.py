@@ -156,8 +156,8 @@ def element(value: Any) -> Any:
 class Unbound(Unusable):
     """A name that is not bound here."""
 
-    def __init__(self, name: str, why: str):
-        super().__init__(f"expected `{name}` to be bound in front of {why}, found it bound inside only")
+    def __init__(self, name: str, why: str, text: str | None = None):
+        super().__init__(text or f"expected `{name}` to be bound in front of {why}, found it bound inside only")
         object.__setattr__(self, "name", name)
 
     def __repr__(self) -> str:

@@ -72,6 +72,7 @@ _STATEMENTS = [
     "k = 0\nwhile k < 3 if k < 1 else n > k: k = k + 1; o[k] = 1.0 * k\no[0] = 1.0 * k",
     "t = tx.shared(f[:].reshape(2, 8)); v = t[:, 2:6]; w = v[::-1, ::2]; w *= 3.0; f[:] = t.reshape(16)",
     "if n < 3: v = f[x[8]]\nelse: f[0] = 9.0\no[0] = f[0]",
+    "if n < 4:\n q = tx.zeros(f32, 4)\n o[0:4] = q - 1.0\nelse:\n q = tx.zeros(f32, 2)\n o[4:6] = q + 2.0",
     "for j in range(3):\n match j:\n  case z: import math as m\no[1] = m.floor(1.0 * z)",
 ]
 

@@ -341,6 +341,10 @@ _SAID = [
         "x = tx.tile(0, 4)\nif n > 3:\n    x = tx.tile(4, 4)",
         "expected tiles and scalars as results of an if, found a span in `x`; carry its start",
     ),
+    (
+        "if n > 3:\n    x = tx.tile(4, 4)\nelse:\n    x = tx.tile(8, 4)\nx.start",
+        "expected tiles and scalars as results of an if, found a span in `x`; carry its start",
+    ),
     ("x = 1\nif n > 3:\n    x = (1, 2)", "expected `x` to have one structure behind an if, found two"),
     (
         "x = 1\nfor _ in tx.range(n):\n    x = 0.5",
