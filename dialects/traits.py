@@ -23,12 +23,13 @@ class Isolated(IsolatedFromAbove):
     """IsolatedFromAbove of an operation with many inside, which takes a look at each operand only."""
 
     def verify(self, op: Operation) -> None:
-        inside = [inner for inner in walk(op) if inner is not op]
+        _, *inside = walk(op)
         blocks = {inner.parent for inner in inside}
         for inner in inside:
+            here = inner.parent
             for operand in operands_of(inner):
                 block = operand.op.parent if type(operand) is OpResult else operand.owner
-                if block is not inner.parent and block not in blocks:
+                if block is not here and block not in blocks:
                     super().verify(op)  # which says what is wrong
                     return
 

@@ -324,7 +324,7 @@ _FEW = 2
 
 
 def _require_no_tiles(op: Operation) -> None:
-    for value in (*operands_of(op), *op.results):
+    for value in operands_of(op) + op.results:
         if type(type_of(value)) is tirx.TileType:
             name = operation_name(op)
             hint = "; lower it before convert-tirx-to-ptx, or give it a TileOpInterface" if tirx.is_foreign(op) else ""

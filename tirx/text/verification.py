@@ -126,10 +126,11 @@ class CheckError(Exception):
 
 def _signature(op: Operation) -> Hashable:
     """Returns all that the verifier of an operation with `FOLLOWS_TYPES` looks at, by identity: it lives as the IR."""
-    operands, results = map(id, map(type_of, operands_of(op))), map(id, map(type_of, op.results))
+    types = *map(id, map(type_of, operands_of(op))), None, *map(id, map(type_of, op.results))
+    if not op.properties and not op.attributes:
+        return type(op), *types
     properties, attributes = map(id, op.properties.values()), map(id, op.attributes.values())
-    named = *op.properties, *properties, None, *op.attributes, *attributes
-    return type(op), *operands, None, *results, None, *named
+    return type(op), *types, None, *op.properties, *properties, None, *op.attributes, *attributes
 
 
 def _verify_structure(op: Operation) -> None:
