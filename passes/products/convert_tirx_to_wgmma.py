@@ -92,10 +92,15 @@ def _before(first: Operation | None, user: Operation, block: Block | None) -> in
 
 
 def _waits_for_all(op: Operation) -> bool:
-    """Returns True if no group is pending behind an operation."""
-    if isinstance(op, WaitGroupOp):
-        return op.pending.value.data == 0
-    return isinstance(op, MmaOp) and op.plan is not None and isinstance(op.plan.data, WgmmaPlan)
+    """Returns True if an operation, or one inside of it, may leave no group pending: those in front of it do not count
+    then, so that a wait behind it does not depend on which path was taken.
+    """
+    return any(
+        inner.pending.value.data == 0
+        if isinstance(inner, WaitGroupOp)
+        else isinstance(inner, MmaOp) and inner.plan is not None and isinstance(inner.plan.data, WgmmaPlan)
+        for inner in walk(op)
+    )
 
 
 def _committed(op: Operation) -> int:

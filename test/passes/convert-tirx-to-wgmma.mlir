@@ -107,6 +107,33 @@ tirx.kernel @branch(%n: index) target("sm_90a") threads(256) {
   tirx.return
 }
 
+// Behind a loop of products that wait for themselves nothing is pending, whether it ran or not.
+
+// CHECK-LABEL: tirx.kernel @loop
+// CHECK:         scf.for
+// CHECK:           wgmma.wait_group 0(%
+// CHECK:         wgmma.commit_group
+// CHECK-NEXT:    %d1 = wgmma.wait_group 1(%
+// CHECK-NEXT:    %d2 = wgmma.wait_group 0(%
+tirx.kernel @loop(%n: index) target("sm_90a") threads(256) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f32
+  %sa = tirx.alloc : !a
+  %sb = tirx.alloc : !b
+  %z = tirx.splat %zero : f32 -> !d
+  %0 = tirx.async_mma %sa, %sb, %z plan(wgmma, shapes = ["m64n32k16"], a_major = "K", b_major = "K") : !a, !b, !d -> !tirx.pending<!d>
+  %sums = scf.for %i = %c0 to %c2 step %c1 iter_args(%c = %z) -> (!d) {
+    %sum = tirx.mma %sa, %sb, %c plan(wgmma, shapes = ["m64n32k16"], a_major = "K", b_major = "K") : !a, !b, !d -> !d
+    scf.yield %sum : !d
+  }
+  %1 = tirx.async_mma %sa, %sb, %sums plan(wgmma, shapes = ["m64n32k16"], a_major = "K", b_major = "K") : !a, !b, !d -> !tirx.pending<!d>
+  %d1 = tirx.await %0 : !tirx.pending<!d>
+  %d2 = tirx.await %1 : !tirx.pending<!d>
+  tirx.return
+}
+
 // A wait that an earlier one includes is none of its own: the earlier one gives its sum, if that is there already. How many
 // groups a loop in between has committed is not known.
 
