@@ -449,6 +449,9 @@ def _joined(loop: scf.ForOp, rings: Sequence[RingPlan], awaited: Sequence[tirx.M
         last = next((op for op in awaited if op is ring.last), None)
         if ring.engine is not tirx.Engine.TMA or ring.after is not tirx.Queue.WGMMA or last is None:
             continue
+        uses = [use for result in last.results for use in result.uses]
+        if len(uses) == 1 and _is_added_to(uses[0]) and uses[0].operation in awaited:
+            continue  # nothing waits for its sum by itself
         tiles = {tile.alloc.result for tile in ring.tiles}
         own = [op for op in awaited if not tiles.isdisjoint(map(tirx.base_allocation, (op.a, op.b)))]
         started = order[own[0] if len(own) == len(awaited) else last]

@@ -86,3 +86,38 @@ tirx.kernel @in_front(%a: memref<64x512xf16>, %b: memref<64x512xf32>, %d: memref
   tirx.store %total, %gd : !f, !tirx.tile<64x64xf32, global>
   tirx.return
 }
+
+// So does what they read beside a product whose sum another one goes on with: they do not wait for it by itself.
+
+// CHECK-LABEL: tirx.kernel @chained
+// CHECK-COUNT-2: = tirx.ring slots(3)
+// CHECK: [[FIRST:%.*]] = tirx.async_mma
+// CHECK-NEXT: tirx.release %x at(use) after(wgmma)
+// CHECK: tirx.load
+// CHECK-NEXT: tirx.release %s at(use)
+// CHECK: [[SUMS:%.*]] = tirx.async_mma %w, %w, [[FIRST]]
+// CHECK-NEXT: = tirx.await [[SUMS]]
+tirx.kernel @chained(%a: memref<64x512xf16>, %b: memref<64x512xf16>, %d: memref<64x64xf32>) target("sm_90a") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %x = tirx.alloc : !x
+  %s = tirx.alloc : !x
+  %w = tirx.alloc : !x
+  %none = tirx.zero : !f
+  %total = scf.for %k = %c0 to %c512 step %c64 iter_args(%t = %none) -> (!f) {
+    %ga = tirx.view %a[%c0, %k] : memref<64x512xf16> -> !tirx.tile<64x64xf16, global>
+    %gb = tirx.view %b[%c0, %k] : memref<64x512xf16> -> !tirx.tile<64x64xf16, global>
+    tirx.copy %ga, %x : !tirx.tile<64x64xf16, global>, !x
+    tirx.copy %gb, %s : !tirx.tile<64x64xf16, global>, !x
+    %first = tirx.mma %x, %x, %t : !x, !x, !f -> !f
+    %h = tirx.load %s : !x -> !tirx.tile<64x64xf16, register>
+    tirx.store %h, %w : !tirx.tile<64x64xf16, register>, !x
+    %sums = tirx.mma %w, %w, %first : !x, !x, !f -> !f
+    %next = tirx.map ins(%sums : !f) (%p) { %p * 0.5 } -> !f
+    scf.yield %next : !f
+  }
+  %gd = tirx.view %d[%c0, %c0] : memref<64x64xf32> -> !tirx.tile<64x64xf32, global>
+  tirx.store %total, %gd : !f, !tirx.tile<64x64xf32, global>
+  tirx.return
+}
