@@ -391,7 +391,8 @@ def ring_of(
     if family is None or slot * (asked or 1) > operand_limit(target) - BARRIER_BYTES:
         return None
     is_alone = shares is None and prod(cluster) == 1
-    if parts > 1 and (family != "wgmma" or not is_alone or columns % 8 or rows * 2 > threads):
+    is_whole = columns % 8 == 0 and rows * 2 <= threads and sums.storage_bits == 32
+    if parts > 1 and (family != "wgmma" or not is_alone or not is_whole):
         return None  # see tirx-split-k
     down, across = (2, 1) if shares == "b" else cluster
     if columns % (down * _COLUMNS) or rows % (across * _COLUMNS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnitAttr, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnitAttr, f32, i32
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -70,6 +70,8 @@ class _SplitK:
         self.shares = shares_of(self.columns, parts)
         if not self.shares:
             raise self._refused(self.loop, "expected a multiple of eight columns of sums")
+        if (element := self.type.element_type) not in (f32, i32):
+            raise ScheduleOptionError(self.loop, f"expected sums of f32 or i32 for parts={parts}, found {element}")
         self.narrow: dict[SSAValue, int] = {}
         """Tiles behind the loop that a block has a share of -> the dimension along which it has it."""
 

@@ -321,3 +321,30 @@ tirx.kernel @product() target("sm_90a") grid(1) threads(128) {
   tirx.mma %sa, %sa, %acc : !s, !s, !acc
   tirx.return
 }
+
+// -----
+
+// Blocks add sums of 32 bits.
+
+!s = !tirx.tile<64x64xf16, shared>
+!acc = !tirx.tile<64x64xf16, accumulator>
+!o = !tirx.tile<64x64xf16, global>
+tirx.kernel @product(%a: memref<64x512xf16>, %b: memref<64x512xf16>, %d: memref<64x64xf16>) target("sm_90a") grid(1) threads(128) {
+  %zero = arith.constant 0.0 : f16
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c512 = arith.constant 512 : index
+  %sa = tirx.alloc : !s
+  %sb = tirx.alloc : !s
+  %acc = tirx.alloc : !acc
+  tirx.fill %acc, %zero : f16, !acc
+  // expected-error@+1 {{expected sums of f32 or i32 for parts=4, found f16}}
+  scf.for %k = %c0 to %c512 step %c64 {
+    tirx.copy %a[%c0, %k], %sa : memref<64x512xf16>, !s
+    tirx.copy %b[%c0, %k], %sb : memref<64x512xf16>, !s
+    tirx.mma %sa, %sb, %acc : !s, !s, !acc
+  }
+  %gd = tirx.view %d[%c0, %c0] : memref<64x64xf16> -> !o
+  tirx.copy %acc, %gd : !acc, !o
+  tirx.return
+}

@@ -60,6 +60,14 @@ def test_drawn_sizes() -> None:
     assert 0.03 < n / len(sizes) < 0.08 and 0.03 < k / len(sizes) < 0.08
 
 
+def test_parts_of_k_are_those_of_sums_of_32_bits() -> None:
+    """Others are no choice: `tirx-split-k` refuses them."""
+    for sums in (f16, f32):
+        operands = Operands((64, 64, 4096), f16, f16, sums, f16)
+        rated = [rated_tile(operands, Target.parse("sm_90a"), (64, 64, 64), 128, parts=parts) for parts in (1, 4)]
+        assert [each is not None for each in rated] == [True, sums == f32]
+
+
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("kind", "size"), [("f16", (256, 2112, 256)), ("e4m3", (16, 1024, 5184))])
 def test_candidates_that_the_search_measures(kind: str, size: tuple[int, int, int]) -> None:
