@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
+from tirx.dialects.nesting import captured
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.dialects.traits import is_pure
 from tirx.layout.arrangement import Arrangement
@@ -57,7 +58,8 @@ def _split_of(product: tirx.MmaOp) -> _Split | None:
         return None
     inside = {product.result, *(result for op in maps for result in op.res)}
     others = {tile for op in maps for tile in op.ins if tile not in inside}
-    if not all(_is_before(tile.owner, maps[0]) for tile in others) or _is_overwritten(product, maps[0]):
+    used = {value for op in maps for value in captured(op)} - inside  # scalars of bodies, too
+    if not all(_is_before(value.owner, maps[0]) for value in used) or _is_overwritten(product, maps[0]):
         return None
     if any(tirx.TileType.of(tile).layout is not None for tile in (product.a, *others)):
         return None

@@ -77,7 +77,8 @@ tirx.kernel @room(%n: index) target("sm_90a") threads(256) {
 // -----
 
 // So do sums that something else reads, sums of maps that look at the number of a row, sums that do not start at zero,
-// those of an operand that something writes before they are used, and those of other instructions.
+// those of an operand that something writes before they are used, those that go on with a number which is not there for the
+// first map, and those of other instructions.
 
 !x = !tirx.tile<256x64xf16, shared>
 !w = !tirx.tile<128x64xf16, shared>
@@ -85,7 +86,7 @@ tirx.kernel @room(%n: index) target("sm_90a") threads(256) {
 
 // CHECK-LABEL: tirx.kernel @whole
 // CHECK-NOT: tirx.concat
-tirx.kernel @whole(%n: index) target("sm_90a") threads(256) {
+tirx.kernel @whole(%n: index, %scales: memref<?xf32>) target("sm_90a") threads(256) {
   %x = tirx.alloc : !x
   %w = tirx.alloc : !w
   %none = tirx.zero : !f
@@ -120,6 +121,10 @@ tirx.kernel @whole(%n: index) target("sm_90a") threads(256) {
     %r = arith.addf %p, %q : f32
     tirx.yield %r : f32
   } -> !f
+  %scaled = tirx.mma %x, %w, %none : !x, !w, !f -> !f
+  %twice = tirx.map ins(%t, %scaled : !f, !f) (%p, %q) { %p + %q * 2.0 } -> !f
+  %factor = memref.load %scales[%n] : memref<?xf32>
+  %times = tirx.map ins(%twice : !f) (%p) { %p * %factor } -> !f
   tirx.return
 }
 
