@@ -231,12 +231,13 @@ class Calls:
             program = build(ModuleOp([op]), target, self._options, cache_directory=_directory(), salt=self._salt)
             self._programs[key] = program, list(trace.requires)
         program, requires = self._programs[key]
+        types = self._types or [type_of_array(each) for each in arguments] if requires else ()
         for (i, d), (j, e) in requires:
-            if arguments[i].shape[d] != arguments[j].shape[e]:
+            one, other = _extent(arguments[i], d, types[i]), _extent(arguments[j], e, types[j])
+            if one != other:
                 first, second = f"{self._names[i]}.shape[{d}]", f"{self._names[j]}.shape[{e}]"
                 raise BuildError(
-                    f"expected {first} and {second} to be equal, as one span goes over both, "
-                    f"found {arguments[i].shape[d]} and {arguments[j].shape[e]}"
+                    f"expected {first} and {second} to be equal, as one span goes over both, found {one} and {other}"
                 )
         return program
 
@@ -280,6 +281,13 @@ def _of_numpy(argument: Any) -> Any:
     return argument.numpy() if framework_of(argument) == "torch" else argument
 
 
+def _extent(array: Any, dim: int, type_: ArrayType | DType) -> int:
+    """The elements of an array along a dimension: those of less than a byte are packed along the last one."""
+    bits = element_type(str(type_.dtype.attribute)).bits if isinstance(type_, ArrayType) else 8
+    count = int(array.shape[dim])
+    return count * 8 // bits if bits < 8 and dim == len(array.shape) - 1 else count
+
+
 def _specialised(
     types: Sequence[ArrayType | DType], arguments: Sequence[Any], needs: set[tuple[int, int]]
 ) -> list[ArrayType | DType]:
@@ -289,6 +297,6 @@ def _specialised(
         type_ = found[i]
         assert isinstance(type_, ArrayType)
         shape = list(type_.shape)
-        shape[d] = int(arguments[i].shape[d])
+        shape[d] = _extent(arguments[i], d, type_)
         found[i] = ArrayType(type_.dtype, tuple(shape), type_.strides)
     return found

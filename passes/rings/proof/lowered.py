@@ -81,7 +81,11 @@ def check_barriers(kernel: tirx.KernelOp) -> None:
             raise ArrivalError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
     for arrival in arrivals:
         if isinstance(op := arrival.op, ptx.MbarrierArriveExpectTxOp):
-            _check_bytes(kernel, op, [each.op for each in stations[arrival.at.base, arrival.at.offset]])
+            # Announcements to several blocks that stand together are of one use.
+            release, others = _release_of(arrival), stations[arrival.at.base, arrival.at.offset]
+            _check_bytes(
+                kernel, op, [each.op for each in others if release is None or _release_of(each) is not release]
+            )
     for op in kernel.walk() if kernel.in_clusters else ():
         if isinstance(op, _Waits) and _of_rings(op):
             at = _address(op.barrier)

@@ -18,6 +18,9 @@ from tirx.interp import run_kernel
 
 _PYTHON = Path(__file__).parents[3] / "examples" / "python"
 
+CALLED = {"w4a16": 1}
+"""The sizes of calls, where they are not the last ones: calls ask for rows of x as long as those of w."""
+
 
 def kernel_of(name: str) -> tx.Kernel:
     """The kernel of examples/python."""
@@ -51,6 +54,9 @@ def test_python_gives_the_numbers_of_the_text(name: str, sampled: Sampled, monke
     _require_close(found, expected)
     if name in sampled(sorted(KERNELS), 1):
         monkeypatch.setenv("TIRX_CACHE", "")
+        if name in CALLED:
+            arguments = arguments_of(name, CALLED[name])
+            run(name, expected := _copies(arguments))
         simulated = _copies(arguments)
         kernel(*simulated)
         _require_close(simulated, expected)
