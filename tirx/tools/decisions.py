@@ -229,6 +229,8 @@ class DecisionRecorder:
         """Reads what stands on the operations behind a pass."""
         self._is_decided |= module_pass.name in self._lowering
         for kernel in kernels(module):
+            if kernel.params is not None:
+                continue  # nothing is decided before its parameters are bound
             found = self._kernels.setdefault(kernel.sym_name.data, _Kernel())
             if module_pass.name == _LAID_OUT:
                 _read_other_layouts(kernel, found)

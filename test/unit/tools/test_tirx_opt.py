@@ -272,6 +272,20 @@ def test_a_full_disk_is_no_bug(
     assert capsys.readouterr().err == "error: cannot write standard output: No space left on device\n"
 
 
+def test_explains_kernels_whose_threads_are_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path := tmp_path / "a.mlir").write_text(
+        """tirx.kernel @k(%x: memref<64xf32>) params(B in [64, 32]) target("sm_80") grid(1) threads(B * 2) {
+  %i = arith.constant 0 : index
+  %t = tirx.load %x[%i] : memref<64xf32> -> !tirx.tile<64xf32, register>
+  tirx.store %t, %x[%i] : !tirx.tile<64xf32, register>, memref<64xf32>
+  tirx.return
+}
+"""
+    )
+    assert main(["--lower-to-ptx", "--explain", str(path)]) == 0
+    assert capsys.readouterr().out.startswith("@k: sm_80, grid (1), 128 threads\ntiles\n")
+
+
 def test_explains_places_beside_a_tensor_tile_without_a_layout(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
