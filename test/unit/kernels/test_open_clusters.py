@@ -58,7 +58,7 @@ def _adds(kernel: Kernel, m: int, n: int, k: int, shape: tuple[int, int], seed: 
         ("cluster=rows order=group", 2),
         ("cluster=columns order=none", 2),
         ("cluster=2x2 order=row", 4),
-        ("cluster=4x1 order=none", 4),
+        ("cluster=1x4 order=none", 4),
         ("cluster=2x4 order=group", 8),
     ],
 )
