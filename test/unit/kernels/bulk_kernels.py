@@ -37,8 +37,7 @@ class BulkKernel:
     """
     Every block loads its tile of `a`, stores it to the same place of `d`, and to its own tile of `e`.
 
-    `shape` and `strides` (elements) are those of `a` and `d`, of which the first `shape[0]` rows exist; tiles may reach
-    beyond them where loads and stores are those of tensor maps.
+    `shape` and `strides` (elements) are those of `a` and `d`, of which the first `shape[0]` rows exist.
     """
 
     dtype: str
@@ -159,8 +158,6 @@ def random_kernel(seed: int) -> BulkKernel:
     if load != "tma":
         # Threads need whole vectors or fall back to single elements; copies of less than 4 bytes do not exist.
         offset = (*offset[:-1], offset[-1] // unit * unit) if rank > 1 else (0,)
-    if load == "tma" and store == "tma_store":
-        shape[0] -= rng.choice((0, 0, 1, tile[0], tile[0] + 1)) if shape[0] > tile[0] + 1 else 0
     return BulkKernel(dtype, target, load, store, tuple(shape), tuple(strides), tile, offset, layout)
 
 
