@@ -57,7 +57,7 @@ def meet(threads: ThreadSet, kernel: KernelOp, op: Operation, emit: Emitter) -> 
         emit(BarSyncOp(threads.barrier, threads.count))
     elif kernel.in_clusters and not _by_rank(op):
         # All blocks, since one may read from global memory what another wrote.
-        meet_cluster(emit, relaxed=_is_behind_inits(op))
+        meet_cluster(emit, relaxed=op.parent is kernel.body.block and _is_behind_inits(op))
     else:
         emit(BarSyncOp(0))
     return ()
