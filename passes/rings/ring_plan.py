@@ -332,16 +332,16 @@ class RingsPlan:
 
         Raises LocatedError for releases that no await passes on, or an unknown number of them.
         """
-        places: dict[tirx.Queue, set[Place]] = {}
+        places: dict[tirx.Queue, dict[Place, None]] = {}
         for op in owner.walk():
             if isinstance(op, tirx.ReleaseOp) and op.after is not None:
                 place = place_of(op)
                 if self.station(place).side(owner).passing is Passing.GROUPS:
-                    places.setdefault(op.after.data, set()).add(place)
+                    places.setdefault(op.after.data, {})[place] = None
         found: dict[tirx.AwaitOp, list[tuple[Place, Passes]]] = {}
         for queue, bound in places.items():
             with located(owner):
-                at = BoundReleases(owner.body.block, queue, frozenset(bound)).at
+                at = BoundReleases(owner.body.block, queue, tuple(bound)).at
             for op, passes in at.items():
                 found.setdefault(op, []).extend(passes.items())
         return found

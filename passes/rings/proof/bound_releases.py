@@ -52,7 +52,7 @@ _Open = dict[Place, tuple[int, int]]
 class BoundReleases:
     """The releases of one role (`body`) at some `places` that are bound to groups of one queue."""
 
-    def __init__(self, body: Block, queue: Queue, places: frozenset[Place]):
+    def __init__(self, body: Block, queue: Queue, places: Sequence[Place]):
         self.queue = queue
         self.places = places
         self.at: dict[AwaitOp, dict[Place, Passes]] = {}

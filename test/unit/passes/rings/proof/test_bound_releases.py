@@ -42,10 +42,12 @@ def found(steps: str, queue: Queue = Queue.WGMMA) -> str:
     body = "\n".join(_STEPS[step].format(i=i) for i, step in enumerate(steps.split()))
     (kernel,) = [op for op in parsed(_KERNEL.replace("BODY", body)).ops if isinstance(op, KernelOp)]
     ab, cd = [op for op in kernel.walk() if isinstance(op, RingOp)]
+    places = (cd, "use"), (ab, "use")
     try:
-        bound = BoundReleases(kernel.body.block, queue, frozenset({(ab, "use"), (cd, "use")}))
+        bound = BoundReleases(kernel.body.block, queue, places)
     except RingError as error:
         return error.message
+    assert all(tuple(at) == places for at in bound.at.values()), "the order of the places, from which code is made"
     passes = [[at[ring, "use"] for ring in (ab, cd)] for at in bound.at.values()]
     return ", ".join(" ".join(f"{p.keep}/{p.least}-{p.most}" for p in each) for each in passes)
 
