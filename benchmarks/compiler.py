@@ -12,7 +12,7 @@ How fast the compiler is: `python benchmarks/compiler.py [warm] [examples] [pyth
 - python: the same examples from text and from `examples/python`, in turns; tracing is part of the latter.
 - process: whole processes beside the stock `xdsl-opt -p canonicalize` on a function of three lines: `tirx-opt` on a
   kernel of three lines and on that GEMM, `tirx.compile` of it, and `tirx.build` that finds it in a cache on disk.
-- scaling: time and memory of programs of 39 shapes (`benchmarks/compiler_shapes.py`), doubled in size from 0.3 s to
+- scaling: time and memory of programs of 40 shapes (`benchmarks/compiler_shapes.py`), doubled in size from 0.3 s to
   `--until` seconds, warm. The exponent is the slope of a line through them, in logarithms: 1 is linear. Each point is
   measured in a process of its own, `--jobs` shapes at a time; `--shapes` names some of them. `--calls` counts calls of
   Python functions, too, which other work on the machine does not change. `--points FILE.json` keeps what was measured,

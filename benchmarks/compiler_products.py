@@ -39,6 +39,35 @@ def products_by_wgmma(size: int) -> str:
     return products(size, rows=64, columns=16, depth=16, memory="register", target="sm_90a")
 
 
+MADE = """
+!w = !tirx.tile<64x128xi8, register>
+!a = !tirx.tile<64x128xf16, register>
+!b = !tirx.tile<16x128xf16, shared>
+!sums = !tirx.tile<64x16xf32, register>
+"""
+
+
+@shape("products by wgmma of numbers that threads make")
+def products_of_made_numbers(size: int) -> str:
+    """Products into one accumulator whose A threads convert in registers, while products before run."""
+
+    def part(i: int) -> str:
+        return (
+            f"%w{i} = tirx.load %a[{64 * i}, 0] : memref<{64 * size}x128xi8> -> !w\n"
+            f"%x{i} = tirx.map ins(%w{i} : !w) (%e) {{ f16(%e) }} -> !a\n"
+            f"tirx.mma %x{i}, %s, %sums : !a, !b, !sums\n"
+        )
+
+    begin = "%s = tirx.alloc copy(%b[0, 0]) : memref<16x128xf16>, !b\n%sums = tirx.alloc fill(0.0) : !sums\n"
+    return kernel(
+        begin + parts(size, part) + "tirx.copy %sums, %d[0, 0] : !sums, memref<64x16xf32>\n",
+        size,
+        aliases=MADE,
+        arguments=f"%a: memref<{64 * size}x128xi8>, %b: memref<16x128xf16>, %d: memref<64x16xf32>",
+        clauses='target("sm_90a") grid(1) threads(128)',
+    )
+
+
 @shape("products by mma.sync")
 def products_by_mma(size: int) -> str:
     """Products into one accumulator in registers of warps."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.base import PureInstruction
 from tirx.dialects.ptx.core import entries
 from tirx.dialects.wgmma import CommitGroupOp, FenceOp, MmaAsyncOp, WaitGroupOp
@@ -34,36 +36,53 @@ def _products(fence: FenceOp) -> list[MmaAsyncOp]:
     return found if isinstance(op, CommitGroupOp) else []
 
 
-def _made_for(groups: Sequence[Sequence[MmaAsyncOp]], fence: FenceOp) -> list[list[Operation]]:
-    """Returns the instructions in front of a fence that only the A of products needs, by the first group to do so."""
+def _made_for(
+    groups: Sequence[Sequence[MmaAsyncOp]],
+    block: Block | None,
+    places: Mapping[Operation, int],
+    ops: Sequence[Operation],
+) -> list[list[Operation]]:
+    """Returns the instructions of a block that only the A of products needs, by the first group to do so.
+
+    `places` says where each of `ops` stands. The last ones are looked at first: then their users have been.
+    """
     first: dict[Operation, int] = {op: number for number, group in enumerate(groups) for op in group}
-    needed: set[SSAValue] = {value for group in groups for op in group for value in op.a}
     found: list[list[Operation]] = [[] for _ in groups]
-    op = fence.prev_op
-    while op is not None:
-        if isinstance(op, PureInstruction) and any(result in needed for result in op.results):
-            users = [use.operation for result in op.results for use in result.uses]
-            if all(user in first for user in users):
-                first[op] = min(first[user] for user in users)
-                found[first[op]].append(op)
-                needed.update(op.operands)
-        op = op.prev_op
-    return [ops[::-1] for ops in found]
+    waiting: list[int] = []
+    seen: set[Operation] = set()
+
+    def need(values: Iterable[SSAValue]) -> None:
+        for value in values:
+            op = value.owner
+            if isinstance(op, PureInstruction) and op.parent is block and op not in seen:
+                seen.add(op)
+                heappush(waiting, -places[op])
+
+    need(value for group in groups for op in group for value in op.a)
+    while waiting:
+        op = ops[-heappop(waiting)]
+        if all(use.operation in first for result in op.results for use in result.uses):
+            first[op] = min(first[use.operation] for result in op.results for use in result.uses)
+            found[first[op]].append(op)
+            need(op.operands)
+    return [instructions[::-1] for instructions in found]
 
 
-def _interleave(fence: FenceOp) -> None:
+def _interleave(fence: FenceOp, places: Mapping[Operation, int], ops: Sequence[Operation]) -> None:
     products = _products(fence)
     size = min(max(-(-len(products) // _GROUPS), _SIZES[0]), _SIZES[1])
     groups = [products[i : i + size] for i in range(0, len(products), size)]
-    made = _made_for(groups, fence)
-    if len(groups) < 2 or sum(map(len, made)) < sum(op.form.n for op in products) // _COLUMNS:
+    if len(groups) < 2:
         return
-    for number, (group, ops) in enumerate(zip(groups[1:], made[1:], strict=True), 1):
+    made = _made_for(groups, fence.parent, places, ops)
+    if sum(map(len, made)) < sum(op.form.n for op in products) // _COLUMNS:
+        return
+    for number, (group, instructions) in enumerate(zip(groups[1:], made[1:], strict=True), 1):
         emit = Emitter.before(group[0])
         emit(CommitGroupOp())
         if number > 1:
             emit(WaitGroupOp(1))  # for the registers that the next instructions write
-        for op in ops:
+        for op in instructions:
             op.detach()
             emit(op)
         emit(FenceOp())
@@ -82,5 +101,7 @@ class TirxInterleaveProductsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in entries(op):
-            for fence in [inner for inner in entry.walk() if isinstance(inner, FenceOp)]:
-                _interleave(fence)
+            ops = walk(entry)
+            places = {op: place for place, op in enumerate(ops)}
+            for fence in (op for op in ops if isinstance(op, FenceOp)):
+                _interleave(fence, places, ops)
