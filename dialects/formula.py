@@ -12,6 +12,10 @@ from typing import TypeAlias
 from tirx.values import dataclass
 
 
+class FormulaError(ValueError):
+    """A formula has no value for the arguments of a launch: it divides by zero, or asks for an argument without one."""
+
+
 @dataclass(frozen=True)
 class Call:
     """A function of numbers that are known at a launch, such as `ceildiv(size(0, 1), 128)`.
@@ -84,7 +88,7 @@ class LaunchSizes:
         return max(1, room if self.cluster_count is None else min(room, self.cluster_count))
 
     def evaluate(self, formula: Formula) -> int:
-        """The value of a formula. Raises ValueError for a division by zero or an argument that is not there."""
+        """The value of a formula. Raises FormulaError for a division by zero or an argument that is not there."""
         match formula:
             case int():
                 return formula
@@ -95,12 +99,12 @@ class LaunchSizes:
             case Call("size" | "stride" as what, (int(argument), int(dimension))):
                 table = self.shapes if what == "size" else self.strides
                 if argument >= len(table) or dimension >= len(table[argument]):
-                    raise ValueError(f"expected an argument that has {formula}, found none")
+                    raise FormulaError(f"expected an argument that has {formula}, found none")
                 return table[argument][dimension]
             case Call(function, (a, b)):
                 left, right = self.evaluate(a), self.evaluate(b)
                 if function == "ceildiv" and right <= 0:
-                    raise ValueError(f"expected a positive divisor in {formula}, found {right}")
+                    raise FormulaError(f"expected a positive divisor in {formula}, found {right}")
                 return OPERATORS[function](left, right)
             case Call():
                 raise ValueError(f"expected a number for the parameter {formula}")
@@ -154,8 +158,11 @@ class Requirement:
     message: str
 
     def holds(self, sizes: LaunchSizes) -> bool:
-        """Returns True if a launch with these sizes passes."""
-        return TESTS[self.test](sizes.evaluate(self.value), sizes.evaluate(self.bound))
+        """Returns True if a launch with these sizes passes. Raises FormulaError, also for multiples of 0."""
+        value, bound = sizes.evaluate(self.value), sizes.evaluate(self.bound)
+        if self.test == "multiple_of" and not bound:
+            raise FormulaError(f"expected a number above 0 of which {self.value} is a multiple, found {self.bound}")
+        return TESTS[self.test](value, bound)
 
     def error(self, sizes: LaunchSizes) -> str:
         """Returns the message for a launch with these sizes, which does not pass."""

@@ -11,7 +11,7 @@ from itertools import count
 from math import inf
 from typing import Any, cast
 
-from tirx.dialects.formula import OPERATORS, Call, Formula, LaunchSizes, Requirement
+from tirx.dialects.formula import OPERATORS, Call, Formula, FormulaError, LaunchSizes, Requirement
 
 _DEEPEST = 30
 """Operations of one expression."""
@@ -62,12 +62,12 @@ class LeastCost:
     def place(self, launch: LaunchSizes) -> int | None:
         """The number of the formula, None where a launch passes the requirements of none.
 
-        Raises ValueError for a division by zero or an argument that is not there.
+        Raises FormulaError for a division by zero or an argument that is not there.
         """
         try:
             return self._place(launch)
         except (ArithmeticError, LookupError) as error:
-            raise ValueError(f"expected costs that are defined for the sizes of a launch, found {error}") from error
+            raise FormulaError(f"expected costs that are defined for the sizes of a launch, found {error}") from error
 
     def _place(self, launch: LaunchSizes) -> int | None:
         bounds, given = cast("_Bounds", self._first(launch))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tirx.dialects.formula import LaunchSizes
 from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, check_array, storage_of
-from tirx.runtime.launch import Argument, Extents, Launch, PointerArgument, ScalarArgument
+from tirx.runtime.launch import Argument, Extents, Launch, PointerArgument, ScalarArgument, TensorMapArgument
 from tirx.values import dataclass
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
@@ -106,6 +106,23 @@ def check_preconditions(bound: BoundLaunch) -> None:
     if math.prod(bound.grid) and (first := next(broken, None)) is not None:
         kind = StrideError if first.test == "multiple_of" else ArgumentError
         raise kind(f"'{bound.launch.entry}': {first.error(bound.sizes)}")
+
+
+def tensor_of_map(bound: BoundLaunch, argument: TensorMapArgument) -> tuple[list[int], list[int]]:
+    """Sizes (elements) and strides (bytes) of the tensor of a map, innermost first.
+
+    Raises ArgumentError for a tensor that leaves its array: copies through the map would read and write other memory.
+    """
+    shape, strides = ([bound.sizes.evaluate(n) for n in each] for each in (argument.shape, argument.strides))
+    array = bound.values[argument.argument]
+    assert isinstance(array, ArrayView), "maps are of pointers"
+    last = sum((n - 1) * stride for n, stride in zip(shape, (array.itemsize, *strides), strict=True))
+    if min(*shape, *strides, 0) < 0 or (0 not in shape and last + array.itemsize > array.span):
+        raise ArgumentError(
+            f"tensor map '{argument.name}': expected a tensor within the {array.span} bytes of argument "
+            f"'{bound.launch.arguments[argument.argument].name}', found sizes {shape} with strides of {strides} bytes"
+        )
+    return shape, strides
 
 
 def scalar_bytes(name: str, type_: str, value: Number) -> bytes:

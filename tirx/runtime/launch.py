@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
@@ -18,6 +18,9 @@ FORMAT = 1
 
 Extents: TypeAlias = tuple[int, int, int]
 Access = Literal["none", "read", "write", "read_write"]
+Swizzle = Literal["none", "32B", "64B", "128B", "128B_atom_32B"]
+Fill = Literal["zero", "nan"]
+L2Promotion = Literal["none", "64B", "128B", "256B"]
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,9 @@ class TensorMapArgument:
     shape: tuple[Formula, ...]
     strides: tuple[Formula, ...]
     box: tuple[int, ...]
-    swizzle: Literal["none", "32B", "64B", "128B", "128B_atom_32B"] = "none"
-    fill: Literal["zero", "nan"] = "zero"
-    l2_promotion: Literal["none", "64B", "128B", "256B"] = "128B"
+    swizzle: Swizzle = "none"
+    fill: Fill = "zero"
+    l2_promotion: L2Promotion = "128B"
     steps: tuple[int, ...] = ()
 
 
@@ -188,26 +191,7 @@ class Launch:
     def from_json(data: Mapping[str, Any]) -> Launch:
         """The counterpart of `to_json`. Raises ValueError for what is no descriptor."""
         try:
-            grid = data["grid"]
-            return Launch(
-                entry=data["entry"],
-                target=data["target"],
-                grid=None if grid is None else _three([_formula(n) for n in grid]),
-                block=None if data["block"] is None else _extents(data["block"]),
-                cluster=_extents(data["cluster"]),
-                dynamic_shared=data["dynamic_shared"],
-                arguments=tuple(_argument(each) for each in data["arguments"]),
-                preconditions=tuple(_precondition(each) for each in data["preconditions"]),
-                schedule=Schedule.from_json(data.get("schedule", {})),
-                variants=tuple(
-                    Variant(
-                        each["entry"],
-                        tuple(map(_precondition, each["conditions"])),
-                        read_cost(each.get("cost", 0), data.get("costs", []), _read_formula),
-                    )
-                    for each in data.get("variants", [])
-                ),
-            )
+            return _Reader([_rank(each) for each in data["arguments"]]).launch(data)
         except (LookupError, TypeError) as error:
             raise ValueError(f"expected a launch descriptor, found one with a fault: {error!r}") from error
 
@@ -242,7 +226,10 @@ def read_launches(text: str) -> tuple[Launch, ...]:
     data = json.loads(text)
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("format") != FORMAT:
         raise ValueError(f"expected launch descriptors of format {FORMAT}")
-    return tuple(Launch.from_json(each) for each in cast("dict[str, Any]", data)["kernels"])
+    kernels = cast("dict[str, Any]", data).get("kernels")
+    if not isinstance(kernels, list):
+        raise ValueError(f"expected a list of kernels, found {kernels}")
+    return tuple(map(Launch.from_json, cast("list[Any]", kernels)))
 
 
 def _to_json(value: object) -> object:
@@ -275,11 +262,56 @@ def _extents(values: list[Any]) -> Extents:
     return _three(values)
 
 
-def _formula(data: Any) -> Formula:
-    return _read_formula(data, _formula)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
-def _read_formula(data: Any, inner: Callable[[Any], Formula]) -> Formula:
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or _is_text(value)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+def _are_sizes(value: Any) -> bool:
+    return isinstance(value, tuple) and all(map(_is_size, cast("tuple[Any, ...]", value)))
+
+
+def _are_extents(value: Any) -> bool:
+    known = [each for each in cast("tuple[Any, ...]", value) if each is not None] if isinstance(value, tuple) else [""]
+    return value is None or all(map(_is_count, known))
+
+
+_FORMS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("name", "type", "element", "message"), _is_text),
+    **dict.fromkeys(("argument", "bytes"), _is_count),
+    **dict.fromkeys(("box", "steps"), _are_sizes),
+    "alignment": _is_size,
+    "access": get_args(Access).__contains__,
+    "swizzle": get_args(Swizzle).__contains__,
+    "fill": get_args(Fill).__contains__,
+    "l2_promotion": get_args(L2Promotion).__contains__,
+}
+"""The values that fields of arguments and preconditions may have. Formulas have been read, and lists are tuples."""
+
+
+def _check_forms(what: Argument | Precondition) -> None:
+    """Raises ValueError for a value that a field cannot have."""
+    forms = _FORMS
+    if isinstance(what, PointerArgument):
+        forms = _FORMS | {"shape": _are_extents, "strides": _are_extents, "element": _is_text_or_none}
+    for field in fields(type(what)):
+        value, form = getattr(what, field.name), forms.get(field.name)
+        if form is not None and not form(value):
+            raise ValueError(f"expected another value of '{field.name}', found {value!r}")
+
+
+def _operation(data: Any, inner: Callable[[Any], Formula]) -> Formula:
     """A number or an operation of what `inner` reads."""
     match data:
         case bool():
@@ -287,31 +319,89 @@ def _read_formula(data: Any, inner: Callable[[Any], Formula]) -> Formula:
         case int():
             return data
         case [str(function), *operands]:
-            return Call(function, tuple(inner(x) for x in operands))
+            return Call(function, tuple(map(inner, operands)))
         case _:
             raise ValueError(f"expected a formula, found {data}")
 
 
-def _argument(data: Mapping[str, Any]) -> Argument:
-    values = dict(data)
-    kind = _KINDS.get(values.pop("kind"))
-    if kind is None:
-        raise ValueError(f"expected an argument of {', '.join(_KINDS)}, found {data['kind']}")
-    for name, value in values.items():
-        if kind is ComputedArgument and name == "value":
-            values[name] = _formula(value)
-        elif kind is TensorMapArgument and name in ("shape", "strides"):
-            values[name] = tuple(_formula(each) for each in value)
-        elif isinstance(value, list):
-            values[name] = tuple(cast("list[Any]", value))
-    argument = kind(**values)
-    match argument:
-        case PointerArgument(shape=tuple(shape), strides=tuple(strides)) if len(shape) != len(strides):
-            raise ValueError(f"expected as many strides as extents, found {len(strides)} of {argument.name}")
+def _rank(data: Any) -> int | None:
+    """The dimensions of an argument, None for a pointer of which nothing is known, and 0 for what is no pointer."""
+    match data:
+        case {"kind": "pointer", "shape": [*extents]}:
+            return len(extents)
+        case {"kind": "pointer"}:
+            return None
         case _:
-            return argument
+            return 0
 
 
-def _precondition(data: Mapping[str, Any]) -> Precondition:
-    values = dict(data)
-    return Precondition(_formula(values.pop("value")), bound=_formula(values.pop("bound")), **values)
+@dataclass(frozen=True)
+class _Reader:
+    """Reads a descriptor whose arguments have `ranks` dimensions. Its methods raise ValueError, LookupError and
+    TypeError for what is none."""
+
+    ranks: Sequence[int | None]
+
+    def launch(self, data: Mapping[str, Any]) -> Launch:
+        arguments, grid = tuple(map(self.argument, data["arguments"])), data["grid"]
+        if not (_is_text(data["entry"]) and _is_text(data["target"]) and _is_count(data["dynamic_shared"])):
+            raise ValueError(
+                f"expected names and bytes, found {[data[n] for n in ('entry', 'target', 'dynamic_shared')]}"
+            )
+        return Launch(
+            entry=data["entry"],
+            target=data["target"],
+            grid=None if grid is None else _three([self.formula(n) for n in grid]),
+            block=None if data["block"] is None else _extents(data["block"]),
+            cluster=_extents(data["cluster"]),
+            dynamic_shared=data["dynamic_shared"],
+            arguments=arguments,
+            preconditions=tuple(map(self.precondition, data["preconditions"])),
+            schedule=Schedule.from_json(data.get("schedule", {})),
+            variants=tuple(self.variant(each, data.get("costs", [])) for each in data.get("variants", [])),
+        )
+
+    def formula(self, data: Any) -> Formula:
+        match data:
+            case ["size" | "stride" as what, int(i), int(d)] if i >= len(self.ranks) or self.ranks[i] in range(d + 1):
+                raise ValueError(f"expected an argument that has {what}({i}, {d}), found none")
+            case _:
+                return _operation(data, self.formula)
+
+    def argument(self, data: Mapping[str, Any]) -> Argument:
+        values = dict(data)
+        kind = _KINDS.get(values.pop("kind"))
+        if kind is None:
+            raise ValueError(f"expected an argument of {', '.join(_KINDS)}, found {data['kind']}")
+        for name, value in values.items():
+            if kind is ComputedArgument and name == "value":
+                values[name] = self.formula(value)
+            elif kind is TensorMapArgument and name in ("shape", "strides"):
+                values[name] = tuple(map(self.formula, value))
+            elif isinstance(value, list):
+                values[name] = tuple(cast("list[Any]", value))
+        argument = kind(**values)
+        _check_forms(argument)
+        match argument:
+            case PointerArgument(shape=tuple(shape), strides=tuple(strides)) if len(shape) != len(strides):
+                raise ValueError(f"expected as many strides as extents, found {len(strides)} of {argument.name}")
+            case TensorMapArgument(shape=shape, strides=strides, box=box) if not (
+                len(shape) == len(strides) + 1 == len(box) == len(argument.steps or box)
+            ):
+                raise ValueError(f"expected sizes, strides, a box and steps of one tensor, found {argument}")
+            case TensorMapArgument(argument=of) if of >= len(self.ranks) or self.ranks[of] == 0:
+                raise ValueError(f"expected the number of a pointer of one dimension or more, found {argument}")
+            case _:
+                return argument
+
+    def precondition(self, data: Mapping[str, Any]) -> Precondition:
+        values = dict(data)
+        found = Precondition(self.formula(values.pop("value")), bound=self.formula(values.pop("bound")), **values)
+        _check_forms(found)
+        return found
+
+    def variant(self, data: Mapping[str, Any], costs: Sequence[Any]) -> Variant:
+        if not _is_text(data["entry"]):
+            raise ValueError(f"expected the name of an entry, found {data['entry']!r}")
+        cost = read_cost(data.get("cost", 0), costs, _operation)
+        return Variant(data["entry"], tuple(map(self.precondition, data["conditions"])), cost)

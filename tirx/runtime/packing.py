@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from tirx.copy.tma import ROW_UNIT
 from tirx.runtime.arrays import ArrayView, check_address
-from tirx.runtime.binding import BoundLaunch, Value, scalar_bytes
+from tirx.runtime.binding import BoundLaunch, Value, scalar_bytes, tensor_of_map
 from tirx.runtime.driver import Device
 from tirx.runtime.frameworks import CurrentStream, default_stream, stream_handle
 from tirx.runtime.launch import (
@@ -108,7 +108,7 @@ class Plan:
 
     def _tensor_map(self, argument: TensorMapArgument, address: int) -> Any:
         api, rank = self.device.driver.api, len(argument.shape)
-        shape, strides = ([self.bound.sizes.evaluate(n) for n in each] for each in (argument.shape, argument.strides))
+        shape, strides = tensor_of_map(self.bound, argument)
         if 0 in shape:
             # The driver has no map of no elements, which are zeros to whoever loads them; a launch that stores some is
             # refused by its preconditions.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tirx.copy.tma import ROW_UNIT
 from tirx.hw.workspaces import ZEROS
 from tirx.runtime.arrays import ArgumentError, flat_bytes, restrided, view_of_numpy
-from tirx.runtime.binding import BoundLaunch, Value, bind, check_preconditions
+from tirx.runtime.binding import BoundLaunch, Value, bind, check_preconditions, tensor_of_map
 from tirx.runtime.launch import (
     ComputedArgument,
     Launch,
@@ -121,8 +121,7 @@ def _parameters(bound: BoundLaunch, arguments: Sequence[Any], workspace: npt.NDA
 
 
 def _tensor_map(bound: BoundLaunch, array: npt.NDArray[Any], argument: TensorMapArgument) -> TensorMap:
-    shape = [bound.sizes.evaluate(n) for n in reversed(argument.shape)]
-    strides = [bound.sizes.evaluate(n) for n in reversed(argument.strides)]
+    shape, strides = (each[::-1] for each in tensor_of_map(bound, argument))
     if 0 in shape:  # there is no map of no elements, which are zeros to whoever loads them
         array, shape, strides = np.zeros(1, array.dtype), [1] * len(shape), [ROW_UNIT] * len(strides)
     tensor = restrided(array, shape, (*strides, array.itemsize))

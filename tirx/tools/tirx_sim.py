@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tirx.dialects.formula import FormulaError
 from tirx.dialects.schedule_names import Schedule
 from tirx.runtime.arrays import ArgumentError
 from tirx.runtime.launch import Launch, read_launches
@@ -429,7 +430,7 @@ def main(argv: Sequence[str]) -> int:
     except SimError as error:
         print(_show(flags.input_path if flags else "", error), file=sys.stderr)
         return 1
-    except (UsageError, FileError, ArgumentError) as error:
+    except (UsageError, FileError, ArgumentError, FormulaError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from unit.cases import together
 
-from tirx.dialects.formula import Call
+from tirx.dialects.formula import Call, FormulaError
 from tirx.runtime.arrays import (
     ArgumentError,
     ArrayView,
@@ -22,7 +22,7 @@ from tirx.runtime.arrays import (
     storage_of,
     view_of_numpy,
 )
-from tirx.runtime.binding import BoundLaunch, bind, check_preconditions, scalar_bytes
+from tirx.runtime.binding import BoundLaunch, bind, check_preconditions, scalar_bytes, tensor_of_map
 from tirx.runtime.launch import (
     Access,
     Argument,
@@ -31,6 +31,7 @@ from tirx.runtime.launch import (
     PointerArgument,
     Precondition,
     ScalarArgument,
+    TensorMapArgument,
 )
 from tirx.runtime.torch_op import schema_of
 
@@ -295,3 +296,37 @@ def test_schemas_of_operators():
         PointerArgument("z", None, None, None, 16, "none"),
     )
     assert schema_of(launch) == "(Tensor x, int n, Tensor(a2!) y, float scale, Tensor z) -> ()"
+
+
+@together(
+    ("shape", "strides", "good"),
+    [
+        ((8, 4), (32,), True),
+        ((8, 5), (32,), False),
+        ((9, 4), (32,), False),
+        ((8, 4), (33,), False),
+        ((0, 9), (32,), True),
+        ((8, Call("size", (0, 0))), (Call("mul", (4, Call("stride", (0, 0)))),), True),
+        ((-8, -4), (-32,), False),
+    ],
+)
+def test_tensors_of_maps_stay_within_their_arrays(shape: Any, strides: Any, good: bool):
+    """Copies through a map whose tensor is larger would read and write what lies behind the array."""
+    tensor_map = TensorMapArgument("map", 0, "f32", shape, strides, (8, 4))
+    bound = bind(_launch(_pointer((4, 8), (8, 1)), tensor_map), [_view((4, 8), (8, 1))], 1)
+    if good:
+        sizes, steps = tensor_of_map(bound, tensor_map)
+        assert (sizes, steps) == ([8, 4], [32]) or 0 in sizes
+    else:
+        with pytest.raises(ArgumentError, match="^tensor map 'map': expected a tensor within the 128 bytes of arg"):
+            tensor_of_map(bound, tensor_map)
+
+
+def test_multiples_of_zero_and_quotients_by_zero_are_no_conditions():
+    launch = _launch(_pointer((4, None), (8, 1)), grid=(Call("ceildiv", (8, Call("size", (0, 1)))), 1, 1))
+    with pytest.raises(FormulaError, match="^expected a positive divisor in "):
+        bind(launch, [_view((4, 0), (8, 1))], 1)
+    condition = Precondition(Call("size", (0, 0)), "multiple_of", Call("size", (0, 1)), "")
+    sizes = bind(_launch(_pointer((4, None), (8, 1))), [_view((4, 0), (8, 1))], 1).sizes
+    with pytest.raises(FormulaError, match=r"of which size\(0, 0\) is a multiple, found size\(0, 1\)"):
+        condition.holds(sizes)

@@ -156,6 +156,18 @@ def test_json_is_read_back() -> None:
     assert json.loads(text)["kernels"][0]["grid"] == [["ceildiv", ["size", 0, 0], 8], ["sm_count"], 1]
 
 
+_POINTER = {"kind": "pointer", "name": "a", "element": "f16", "shape": [8, None], "strides": [None, 1]}
+_MAP = {
+    "kind": "tensor_map",
+    "name": "map",
+    "argument": 0,
+    "element": "f16",
+    "shape": [["size", 0, 1], 8],
+    "strides": [["mul", ["stride", 0, 0], 2]],
+    "box": [8, 8],
+}
+
+
 @together(
     ("change", "message"),
     [
@@ -175,6 +187,27 @@ def test_json_is_read_back() -> None:
             {"arguments": [{"kind": "pointer", "name": "a", "element": "f32", "shape": [8, 4], "strides": [4]}]},
             "expected as many strides as extents, found 1 of a",
         ),
+        ({"entry": 5}, r"expected names and bytes, found \[5, 'sm_90a', "),
+        (
+            {"arguments": [{"kind": "workspace", "name": "w", "bytes": -1}]},
+            "expected another value of 'bytes', found -1",
+        ),
+        (
+            {"arguments": [{"kind": "pointer", "name": "a", "element": "f32", "shape": 8, "strides": [1]}]},
+            "expected another value of 'shape', found 8",
+        ),
+        (
+            {"arguments": [_POINTER, _MAP | {"swizzle": "p"}]},
+            "expected another value of 'swizzle', found 'p'",
+        ),
+        ({"arguments": [_POINTER, _MAP | {"box": [8, 0]}]}, r"expected another value of 'box', found \(8, 0\)"),
+        ({"arguments": [_POINTER, _MAP | {"strides": []}]}, "expected sizes, strides, a box and steps of one tensor"),
+        (
+            {"arguments": [_POINTER, _MAP | {"argument": 1}]},
+            "expected the number of a pointer of one dimension or more",
+        ),
+        ({"arguments": [_POINTER], "grid": [["size", 0, 2], 1, 1]}, r"expected an argument that has size\(0, 2\)"),
+        ({"variants": [{"entry": None, "conditions": []}]}, "expected the name of an entry, found None"),
         ({"preconditions": [{"value": 1, "test": "odd", "bound": 1, "message": ""}]}, "expected a test of multiple_of"),
     ],
 )
@@ -186,6 +219,8 @@ def test_wrong_json(change: dict[str, Any], message: str) -> None:
 def test_other_formats_are_refused() -> None:
     with pytest.raises(ValueError, match="expected launch descriptors of format 1"):
         read_launches('{"format": 0}')
+    with pytest.raises(ValueError, match="expected a list of kernels, found None"):
+        read_launches('{"format": 1}')
 
 
 def test_tirx_opt_writes_descriptors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
