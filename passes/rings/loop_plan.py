@@ -16,9 +16,7 @@ from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.passes.ir.index_analysis import never_runs
 from tirx.passes.ir.scheduled import STAGES, is_scheduling, kernel_of
-from tirx.passes.match.aliasing import may_share
 from tirx.passes.match.bulk_copies import ring_engine
-from tirx.passes.match.global_accesses import accesses_of
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
 from tirx.passes.match.pipelining import (
     Access,
@@ -28,7 +26,6 @@ from tirx.passes.match.pipelining import (
     check_loop,
     copies_to_shared,
     in_hardware_terms,
-    is_fill,
     is_ordering,
     require_whole_warps,
     staged_tile,
@@ -39,6 +36,7 @@ from tirx.passes.match.pipelining import (
 from tirx.passes.match.slots import BARRIER_BYTES, MOST_STAGES, operand_limit
 from tirx.passes.rings.delayed_products import can_delay, computes
 from tirx.passes.rings.exchanges import exchange_bytes
+from tirx.passes.rings.held_tiles import HeldTile, held_tiles
 from tirx.passes.rings.proof.tile_accesses import reads_as_a
 from tirx.passes.rings.start_values import FEWEST_SLOTS, Schedule, fewest_slots, start_values
 from tirx.passes.rings.tensor_exchanges import (
@@ -86,18 +84,6 @@ class RingPlan:
     @property
     def names(self) -> str:
         return ", ".join(tile.name for tile in self.tiles)
-
-
-@dataclass(frozen=True)
-class HeldTile:
-    """A tile that bulk tensor copies in the block of a loop fill before it, and that only the loop reads."""
-
-    alloc: tirx.AllocOp
-    fills: tuple[tirx.CopyOp, ...]
-
-    @property
-    def slot_bytes(self) -> int:
-        return aligned_bytes(self.alloc.result.type)
 
 
 @dataclass
@@ -265,7 +251,7 @@ def plan_loop(loop: scf.ForOp) -> LoopPlan:
     for problem in problems:
         remark(problem.where, Reason(problem.reason))
     schedule = start_values(op for op in walk(loop) if isinstance(op, tirx.MmaOp))
-    held = tuple(_held_tiles(loop, {tile.alloc for tile, _ in staged}))
+    held = tuple(held_tiles(loop, {tile.alloc for tile, _ in staged}))
     try:
         return _plan_of_products(loop, staged, held, schedule)
     except NotApplicable as e:
@@ -326,35 +312,6 @@ def _is_complete(root: SSAValue, product: tirx.MmaOp, loop: scf.ForOp) -> bool:
         for op, tile in accesses(root)
         if writes_to(op, tile) and (top := top_of(op, loop)) is not None
     )
-
-
-def _held_tiles(loop: scf.ForOp, staged: set[tirx.AllocOp]) -> Iterator[HeldTile]:
-    """The tiles that products of the loop read and that are loaded once, before it."""
-    products = [op for op in walk(loop) if isinstance(op, tirx.MmaOp)]
-    for root in dict.fromkeys(tirx.base_allocation(tile) for op in products for tile in (op.a, op.b)):
-        if not isinstance(alloc := root.owner, tirx.AllocOp) or alloc in staged:
-            continue
-        fills: list[tirx.CopyOp] = []
-        for op, tile in accesses(root):
-            if isinstance(op, tirx.CopyOp) and is_fill(op) and op.destination is tile and op.parent is loop.parent:
-                fills.append(op)
-            elif top_of(op, loop) is None or writes_to(op, tile):
-                break
-        else:
-            ahead = [op for op in fills if op.is_before_in_block(loop) and ring_engine(op).engine is tirx.Engine.TMA]
-            if fills and len(ahead) == len(fills) and not any(_is_overwritten(fill, loop) for fill in fills):
-                yield HeldTile(alloc, tuple(fills))
-
-
-def _is_overwritten(fill: tirx.CopyOp, loop: scf.ForOp) -> bool:
-    """Returns True if something between a copy and a loop behind it may write what the copy reads."""
-    following = fill.next_op
-    while following is not None and following is not loop:
-        for op in walk(following):
-            if any(access.writes and may_share(fill.source, access.tile) for access in accesses_of(op)):
-                return True
-        following = following.next_op
-    return False
 
 
 def _engine(tile: StagedTile) -> tirx.Engine:

@@ -42,7 +42,8 @@ from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
 
 if TYPE_CHECKING:
-    from tirx.passes.rings.loop_plan import HeldTile, LoopPlan, RingPlan
+    from tirx.passes.rings.held_tiles import HeldTile
+    from tirx.passes.rings.loop_plan import LoopPlan, RingPlan
     from tirx.passes.rings.tensor_exchanges import ExchangedTile, SharedTile
 
 AUTO = "auto"

@@ -156,8 +156,11 @@ def test_every_instruction_says_since_when() -> None:
         for op in make().operations:
             if not issubclass(op, PTXInstruction):
                 continue
-            said = rows[op.name] if name == "ptx" else page.partition(f"### `{op.name}`\n")[2].partition("\n##")[0]
+            said = (
+                rows.get(op.name, "") if name == "ptx" else page.partition(f"### `{op.name}`\n")[2].partition("\n##")[0]
+            )
             needs = [*op.NEEDS, *op.forms_need()]
+            assert said, f"{op.name} is not on the page, which `python docs/build.py --reference` writes"
             assert [each for each in needs if since(*([each] if each not in op.NEEDS else op.NEEDS)) not in said] == []
             assert needs or "all targets" in said, op.name
 

@@ -88,7 +88,7 @@ def _arguments(text: str) -> dict[str, NDArray[Any] | float]:
     return found
 
 
-def test_every_program_has_its_numbers() -> None:
+def test_every_program_has_its_numbers_and_a_name_of_its_own() -> None:
     assert _TEXT.count("```mlir") == len(_PROGRAMS)
 
 
@@ -102,9 +102,10 @@ def _operations() -> list[type[IRDLOperation]]:
 @together("op", _operations())
 def test_every_operation_is_on_the_page(op: type[IRDLOperation]) -> None:
     """Each stands in a program, but for the one of a form that only passes make, and its clauses in the text."""
-    assert f"`{op.name}" in _TEXT
+    assert f"`{op.name}" in _TEXT, f"{op.name} is not on the page"
     if op.name != "tirx.cta_rank":
-        assert any(f"{op.name} " in each["text"] or f"{op.name}\n" in each["text"] for each in _PROGRAMS.values())
+        found = any(f"{op.name} " in each["text"] or f"{op.name}\n" in each["text"] for each in _PROGRAMS.values())
+        assert found, f"{op.name} is in no program of the page"
     definition = op.get_irdl_definition()
     optional = [name for name, operand in definition.operands if type(operand).__name__ == "OptOperandDef"]
     for name in {*definition.properties, *optional} - _NO_CLAUSES:

@@ -14,7 +14,6 @@ from tirx.sim.hazards.global_access import BULK, REDUCE
 from tirx.sim.isa.bulk_linear import copy_to_shared, issued, read_places
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate, multicast, multicast_address, ranks_of
-from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.isa.tensor_maps import map_at
 from tirx.sim.memory import global_accesses
 from tirx.sim.memory.addresses import RANK_SHIFT
@@ -152,7 +151,7 @@ class _Part:
 def _overrides(decoder: Decoder) -> bool:
     """Takes the modifier of a copy with an address in place of that of the tensor map."""
     if taken := decoder.flag("override::global_address"):
-        need_feature(decoder, "override::global_address")
+        decoder.need_feature("override::global_address")
     return taken
 
 

@@ -31,7 +31,6 @@ _COMPARED = tuple(
 )
 _PACKED = {"f16x2": F16, "bf16x2": BF16}
 _PACKED_INTEGERS = {"u8x4": TYPES["u8"], "s8x4": TYPES["s8"], "u16x2": TYPES["u16"], "s16x2": TYPES["s16"]}
-_PACKED_TARGETS = ("sm_107a", "sm_107f")
 _SELECTED_BITS = (16, 32, 64, 128)
 
 
@@ -161,8 +160,7 @@ def _set_integers(decoder: Decoder, name: str) -> Step:
     No text says so, but ptxas 13.5.37 makes the same instruction (VISET.BM) of it as of `set.u32.u32`.
     """
     element = _PACKED_INTEGERS[decoder.modifiers.pop()]
-    if decoder.symbols.target not in _PACKED_TARGETS:
-        raise decoder.error(f"set of packed integers does not exist here; supported on {', '.join(_PACKED_TARGETS)}")
+    decoder.need_feature("set.packed", "set of packed integers", "here")
     decoder.finish(3)
     function = _comparison(decoder, name, element)
 

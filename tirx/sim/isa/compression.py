@@ -14,7 +14,6 @@ from tirx.sim.numerics.formats import decode_elements
 from tirx.sim.numerics.rounding import ordered
 from tirx.sim.program.code import Step
 
-_TARGET = "sm_107a"
 _TYPES = {16: ("f16", "bf16"), 8: ("u8", "s8", "e5m2", "e4m3", "e3m2", "e2m3")}
 _PATTERNS = ("sp::1:2", "sp::1:4", "sp::2:4", "sp::2:8", "sp::4:8")
 _LEAST, _MOST = 32, 4096  # bits of elements that spdecompress gives
@@ -22,9 +21,7 @@ _LEAST, _MOST = 32, 4096  # bits of elements that spdecompress gives
 
 def _form(decoder: Decoder) -> tuple[int, int, int]:
     """Bits of an element and of an index, and the number of repetitions."""
-    if decoder.symbols.target != _TARGET:
-        found = decoder.symbols.target or "no target"
-        raise decoder.error(f"{decoder.root} does not exist on {found}; supported on {_TARGET}")
+    decoder.need_feature("spcompress", decoder.root)
     bits = int(decoder.need("b8", "b16")[1:])
     return bits, int(decoder.need("b2", "b4")[1:]), int(decoder.need(*(f"x{1 << i}" for i in range(7)))[1:])
 

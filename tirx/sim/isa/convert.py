@@ -47,7 +47,6 @@ _NARROW: dict[str, tuple[np.dtype[Any], int, int]] = {
     "e2m1x2": (np.dtype(ml_dtypes.float4_e2m1fn), 4, 4),
     "ue8m0x2": (np.dtype(ml_dtypes.float8_e8m0fnu), 8, 8),
 }
-_UE5M3_TARGETS = ("sm_107a", "sm_107f")  # PTX ISA 9.4, "cvt"
 _PAIRS = {"f16x2": F16, "bf16x2": BF16}
 # How many bits of an f32 are not in a tf32.
 _TF32_DROPPED = 13
@@ -317,10 +316,7 @@ def _narrow(decoder: Decoder) -> Step:
 
 def _ue5m3(decoder: Decoder) -> Step:
     """Between pairs of ue5m3 and f32 or bf16x2. Raises SimError for numbers whose result no source says."""
-    if (target := decoder.symbols.target) not in _UE5M3_TARGETS:
-        raise decoder.error(
-            f"ue5m3x2 does not exist on {target or 'no target'}; supported on {', '.join(_UE5M3_TARGETS)}"
-        )
+    decoder.need_feature("cvt.ue5m3x2", "ue5m3x2")
     table = TABLES["ue5m3"][:0xFF].astype(np.float64)
     if decoder.last == "ue5m3x2":
         decoder.modifiers.pop()
@@ -357,7 +353,6 @@ def _ue5m3(decoder: Decoder) -> Step:
 
 QUADRUPLES = {"e4m3x4": 8, "e5m2x4": 8, "e2m3x4": 8, "e3m2x4": 8, "e2m1x4": 4}
 """Types of four elements, with the bits of each in a register."""
-_PRODUCT_TARGETS = ("sm_100a", "sm_103a")
 
 
 def narrow_product(decoder: Decoder) -> Step:
@@ -366,9 +361,7 @@ def narrow_product(decoder: Decoder) -> Step:
 
     Raises SimError for one that is too large without .satfinite: no text says what it becomes.
     """
-    if (target := decoder.symbols.target) not in _PRODUCT_TARGETS:
-        supported = ", ".join(_PRODUCT_TARGETS)
-        raise decoder.error(f".{decoder.last} does not exist on {target or 'no target'}; supported on {supported}")
+    decoder.need_feature("mul.x4", f".{decoder.last}")
     result, *sources = decoder.modifiers[-3:]
     del decoder.modifiers[-3:]
     if result not in ("e4m3x4", "e5m2x4") or not {*sources} <= QUADRUPLES.keys():

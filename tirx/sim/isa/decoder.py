@@ -16,6 +16,7 @@ from tirx.sim.memory.addresses import GENERIC_BASE, RANK_SHIFT
 from tirx.sim.program.code import Destination, Register, Source
 from tirx.sim.program.symbols import Place, Symbols
 from tirx.sim.reader.syntax import Address, Immediate, Instruction, Name, Negated, Operand, Pair, Vector
+from tirx.sim.targets import TARGETS, has
 
 _RANK_SHIFT = np.uint64(RANK_SHIFT)
 _DEFINED, _PENDING = np.uint8(RegisterState.DEFINED), np.uint8(RegisterState.PENDING)
@@ -63,6 +64,13 @@ class Decoder:
 
     def error(self, message: str) -> SimError:
         return SimError(message, self.instruction.line, self.instruction.text)
+
+    def need_feature(self, feature: str, what: str = "", where: str = "") -> None:
+        """Raises SimError unless the module's target has a row of `TARGETS`; `what` and `where` are for the message."""
+        target = self.symbols.target
+        if not has(target, feature):
+            place, supported = where or f"on {target or 'no target'}", ", ".join(TARGETS[feature])
+            raise self.error(f"{what or feature} does not exist {place}; supported on {supported}")
 
     def refuse_modular(self, asked: bool = True) -> None:
         """Raises SimError if the instruction, or a modifier that it has (`asked`), has no meaning for residues."""

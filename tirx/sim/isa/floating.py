@@ -206,9 +206,6 @@ def _mixed(decoder: Decoder, halves: int) -> Step | None:
     return elementwise(decoder, widened, F32, *[half] * halves, F32)
 
 
-_MIXED_TARGETS = ("sm_107a", "sm_107f")
-
-
 _PAIRS = {"f16x2": 2, "bf16x2": 2, "f32x2": 4}
 """Pairs, with the bytes of an element."""
 
@@ -223,9 +220,7 @@ def _mixed_pairs(decoder: Decoder) -> Step | None:
     types = decoder.modifiers[-4 if decoder.root == "fma" else -3 :]
     if not {*types} <= _PAIRS.keys() or len({*types}) == 1:
         return None
-    if decoder.symbols.target not in _MIXED_TARGETS:
-        supported = ", ".join(_MIXED_TARGETS)
-        raise decoder.error(f".{types[1]} with .{types[0]} does not exist here; supported on {supported}")
+    decoder.need_feature("pairs of two types", f".{types[1]} with .{types[0]}", "here")
     del decoder.modifiers[-len(types) :]
     element = ELEMENTS[types[0]][0]
     mode = _MODES[decoder.take(*_ROUNDINGS)]

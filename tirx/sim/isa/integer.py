@@ -18,7 +18,6 @@ _SIGNED = tuple(TYPES[name] for name in ("s16", "s32", "s64"))
 _PACKED = {"u16x2": TYPES["u16"], "s16x2": TYPES["s16"]}
 # Four bytes in a 32-bit register, and the targets that have them (PTX ISA 9.2 and 9.4, "add", "sub", "min", "max").
 _BYTES = {"u8x4": TYPES["u8"], "s8x4": TYPES["s8"]}
-_BYTES_TARGETS = ("sm_107a", "sm_107f", "sm_120a", "sm_120f", "sm_121a", "sm_121f")
 _ADDITIVE: dict[str, Binary] = {"add": np.add, "sub": np.subtract}
 _EXTREMA: dict[str, Binary] = {"min": np.minimum, "max": np.maximum}
 _OTHER_FAMILIES = ("f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "f32x2")
@@ -30,19 +29,11 @@ def _is_float(decoder: Decoder) -> bool:
     return any(modifier in _OTHER_FAMILIES for modifier in decoder.modifiers)
 
 
-def _need_bytes(decoder: Decoder, name: str) -> None:
-    if decoder.symbols.target not in _BYTES_TARGETS:
-        supported = ", ".join(_BYTES_TARGETS)
-        raise decoder.error(
-            f".{name} does not exist on {decoder.symbols.target or 'no target'}; supported on {supported}"
-        )
-
-
 def _packed(decoder: Decoder, function: Binary) -> Step:
     name = decoder.modifiers.pop()
     saturates = decoder.root in _ADDITIVE and decoder.flag("sat")
     if name in _BYTES or saturates:
-        _need_bytes(decoder, name)
+        decoder.need_feature("integers.x4", f".{name}")
     lane_type = (_PACKED | _BYTES)[name]
     dtype = lane_type.dtype
     decoder.finish(3)
@@ -72,7 +63,7 @@ def _add(decoder: Decoder) -> Step:
         if value_type is not S32 and not (value_type is U32 and decoder.root == "add"):
             raise decoder.error(f"expected .s32 with .sat, found {value_type}")
         if value_type is U32:
-            _need_bytes(decoder, "sat.u32")
+            decoder.need_feature("integers.x4", ".sat.u32")
         wide = function
 
         def clamped(a: Array, b: Array) -> Array:
@@ -254,7 +245,7 @@ def _neg(decoder: Decoder) -> Step:
     if _is_float(decoder):
         return floating.sign(decoder)
     if decoder.root == "neg" and decoder.last == "s8x4":
-        _need_bytes(decoder, decoder.modifiers.pop())
+        decoder.need_feature("integers.x4", f".{decoder.modifiers.pop()}")
         decoder.finish(2)
         return elementwise(decoder, lambda a: (-np.ascontiguousarray(a).view(np.int8)).view(np.uint32), B32, B32)
     value_type = decoder.type(*_SIGNED)

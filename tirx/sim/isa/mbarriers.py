@@ -14,7 +14,6 @@ from tirx.sim.errors import SimError
 from tirx.sim.hazards.global_access import Scope
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.registry import instruction
-from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.memory.addresses import RANK_SHIFT, SHARED_OFFSET_MASK
 from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address, Operand
@@ -43,7 +42,7 @@ def multicast(decoder: Decoder) -> PtxType | None:
     """Takes the modifier of a multicast to CTAs of the cluster. Returns the type of its mask, None without one."""
     taken = decoder.take("multicast::cluster", "multicast::cluster::16b", "multicast::cluster::32b")
     if taken == "multicast::cluster::32b":
-        need_feature(decoder, taken)
+        decoder.need_feature(taken)
         return U32
     return U16 if taken else None
 

@@ -14,17 +14,17 @@ from tirx.sim.isa.mbarriers import multicast, multicast_address, ranks_of, use
 from tirx.sim.isa.registry import instruction
 from tirx.sim.isa.tcgen05_common import cta_group, value_of, warp_wide
 from tirx.sim.isa.tcgen05_mma import decode_mma
-from tirx.sim.isa.tcgen05_targets import TARGETS, need_feature
 from tirx.sim.isa.tcgen05_transfers import decode_copy, decode_load, decode_shift, decode_store, decode_wait
 from tirx.sim.memory import spaces
 from tirx.sim.memory.addresses import RANK_SHIFT
 from tirx.sim.program.code import Step
+from tirx.sim.targets import has
 from tirx.sim.tensor.data_path import COLUMNS, MOST_COLUMNS
 
 
 @instruction("tcgen05")
 def _tcgen05(decoder: Decoder) -> Step:
-    need_feature(decoder, "tcgen05")
+    decoder.need_feature("tcgen05")
     operation = decoder.modifiers.pop(0) if decoder.modifiers else ""
     found = _DECODERS.get(operation)
     if found is None:
@@ -36,8 +36,8 @@ def _exclusive(decoder: Decoder) -> int:
     """Takes .exclusive. Returns the most columns that such an allocation has, 0 without it."""
     if not decoder.flag("exclusive"):
         return 0
-    need_feature(decoder, "tcgen05.alloc.exclusive")
-    return MOST_COLUMNS if decoder.symbols.target in TARGETS["576 columns"] else COLUMNS
+    decoder.need_feature("tcgen05.alloc.exclusive")
+    return MOST_COLUMNS if has(decoder.symbols.target, "576 columns") else COLUMNS
 
 
 def _alloc(decoder: Decoder, operation: str) -> Step:
@@ -123,7 +123,7 @@ def _commit(decoder: Decoder, operation: str) -> Step:
     decoder.need("mbarrier::arrive::one")
     reads_a = decoder.flag("sync_restrict::shared::read::mma::a")
     if reads_a:
-        need_feature(decoder, "tcgen05.commit.sync_restrict")
+        decoder.need_feature("tcgen05.commit.sync_restrict")
     explicit = decoder.flag("shared::cluster")
     mask_type = multicast(decoder)
     decoder.type(B64)

@@ -6,9 +6,9 @@ from tirx.sim.core.cta import ThreadGroup
 from tirx.sim.core.types import B64, PRED, U32, Mask
 from tirx.sim.isa.decoder import Decoder, single
 from tirx.sim.isa.tcgen05_common import cta_group, value_of
-from tirx.sim.isa.tcgen05_targets import TARGETS, need_feature
 from tirx.sim.program.code import Source, Step
 from tirx.sim.reader.syntax import Address, Name, Operand, Vector
+from tirx.sim.targets import TARGETS
 from tirx.sim.tensor.collectors import OPERATIONS
 from tirx.sim.tensor.instruction_descriptor import KINDS
 from tirx.sim.tensor.mma import MmaForm, MmaOperands, tensor_mma
@@ -48,7 +48,7 @@ def decode_mma(decoder: Decoder, operation: str) -> Step:
     mask_source = decoder.source(rest[1], B64) if len(rest) == 2 and form.weight_stationary else None
     scale = decoder.constant(rest[1]) if len(rest) == 2 and not form.weight_stationary else None
     if scale is not None:
-        need_feature(decoder, "tcgen05.scale_input_d")
+        decoder.need_feature("tcgen05.scale_input_d")
     if scale is not None and (form.kind not in _SCALED_KINDS or not 0 <= scale <= _MAX_SCALE):
         raise decoder.error(f"expected scale-input-d from 0 to {_MAX_SCALE} with kind f16 or tf32, found {scale}")
 
@@ -92,12 +92,12 @@ def _form(decoder: Decoder) -> MmaForm:
     _, buffer, usage = collector.split("::") if collector else ("", buffers[0], "discard")
     of_b = None if weight_stationary else decoder.take(*(f"collector::b::{name}" for name in OPERATIONS))
     if of_b is not None:
-        need_feature(decoder, "tcgen05.collector::b")
+        decoder.need_feature("tcgen05.collector::b")
     if ashift and usage in _NOT_WITH_SHIFT:
         raise decoder.error(f".ashift cannot be combined with .collector::a::{usage}")
     counted = size is not None and size.startswith("scale_vec")
     for feature in _features(kind, sparse, size, table):
-        need_feature(decoder, feature)
+        decoder.need_feature(feature)
     usage_b = "discard" if of_b is None else of_b.rpartition("::")[2]
     return MmaForm(kind, weight_stationary, sparse, pair, block, counted, ashift, buffer, usage, usage_b, table)
 

@@ -12,7 +12,6 @@ from tirx.sim.core.wait import Outcome
 from tirx.sim.errors import SimError
 from tirx.sim.isa.decoder import Decoder, single, uniform
 from tirx.sim.isa.tcgen05_common import cta_group, value_of, warp_wide
-from tirx.sim.isa.tcgen05_targets import need_feature
 from tirx.sim.isa.words import word_destinations, word_sources
 from tirx.sim.numerics.rounding import extremum_of, ordered
 from tirx.sim.program.code import Step
@@ -86,7 +85,7 @@ def decode_load(decoder: Decoder, operation: str) -> Step:
     if compressed:
         transform = _compression(decoder, repetitions, reduced)
     elif reduced:
-        need_feature(decoder, "tcgen05.ld.red")
+        decoder.need_feature("tcgen05.ld.red")
         transform = _with_reduction(_reduction(decoder, repetitions))
     else:
         packed = decoder.flag("pack::16b")
@@ -197,7 +196,7 @@ def _compression(decoder: Decoder, repetitions: int, reduced: bool) -> Callable[
     The two smallest or largest are kept in the order of their indices, by their magnitudes with `.abs`; a NaN is kept,
     and of equal ones those of lower index. Metadata: 2-bit indices, 16 in a word, lowest bits first.
     """
-    need_feature(decoder, "tcgen05.ld.spcompress")
+    decoder.need_feature("tcgen05.ld.spcompress")
     if repetitions < _OF:
         raise decoder.error(f"expected at least .x{_OF} with .spcompress, found .x{repetitions}")
     decoder.need("sp::2:4")
@@ -304,7 +303,7 @@ def decode_copy(decoder: Decoder, operation: str) -> Step:
 
 
 def decode_shift(decoder: Decoder, operation: str) -> Step:
-    need_feature(decoder, "tcgen05.shift")
+    decoder.need_feature("tcgen05.shift")
     group_size = cta_group(decoder)
     decoder.need("down")
     addresses = decoder.address(decoder.only(), bits=32)

@@ -63,7 +63,7 @@ RULES: tuple[Rule, ...] = (
     # Not Rubin: its sums along a larger K are nobody's measurement, and are computed exactly.
     *(
         Rule("tcgen05", others, (*_WIDE, *_NARROW), 25, "whole", 0, 23, (-133, -21), "[B200], [MMA-Sim]")
-        for others in (range(107), range(108, 1000))
+        for others in (range(107), range(108, 120))
     ),
     Rule("wgmma", _ANY, _WIDE, 25, "whole", 0, 23, (-133, -21), "[H200], [MMA-Sim]"),
     Rule("wgmma", _ANY, _FP8, 13, "whole", 0, 13, (-133, -21), "[H200], [MMA-Sim]"),
@@ -73,7 +73,7 @@ RULES: tuple[Rule, ...] = (
     Rule("mma.sync", range(90, 100), _WIDE, 25, "whole", 0, 23, (-133, -21), "[H200], [MMA-Sim]"),
     Rule("mma.sync", range(90, 120), _FP8, 25, "halves", 0, 23, (-133, -21), "[H200]; [SASS] for sm_100a and sparse A"),
     Rule("mma.sync", range(100, 120), _WIDE, 25, "whole", 0, 23, (-133, -21), "[MMA-Sim]"),
-    Rule("mma.sync", range(120, 1000), (*_WIDE, *_NARROW), 25, "whole", 0, 23, (-133, -21), "[MMA-Sim], sm_120"),
+    Rule("mma.sync", range(120, 122), (*_WIDE, *_NARROW), 25, "whole", 0, 23, (-133, -21), "[MMA-Sim], sm_120"),
 )
 MODULAR = Rule("mma.sync", _ANY, (), 0, "modular", 0, 0, (0, 0), "a definition: tirx.sim.numerics.modular")
 # mxf4 and mxf4nvf4: products of 16 stored elements along K are added exactly and multiplied with their scale factors;

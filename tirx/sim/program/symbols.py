@@ -38,6 +38,7 @@ from tirx.sim.reader.syntax import (
     Vector,
 )
 from tirx.sim.reader.syntax import Address as AddressOperand
+from tirx.sim.targets import has
 
 # Bytes that alloca has in each thread, if a program uses it.
 STACK_BYTES = 4096
@@ -291,7 +292,7 @@ class Symbols:
         if dynamic_shared:
             spans.append((offset, dynamic_shared))
             offset += dynamic_shared
-        limit = RUBIN_SHARED_LIMIT if self.target.startswith("sm_107") else SHARED_LIMIT
+        limit = RUBIN_SHARED_LIMIT if has(self.target, "327 KiB") else SHARED_LIMIT
         if offset - SHARED_BASE > limit:
             raise SimError(f"expected at most {limit} bytes of shared memory, found {offset - SHARED_BASE}")
         self.shared = tuple(spans)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tirx.sim.core.types import Array
 from tirx.sim.errors import SimError
+from tirx.sim.targets import TARGETS, has
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,12 @@ _RESERVED = ((15, 1), (31, 1), (53, 8))
 # Which half of a row of 48 bytes, for B with a table: a reserved bit elsewhere.
 SEGMENT_BIT = 53
 # The upper bits of start and leading offset, where they exist.
-_WIDE_TARGETS = ("sm_107a",)
 _WIDE_BITS = ((14, 1), (30, 1))
 # wgmma: the numbers here of its swizzle modes none, 128B, 64B, 32B.
 _WGMMA_MODES = (0, 2, 4, 6)
 _WGMMA_RESERVED = ((14, 2), (30, 2), (46, 3), (52, 10))
 _BASE_OFFSET_UNIT = 128
-# Absolute leading dimension addresses: where they exist, and for how many bytes along K.
-_ABSOLUTE_TARGETS = ("sm_103a", "sm_107a")
+# Absolute leading dimension addresses: for how many bytes along K.
 _ABSOLUTE_SIZE = 48
 
 
@@ -76,7 +75,7 @@ class SharedDescriptor:
         self.start = self._field(_START) << 4
         self.leading = self._field(_LEADING) << 4
         self.stride = self._field(_STRIDE) << 4
-        for low, width in _RESERVED if target in _WIDE_TARGETS else (*_WIDE_BITS, *_RESERVED):
+        for low, width in _RESERVED if has(target, "matrix descriptor: 15 bits") else (*_WIDE_BITS, *_RESERVED):
             if self._field((low, width)):
                 self._illegal(f"bit {low} must be zero" if width == 1 else f"bits {low}-{low + width - 1} must be zero")
         if self._field(_CONSTANT) != 1:
@@ -105,8 +104,8 @@ class SharedDescriptor:
         return SharedDescriptor(bits | stride << _LEADING[0] | leading << _STRIDE[0], self.what, self._target)
 
     def _check_absolute(self, target: str) -> None:
-        if target not in _ABSOLUTE_TARGETS:
-            shown = ", ".join(_ABSOLUTE_TARGETS)
+        if not has(target, "matrix descriptor: absolute"):
+            shown = ", ".join(TARGETS["matrix descriptor: absolute"])
             self._illegal(f"absolute leading dimension addresses (bit 52) exist on {shown}, not on {target}")
         if self.number != _128B or self.base:
             self._illegal("absolute leading dimension addresses (bit 52) need 128B swizzle and base offset 0")

@@ -1,17 +1,32 @@
-"""Targets of tcgen05, of its forms and of what is new in PTX ISA 9.4 ("Target ISA Notes" of the instructions)."""
+"""The targets that have tensor memory, forms of tcgen05, and what is new in PTX ISA 9.4 ("Target ISA Notes").
+
+The simulator is the witness of the compiler, so that it has a table of its own: a new target is a name in these rows.
+"""
 
 from __future__ import annotations
-
-from tirx.sim.isa.decoder import Decoder
 
 _ARCHITECTURES = ("sm_100a", "sm_103a", "sm_107a", "sm_110a")
 _RUBIN = ("sm_107a", "sm_107f")
 _ALL = ("sm_100a", "sm_100f", "sm_103a", "sm_103f", *_RUBIN, "sm_110a", "sm_110f")
 
 TARGETS: dict[str, tuple[str, ...]] = {
+    # The most that a CTA may have of shared and of tensor memory.
+    "327 KiB": ("sm_107", *_RUBIN),
+    "576 columns": ("sm_107a",),
+    # Bits of descriptors that older targets reserve.
+    "instruction descriptor: K = 96": ("sm_103a", "sm_107a"),
+    "instruction descriptor: wide K": ("sm_107a",),
+    "matrix descriptor: 15 bits": ("sm_107a",),
+    "matrix descriptor: absolute": ("sm_103a", "sm_107a"),
+    # Forms of instructions.
+    "cvt.ue5m3x2": _RUBIN,
+    "integers.x4": (*_RUBIN, "sm_120a", "sm_120f", "sm_121a", "sm_121f"),
+    "mul.x4": ("sm_100a", "sm_103a"),
+    "pairs of two types": _RUBIN,
+    "set.packed": _RUBIN,
+    "spcompress": ("sm_107a",),
     "tcgen05": _ALL,
     "tcgen05.alloc.exclusive": _ALL,
-    "576 columns": ("sm_107a",),
     "tcgen05.scale_input_d": _ALL[:6],
     "tcgen05.kind::i8": ("sm_100a", "sm_110a"),
     "tcgen05.kind::ti16": _RUBIN,
@@ -36,8 +51,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
 _RENAMED = {"sm_101a": "sm_110a", "sm_101f": "sm_110f"}
 
 
-def need_feature(decoder: Decoder, feature: str) -> None:
-    """Raises SimError unless the module's target has `feature`, a key of `TARGETS`."""
-    target, supported = decoder.symbols.target, TARGETS[feature]
-    if _RENAMED.get(target, target) not in supported:
-        raise decoder.error(f"{feature} does not exist on {target or 'no target'}; supported on {', '.join(supported)}")
+def has(target: str, feature: str) -> bool:
+    """Returns True if the target of a module has a row of `TARGETS`."""
+    return _RENAMED.get(target, target) in TARGETS[feature]
