@@ -141,7 +141,8 @@ class LocatingParser(OpenParser):
         position = self._name_positions.pop()
         if op.location == UNKNOWN_LOC:
             op.location = self._location(position)
-        for implied in [each for region in op.regions for block in region.blocks for each in block.ops]:
+        blocks = [block for region in op.regions for block in region.blocks]
+        for implied in [each for block in blocks for each in (*block.args, *block.ops)]:
             if implied.location is UNKNOWN_LOC:
                 implied.location = op.location
         return op
