@@ -303,6 +303,7 @@ def test_mbarriers() -> None:
     ]  # fmt: skip
     assert barrier.describe() == "3 phases completed, 2 of 2 arrivals and 1048575 bytes pending"
     for step, message in (
+        (lambda: barrier.arrive(0, None), "mbarrier: expected a count of arrivals from 1 to 1048575, found 0"),
         (lambda: barrier.arrive(3, None), "mbarrier: 3 arrivals, but the phase expects only 2 more of 2"),
         (lambda: barrier.expect(1), "mbarrier: transaction count 1048576 is not within +-(2^20 - 1)"),
         (lambda: Mbarrier(1, Monitor()).expect(-(1 << 20)),

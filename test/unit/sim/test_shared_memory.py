@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from unit.sim.kernels import entry
 from unit.sim.strict import run
 
 from tirx.sim import SimError
+from tirx.sim import run as simulate
 
 _SEEDS = [None, 3]
 # Every thread writes its number and reads that of its mirror image.
@@ -185,3 +187,27 @@ W: mbarrier.try_wait.shared.b64 %p1, [%r1], %d1; @!%p1 bra W;
         out = np.zeros(64, np.uint32)
         run(text, "k", 1, 64, [out], seed=seed)
         assert out.tolist() == [lane ^ 32 for lane in range(64)]
+
+
+@together(
+    ("instructions", "message"),
+    [
+        (
+            "mbarrier.arrive.shared.b64 %d0, [bar]; mbarrier.arrive.shared.b64 %d1, [bar]; "
+            "mbarrier.test_wait.shared.b64 %p0, [bar], %d0;",
+            "expected a state of the current phase or of the one before, which is 1, found one of phase 0",
+        ),
+        ("mbarrier.arrive.shared.b64 %d0, [bar]; mbarrier.test_wait.shared.b64 %p0, [bar], %d0;", None),
+        (
+            "mov.u32 %r0, 0x100000; mbarrier.arrive.expect_tx.shared.b64 _, [bar], %r0;",
+            r"transaction count 1048576 is not within \+-\(2\^20 - 1\)",
+        ),
+        ("setmaxnreg.inc.sync.aligned.u32 260;", "expected a multiple of 8 from 24 to 256, found 260"),
+        ("setmaxnreg.dec.sync.aligned.u32 16;", "expected a multiple of 8 from 24 to 256, found 16"),
+    ],
+)
+def test_undefined_numbers(instructions: str, message: str | None):
+    """The ISA gives neither states of older phases nor larger counts of bytes and registers a meaning."""
+    text = entry(f"mbarrier.init.shared.b64 [bar], 1; {instructions}", declarations=".shared .align 8 .b64 bar;")
+    with pytest.raises(SimError, match=message) if message else nullcontext():
+        simulate(text, "k", 1, 1, [np.zeros(1, np.uint32)])

@@ -27,6 +27,8 @@ class Mbarrier:
         self.users: dict[int, int] = {}  # instruction -> the last thread that used the object by it
 
     def arrive(self, count: int, snapshot: Snapshot) -> None:
+        if not count:
+            raise SimError(f"mbarrier: expected a count of arrivals from 1 to {MAX_COUNT}, found 0")
         if count > self.pending:
             raise SimError(
                 f"mbarrier: {count} arrivals, but the phase expects only {self.pending} more of {self.count}"

@@ -184,7 +184,7 @@ def _arrive(decoder: Decoder, operation: str) -> Step:
                 else:
                     snapshot = monitor.release(threads)
                 if expects:
-                    barrier.transactions += int(amount[lane])
+                    barrier.expect(int(amount[lane]))
                 if no_complete and count >= barrier.pending:
                     raise SimError(f"mbarrier.arrive.noComplete of {count} completes the phase: {barrier.describe()}")
                 (barrier.drop if drops else barrier.arrive)(count, snapshot)
@@ -219,7 +219,12 @@ def _wait(decoder: Decoder, operation: str) -> Step:
         own = where[lanes]
         for address in dict.fromkeys(own.tolist()):
             cta, offset = locate(group, address)
-            barriers[address] = cta.mbarrier(offset)
+            barriers[address] = barrier = cta.mbarrier(offset)
+            if not parity and (old := phase[lanes][own == np.uint64(address)]).min() + 1 < barrier.phase:
+                raise SimError(
+                    f"mbarrier.{operation}: expected a state of the current phase or of the one before, which is "
+                    f"{barrier.phase - 1}, found one of phase {int(old.min())}"
+                )
             threads = group.threads[lanes[own == np.uint64(address)]]
             group.cta.monitor.mbarrier_uses(cta.rank, offset, threads)
 

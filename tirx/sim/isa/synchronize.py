@@ -313,6 +313,8 @@ def _setmaxnreg(decoder: Decoder) -> Step:
     decoder.drop(frozenset(("sync", "aligned", "u32")))
     decoder.finish(1)
     count = decoder.constant(0)
+    if count % 8 or not 24 <= count <= 256:
+        raise decoder.error(f"expected a multiple of 8 from 24 to 256, found {count}")
 
     def step(group: ThreadGroup, mask: Mask) -> None:
         group.cta.warp_registers |= dict.fromkeys(range(group.warp, group.warp + group.warps), count)
