@@ -106,8 +106,11 @@ class _Values:
         for constraint, size, fewest, most in zip(self.constraints, sizes, self._fewest, self._most, strict=True):
             if size < fewest or (most is not None and size > most):
                 return False
-            for i in range(start, start + size):
-                constraint.verify(type_of(item(values, i)), context)
+            before = None
+            for type_ in map(type_of, item(values, slice(start, start + size))):
+                if type_ is not before:
+                    constraint.verify(type_, context)
+                    before = type_
             start += size
         return True
 

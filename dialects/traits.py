@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import attrgetter
 
-from xdsl.ir import Operation, OpResult
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, OpTrait, Pure, SymbolTable
 
 from tirx.dialects.nesting import walk
 from tirx.dialects.xdsl_private import operands_of
 from tirx.rules import DefinitionError, SymbolTableError
+
+_RESULTS = attrgetter("results")
 
 
 class UsableBeforeDefinition(OpTrait):
@@ -20,18 +23,14 @@ class UsableBeforeDefinition(OpTrait):
 
 
 class Isolated(IsolatedFromAbove):
-    """IsolatedFromAbove of an operation with many inside, which takes a look at each operand only."""
+    """IsolatedFromAbove of an operation with many inside, which compares sets of values."""
 
     def verify(self, op: Operation) -> None:
         _, *inside = walk(op)
-        blocks = {inner.parent for inner in inside}
-        for inner in inside:
-            here = inner.parent
-            for operand in operands_of(inner):
-                block = operand.op.parent if type(operand) is OpResult else operand.owner
-                if block is not here and block not in blocks:
-                    super().verify(op)  # which says what is wrong
-                    return
+        places = {block for inner in inside if (block := inner.parent) is not None}
+        defined = set[SSAValue]().union(*(block.args for block in places), *map(_RESULTS, inside))
+        if not set[SSAValue]().union(*map(operands_of, inside)) <= defined:
+            super().verify(op)  # which says what is wrong
 
 
 class InSymbolTable(OpTrait):

@@ -5,7 +5,9 @@ Addresses are known no further than their alignment; arguments of blocks, loads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -42,6 +44,22 @@ EVERYTHING = 64
 """The depth at which all is known that is worth the time."""
 
 
+_Found: TypeAlias = dict[tuple[SSAValue, int], Integers]
+"""Registers at a depth: each is derived once, however many paths lead to it."""
+
+_FOUND: ContextVar[_Found | None] = ContextVar("known bits that were found", default=None)
+
+
+@contextmanager
+def bits_found_once() -> Generator[None]:
+    """`known_bits` looks once at each register. Inside of it no instruction may change."""
+    token = _FOUND.set({})
+    try:
+        yield
+    finally:
+        _FOUND.reset(token)
+
+
 def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
     """The values that a register may have, whenever the kernel runs.
 
@@ -49,16 +67,14 @@ def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
     """
     if depth == IMMEDIATE and type(value.owner) not in (ConstantOp, arith.ConstantOp):
         return _unknown(width(value.type))
-    return _known(value, depth, {})
+    found = _FOUND.get()
+    return _known(value, depth, {} if found is None else found)
 
 
 @cache
 def _unknown(bits: int) -> Integers:
     return Integers(bits)
 
-
-_Found: TypeAlias = dict[tuple[SSAValue, int], Integers]
-"""Registers at a depth: each is derived once, however many paths lead to it."""
 
 _Of: TypeAlias = Callable[[SSAValue], Integers]
 """The values that an operand may have."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -13,7 +13,7 @@ from tirx.dialects.ptx.arith import AndOp
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
 from tirx.dialects.ptx.effects import Issue
-from tirx.dialects.ptx.known_bits import EVERYTHING
+from tirx.dialects.ptx.known_bits import EVERYTHING, bits_found_once
 from tirx.dialects.ptx.sync import ElectSyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.tcgen05 import (
@@ -35,9 +35,10 @@ from tirx.tcgen05.check import Mma, check_instruction
 from tirx.tcgen05.check_memory import LdSt
 from tirx.tcgen05.mma_info import MmaInfo
 from tirx.tcgen05.tmem import COLUMNS, EXCLUSIVE_SIZES
-from tirx.wgmma.check import WgmmaFacts, check_wgmma
+from tirx.wgmma.check import Wgmma, WgmmaFacts, check_wgmma
 
 
+@bits_found_once()
 def check_entry(entry: EntryOp, target: Target) -> None:
     """
     Raises LocatedError, with the fix, at an instruction that breaks a rule of `tirx.tcgen05.check` (on this target) or
@@ -64,18 +65,15 @@ def check_entry(entry: EntryOp, target: Target) -> None:
             with legal(op):
                 check_instruction(description, target.name)
             if isinstance(description, Mma):
-                info = MmaInfo(description)
-                for message in info.aliases:
-                    warn(op, message, "aliased-elements")
-                for message in info.late_starts:
-                    warn(op, message, "mask-start-count")
+                for message, name in _suspicions(description):
+                    warn(op, message, name)
     for op in products:
         with errors.attempt():
             product = replace(op.description, threads=_threads(entry))
             with legal(op):
                 check_wgmma(product)
-            for message in WgmmaFacts(product).aliases:
-                warn(op, message, "aliased-elements")
+            for message, name in _suspicions(product):
+                warn(op, message, name)
     errors.raise_all()
     flow = ControlFlow(entry)
     _check_issue(entry, flow)
@@ -83,6 +81,14 @@ def check_entry(entry: EntryOp, target: Target) -> None:
     _check_lanes(entry, [(op, access) for op, access in described if isinstance(access, LdSt)], flow)
     _check_allocations(instructions, flow)
     _check_collectors([(op, product) for op, product in described if isinstance(product, Mma)], flow)
+
+
+@lru_cache(maxsize=256)
+def _suspicions(product: Mma | Wgmma) -> list[tuple[str, str]]:
+    """Messages of what is legal in a product and nearly always a mistake, each with the name of its warning."""
+    info = MmaInfo(product) if isinstance(product, Mma) else WgmmaFacts(product)
+    late = info.late_starts if isinstance(info, MmaInfo) else ()
+    return [*((each, "aliased-elements") for each in info.aliases), *((each, "mask-start-count") for each in late)]
 
 
 def _check_cta_groups(entry: EntryOp, instructions: list[Tcgen05Op], loads: list[CpAsyncBulkTensorLoadOp]) -> None:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from tirx.dialects.definition import item
-from tirx.dialects.nesting import operations
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
 from tirx.dialects.wgmma import CommitGroupOp, MmaAsyncOp, WaitGroupOp
-from tirx.dialects.xdsl_private import next_use, operands_of, successors_of, user_of
+from tirx.dialects.xdsl_private import blocks, next_use, operands_of, successors_of, user_of
 from tirx.passes.ir.control_flow import ControlFlow
 
 
@@ -106,15 +106,51 @@ def _is_later(user: Operation, op: Operation, behind: set[Block], positions: dic
     return positions[op] < positions[user]
 
 
-def shared_registers(entry: EntryOp, in_place: Iterable[InPlace] | None = None) -> dict[SSAValue, SSAValue]:
-    """Values that have the register of another value, each with one value of that register that is not among them.
+class RegistersInPlace(NamedTuple):
+    """The registers of an entry that several values have.
 
-    `in_place` are the `in_place_operands` of the entry, where they are known already. Results have the register of the
-    operand that they overwrite. So have the block arguments that pass such values on, as far as no two of them are
-    needed at the same time: registers of products that are pending cannot be copied.
+    `problem` is the first result that cannot overwrite its operand, if there is one; `shared` are values that have the
+    register of another value, each with one value of that register that is not among them.
     """
-    found = [one for one in (in_place_operands(entry) if in_place is None else in_place) if one.problem is None]
-    return _Registers(entry, found).roots() if found else {}
+
+    problem: InPlace | None
+    shared: dict[SSAValue, SSAValue]
+
+
+def registers_in_place(entry: EntryOp) -> RegistersInPlace:
+    """The values of an entry that share a register; those that were found before, as long as it is the same.
+
+    Results have the register of the operand that they overwrite. So have the block arguments that pass such values on,
+    as far as no two of them are needed at the same time: registers of products that are pending cannot be copied.
+    """
+    ops = walk(entry)
+    if not any(map(_may_overwrite, {*map(type, ops)})):
+        return RegistersInPlace(None, {})
+    state = _state(entry, ops)
+    known: tuple[list[object], RegistersInPlace] | None = vars(entry).get(_KNOWN)
+    if known is None or known[0] != state:
+        found = list(in_place_operands(entry))
+        problem = next((one for one in found if one.problem is not None), None)
+        shared = _Registers(entry, [one for one in found if one.problem is None]).roots()
+        known = vars(entry)[_KNOWN] = state, RegistersInPlace(problem, shared)
+    return known[1]
+
+
+_KNOWN = "_registers_in_place"
+"""The attribute of entries that keeps what was found, and what it was found for."""
+
+
+def _state(entry: EntryOp, ops: Sequence[Operation]) -> list[object]:
+    """All that registers depend on: the same objects in the same places."""
+    places = [op.parent for op in ops]
+    properties = [tuple(op.properties.values()) for op in ops]
+    arguments = [block.args for block in blocks(entry.body)]
+    return [*ops, *places, *arguments, *map(operands_of, ops), *map(successors_of, ops), *properties]
+
+
+def shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
+    """Values of an entry that have the register of another one (`RegistersInPlace`)."""
+    return registers_in_place(entry).shared
 
 
 class _Registers:

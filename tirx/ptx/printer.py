@@ -41,7 +41,7 @@ from tirx.dialects.tirx import kernels
 from tirx.hw.targets import PtxVersion, Target, format_version
 from tirx.passes.checks.entry_checks import check_entry
 from tirx.passes.checks.feature_checks import feature_version, needed_features
-from tirx.passes.ir.in_place import in_place_operands, shared_registers
+from tirx.passes.ir.in_place import registers_in_place
 from tirx.rules import NoFormError, PtxModuleError, StageError
 from tirx.values import dataclass, field
 
@@ -238,15 +238,14 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
 
     Raises LocatedError where something else could read the operand after it is overwritten.
     """
-    found = list(in_place_operands(entry))
-    for one in found:
-        if one.problem is not None:
-            raise StageError(
-                one.op,
-                f"expected accumulators that '{one.op.name}' can overwrite, found {one.problem}; "
-                "tirx-copy-accumulators copies it",
-            )
-    return shared_registers(entry, found)
+    problem, shared = registers_in_place(entry)
+    if problem is not None:
+        raise StageError(
+            problem.op,
+            f"expected accumulators that '{problem.op.name}' can overwrite, found {problem.problem}; "
+            "tirx-copy-accumulators copies it",
+        )
+    return shared
 
 
 def _shared_declarations(entry: EntryOp, ops: Sequence[Operation], target: Target) -> list[str]:

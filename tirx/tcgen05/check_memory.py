@@ -7,6 +7,8 @@ violation, `find_memory_violations` lists them all. None in a description: not k
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tirx.hw.features import supporting_targets
 from tirx.hw.rules import Finding, Rule, all_findings, choices, raise_first, reason, unless_one_is_legal, unsupported
 from tirx.hw.targets import PtxVersion
@@ -421,6 +423,7 @@ SHIFT_RULES: tuple[Rule[Shift], ...] = (
 )
 
 
+@lru_cache(maxsize=256)
 def find_memory_violations(instruction: Alloc | LdSt | Cp | Shift) -> tuple[Finding, ...]:
     """Every rule that the instruction breaks, in the order of its table; empty when it is legal."""
     match instruction:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, ModuleOp
-from xdsl.ir import Block, BlockArgument, ErasedSSAValue, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, ErasedSSAValue, Operation, OpResult, Region, SSAValue
 from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
@@ -20,7 +20,7 @@ from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, each_warnin
 from tirx.dialects.definition import quicken
 from tirx.dialects.nesting import ancestors, operations, walk
 from tirx.dialects.traits import UsableBeforeDefinition
-from tirx.dialects.xdsl_private import operands_of, successors_of, type_of
+from tirx.dialects.xdsl_private import blocks, operands_of, successors_of, type_of
 from tirx.passes import PASS_SUMMARIES
 from tirx.passes.deferred import DeferredPass
 from tirx.passes.ir.dominators import Dominators, predecessors, reverse_postorder, successors
@@ -37,21 +37,21 @@ class Dominance:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Block, tuple[dict[Operation, int], set[Block]]] = {}
+        self._positions: dict[Block, dict[Operation, int]] = {}
+        self._above: dict[Block, set[Block]] = {}
         self._trees: dict[Region, Dominators] = {}
 
     def _is_before(self, a: Operation, b: Operation, block: Block) -> bool:
-        positions, _ = self.known(block)
+        positions = self._positions.get(block)
+        if positions is None:
+            positions = self._positions[block] = {op: i for i, op in enumerate(operations(block))}
         return positions[a] < positions[b]
 
-    def known(self, block: Block) -> tuple[dict[Operation, int], set[Block]]:
-        """Returns each operation of a block -> its position, and other blocks of its region that were found to dominate
-        it: values of many operations come from few blocks.
+    def above(self, block: Block | None) -> set[Block]:
+        """Other blocks of the region of a block that were found to dominate it: values of many operations come from few
+        blocks.
         """
-        known = self._known.get(block)
-        if known is None:
-            known = self._known[block] = {op: i for i, op in enumerate(operations(block))}, set()
-        return known
+        return set() if block is None else self._above.setdefault(block, set())
 
     def _dominates(self, a: Block, b: Block, region: Region) -> bool:
         """Returns True if every path from the entry to `b` goes through `a`, or none leads to `b`."""
@@ -124,13 +124,27 @@ class CheckError(Exception):
         return super().__str__() if where is None else f"{where[0]}:{where[1]}:{where[2]}: {super().__str__()}"
 
 
-def _signature(op: Operation) -> Hashable:
-    """Returns all that the verifier of an operation with `FOLLOWS_TYPES` looks at, by identity: it lives as the IR."""
-    types = *map(id, map(type_of, operands_of(op))), None, *map(id, map(type_of, op.results))
-    if not op.properties and not op.attributes:
-        return type(op), *types
-    properties, attributes = map(id, op.properties.values()), map(id, op.attributes.values())
-    return type(op), *types, None, *op.properties, *properties, None, *op.attributes, *attributes
+_VERIFIED: dict[Hashable, list[Attribute]] = {}
+"""Signatures of operations with `FOLLOWS_TYPES` that verify -> the attributes whose identities are in there."""
+
+_MOST_VERIFIED = 10_000
+"""Signatures that are kept."""
+
+
+def _verify_once(op: Operation) -> None:
+    """Verifies an operation with `FOLLOWS_TYPES`, unless one did that has the same types, properties and attributes."""
+    operands, results, properties, attributes = operands_of(op), op.results, op.properties, op.attributes
+    types = *map(id, map(type_of, operands)), len(results), *map(id, map(type_of, results))
+    signature = type(op), *types
+    if properties or attributes:
+        given = *map(id, properties.values()), *map(id, attributes.values())
+        signature = type(op), *types, *properties, None, *attributes, *given
+    if signature not in _VERIFIED:
+        _verify_itself(op)
+        if len(_VERIFIED) >= _MOST_VERIFIED:
+            _VERIFIED.clear()
+        seen = [*map(type_of, operands), *map(type_of, results), *properties.values(), *attributes.values()]
+        _VERIFIED[signature] = seen
 
 
 def _verify_structure(op: Operation) -> None:
@@ -171,25 +185,21 @@ def _definition(value: SSAValue) -> FileLineColLoc | None:
             return None
 
 
-def _verify_operands(op: Operation, dominance: Dominance) -> None:
+def _verify_operands(op: Operation, dominance: Dominance, defined: set[SSAValue]) -> None:
+    """Verifies that operands are `defined` in front of an operation of a block, to which others are added that are."""
     here = op.parent
-    positions, above = ({}, set[Block]()) if here is None else dominance.known(here)
-    position = positions.get(op, 0)
+    above = dominance.above(here)
     for index, operand in enumerate(operands_of(op)):
-        # Most operands are results of operations in front of it in the same block.
-        block = None
-        if type(operand) is OpResult:
-            block = operand.op.parent
-            if positions.get(operand.op, position) < position or block in above:
-                continue
-        elif type(operand) is BlockArgument:
-            block = operand.block
-            if block is here or block in above:
-                continue
+        if operand in defined:
+            continue
         if type(operand) is ForwardDeclaredValue or type(operand) is ErasedSSAValue:
             raise DominanceError(op, f"use of operand #{index}, which no definition reaches")
+        block = operand.op.parent if type(operand) is OpResult else operand.owner
+        if block in above:
+            continue
         if dominance.is_defined_at(operand, op):
-            if block is not here and block is not None and here is not None and block.parent is here.parent:
+            defined.add(operand)
+            if block is not here and isinstance(block, Block) and here is not None and block.parent is here.parent:
                 above.add(block)
             continue
         name = f"operand #{index}" if operand.name_hint is None else f"%{operand.name_hint}"
@@ -211,26 +221,37 @@ def verify_located(module: Operation) -> None:
     Raises LocatedError at the first operation that does not verify, with those behind it as its `others`.
     """
     dominance = Dominance()
-    verified: set[Hashable] = set()
     try:
-        for op in walk(module):
-            _verify_operation(op, dominance, verified)
+        _verify_operation(module, dominance, set())
+        _verify_inside(module, dominance)
         return
     except Exception as error:  # any but LocatedError: of a verifier that counts on an operation that does not verify
         first = error
     # Outside of the handler: errors that are raised in it would have the facts of the first one.
-    _raise_all(module, dominance, verified)
+    _raise_all(module, dominance)
     raise first
 
 
-def _verify_operation(op: Operation, dominance: Dominance, verified: set[Hashable]) -> None:
-    """Verifies an operation and the places of its operands. `verified` are signatures of operations that verify."""
-    signature = _signature(op) if getattr(op, "FOLLOWS_TYPES", False) and op.next_op is not None else None
-    if signature is None or signature not in verified:
+def _verify_inside(op: Operation, dominance: Dominance) -> None:
+    for region in op.regions:
+        for block in blocks(region):
+            defined = set[SSAValue](block.args)
+            for inner in operations(block):
+                _verify_operation(inner, dominance, defined)
+                defined.update(inner.results)
+                if inner.regions:
+                    _verify_inside(inner, dominance)
+
+
+def _verify_operation(op: Operation, dominance: Dominance, defined: set[SSAValue]) -> None:
+    """Verifies an operation and the places of its operands. `defined` are values that are in front of it."""
+    if getattr(op, "FOLLOWS_TYPES", False) and op.next_op is not None:
+        _verify_once(op)
+    else:
         _verify_itself(op)
-        verified.add(signature)
-    _verify_operands(op, dominance)
-    if op.properties.get("params") is not None and op.name == "tirx.kernel":
+    if not defined.issuperset(operands_of(op)):
+        _verify_operands(op, dominance, defined)
+    if op.regions and op.properties.get("params") is not None and op.name == "tirx.kernel":
         from tirx.passes.kernels.tirx_specialize import verify_bound  # few kernels have parameters
 
         verify_bound(cast("KernelOp", op), {})
@@ -252,7 +273,7 @@ def _verify_itself(op: Operation) -> None:
         raise invalid(op, DefinitionError(str(error))) from error
 
 
-def _raise_all(module: Operation, dominance: Dominance, verified: set[Hashable]) -> None:
+def _raise_all(module: Operation, dominance: Dominance) -> None:
     """Verifies once more, going on behind errors; operations around one that does not verify are left out."""
     errors = Errors()
     around: set[Operation] = set()
@@ -261,7 +282,7 @@ def _raise_all(module: Operation, dominance: Dominance, verified: set[Hashable])
             continue
         with in_stage("verify"), errors.attempt():
             try:
-                _verify_operation(op, dominance, verified)
+                _verify_operation(op, dominance, set())
             except LocatedError:
                 around.update(ancestors(op))
                 raise

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from tirx.hw.rules import Finding, Rule, all_findings, raise_first, reason, unless_one_is_legal, unsupported
 from tirx.hw.targets import PtxVersion
 from tirx.layout import TileLayout
@@ -348,6 +350,7 @@ WGMMA_RULES: tuple[Rule[WgmmaFacts], ...] = (
 """The rules about the operands of an instruction, in the order in which they are reported."""
 
 
+@lru_cache(maxsize=256)
 def find_violations(wgmma: Wgmma) -> tuple[Finding, ...]:
     """The rules that the instruction breaks, those about its form first; empty when it is legal."""
     found = form_findings(wgmma.form)

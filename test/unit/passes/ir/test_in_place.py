@@ -11,6 +11,7 @@ from tirx.dialects.ptx.core import entries
 from tirx.passes.ir.in_place import (
     _merged,  # pyright: ignore[reportPrivateUsage]
     in_place_operands,
+    registers_in_place,
     shared_registers,
 )
 
@@ -84,6 +85,17 @@ def test_first_registers(body: str, problem: str | None, groups: set[str]):
         joined.setdefault(root, {root.name_hint or ""}).add(value.name_hint or "")
     first = {frozenset(name for name in names if len(name) == 1) for names in joined.values()}
     assert {" ".join(sorted(names)) for names in first if not names & set("jkl")} == groups
+
+
+def test_registers_of_an_entry_that_changes() -> None:
+    """What was found counts as long as nothing changes."""
+    (entry,) = entries(parsed(_ENTRY.replace("BODY", expanded("r = mma i\nuse j"))))
+    found = registers_in_place(entry)
+    assert found.problem is not None and registers_in_place(entry) is found
+    (use,) = (op for op in entry.walk() if op.name == "ptx.st")
+    use.detach()
+    use.erase()
+    assert registers_in_place(entry).problem is None and len(shared_registers(entry)) == 4
 
 
 def test_runs_that_meet() -> None:
