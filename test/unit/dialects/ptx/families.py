@@ -543,6 +543,8 @@ STRICTER = (
     # Roundings down and up are those that f32 and f64 have; the first of two is written.
     r"expected one of rm and rp, found both",
     r"expected rm and rp on a result of f32 or f64 that is rounded",
+    # The ISA's syntax of fma rounds bf16 to nearest only.
+    r"ptx\.fma: expected '(rm|rp|rz)' on f32 or f64, found bf16",
     # Registers of floats have bits, too; tirx keeps them apart.
     r"ptx\.(and|or|xor|not|shl): expected type to be one of .*, found b?f\d+",
     # Functions are those of floats.
