@@ -24,8 +24,8 @@ _STANDARD = os.path.dirname(os.__file__) + os.sep
 
 
 def is_hidden(file: str) -> bool:
-    """Returns True for a file of the library, of xDSL, or of contextlib, which the library enters."""
-    return file.startswith(_HIDDEN) or file.endswith(f"{os.sep}contextlib.py")
+    """Returns True for a file of the library, of xDSL, or of contextlib and functools, which the library enters."""
+    return file.startswith(_HIDDEN) or file.endswith((f"{os.sep}contextlib.py", f"{os.sep}functools.py"))
 
 
 def hide_frames(error: BaseException) -> None:

@@ -303,7 +303,7 @@ def _locals() -> ast.expr:
 
 def _source(function: FunctionType) -> tuple[str, int]:
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(function.__code__)  # of the function itself, not of one that it wraps
     except OSError:
         raise BuildError(
             f"expected the source of {function.__name__} in a file, found none: its control flow is rewritten"
@@ -318,7 +318,11 @@ def rewritten(function: FunctionType, control: Any) -> FunctionType:
     """The function with its control flow as calls of `control`, at the same lines and with the same closure."""
     text, first = _source(function)
     tree = ast.parse(text)
-    found = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__)
+    # `__name__` may have been changed since.
+    name = function.__code__.co_name
+    found = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name), None)
+    if found is None:
+        raise BuildError(f"expected a function that `def` defines, found {function.__name__}")
     found.decorator_list = []
     found.args.defaults, found.args.kw_defaults = [], [None for _ in found.args.kwonlyargs]
     for argument in (*found.args.posonlyargs, *found.args.args, *found.args.kwonlyargs):

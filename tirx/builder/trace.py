@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
 import sys
 from collections.abc import Generator, Sequence
@@ -47,8 +48,8 @@ from tirx.layout import LayoutError
 OpT = TypeVar("OpT", bound=Operation)
 
 _HERE = str(Path(__file__).parent)
-_OWN = (_HERE, contextlib.__file__, frames.__file__)
-_LIBRARIES = (str(Path(__file__).parents[1]), xdsl.__path__[0], contextlib.__file__)
+_OWN = (_HERE, contextlib.__file__, functools.__file__, frames.__file__)
+_LIBRARIES = (str(Path(__file__).parents[1]), xdsl.__path__[0], contextlib.__file__, functools.__file__)
 
 _Place = tuple[str, int, int, int]
 """File, line, first column and the one behind the last, columns from 0."""

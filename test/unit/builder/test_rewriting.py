@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
 import operator
 from collections import Counter
@@ -315,3 +316,21 @@ def test_launches_that_are_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         assert made([given], constants, 7) == "result" and made.ready == ready
     compiled.assert_called_with(4, stream=7)
+
+
+def test_functions_that_are_renamed_or_wrapped() -> None:
+    """The source is that of the code which runs, and the kernel has the name that the function has now."""
+
+    def doubled(a: tx.Array) -> None:
+        for i in tx.tiles(64, 16):
+            a[i, :] = a[i, :] * 2.0
+
+    @functools.wraps(doubled)
+    def around(a: tx.Array) -> None:
+        for i in tx.tiles(32, 16):
+            a[i, :] = 1.0
+        tx.fn(doubled)(a)
+
+    assert str(tx.jit(f32[64, 64], threads=32)(around).module).count("scf.for") == 2
+    doubled.__name__ = "doubled_f32"
+    assert "tirx.kernel @doubled_f32(" in str(tx.jit(f32[64, 64], threads=32)(doubled).module)
