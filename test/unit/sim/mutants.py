@@ -14,7 +14,7 @@ WRONG = "wrong numbers"
 class Mutant:
     """
     `kernel` with the regular expression `old`, which it has `count` times, replaced by `new`: everywhere or, with
-    `which`, only there.
+    `which`, only there, at one place or at several.
 
     `finding` is what the simulator says (a regular expression), or `WRONG` if the kernel runs.
     """
@@ -25,18 +25,24 @@ class Mutant:
     new: str
     finding: str
     count: int = 1
-    which: int | None = None
+    which: int | tuple[int, ...] | None = None
 
     def text(self) -> str:
         source = kernel(self.kernel).text
         places = list(re.finditer(self.old, source, re.MULTILINE))
         assert len(places) == self.count, f"{self.old!r} is there {len(places)} times, expected {self.count}"
-        for place in reversed(places if self.which is None else [places[self.which]]):
+        which = (
+            range(self.count) if self.which is None else self.which if isinstance(self.which, tuple) else (self.which,)
+        )
+        for place in reversed([places[i] for i in which]):
             source = source[: place.start()] + place.expand(self.new) + source[place.end() :]
         return source
 
 
 _DESCRIPTOR = r"0x4000404000010000"
+_OF_A, _OF_B = (0, 2), (1, 3)
+"""The places of the descriptors of A and B: those of the first product are made in front of its branch and in it."""
+
 _TRY_WAIT = r"^(\$wait0:)\n +mbarrier.try_wait.*\n +@!%p\d+ bra \$wait0;\n"
 
 _FREED = "columns that a tcgen05.ld or st may still use|but the allocated columns are none"
@@ -57,19 +63,21 @@ MUTANTS = (
         r"\g<1>17408;",
         "out-of-bounds shared store|in an mbarrier object",
     ),
-    Mutant("start field of A", "k-major", _DESCRIPTOR, "0x4000404000010001", "leave the swizzle row", 2, 0),
-    Mutant("start field of A eight rows on", "k-major", _DESCRIPTOR, "0x4000404000010080", WRONG, 2, 0),
-    Mutant("SBO of A", "k-major", _DESCRIPTOR, "0x4000402000010000", WRONG, 2, 0),
-    Mutant("SBO of B", "k-major", _DESCRIPTOR, "0x4000408000010000", r"out-of-bounds shared tcgen05.mma\S* [AB]", 2, 1),
-    Mutant("SBO of B is zero", "k-major", _DESCRIPTOR, "0x4000400000010000", WRONG, 2, 1),
+    Mutant("start field of A", "k-major", _DESCRIPTOR, "0x4000404000010001", "leave the swizzle row", 4, _OF_A),
+    Mutant("start field of A eight rows on", "k-major", _DESCRIPTOR, "0x4000404000010080", WRONG, 4, _OF_A),
+    Mutant("SBO of A", "k-major", _DESCRIPTOR, "0x4000402000010000", WRONG, 4, _OF_A),
+    Mutant(
+        "SBO of B", "k-major", _DESCRIPTOR, "0x4000408000010000", r"out-of-bounds shared tcgen05.mma\S* [AB]", 4, _OF_B
+    ),
+    Mutant("SBO of B is zero", "k-major", _DESCRIPTOR, "0x4000400000010000", WRONG, 4, _OF_B),
     Mutant(
         "swizzle 64B for 128B",
         "k-major",
         _DESCRIPTOR,
         "0x8000404000010000",
         WRONG,
-        2,
-        0,
+        4,
+        _OF_A,
     ),
     Mutant(
         "swizzle 32B for 128B",
@@ -77,19 +85,25 @@ MUTANTS = (
         _DESCRIPTOR,
         "0xC000404000010000",
         WRONG,
-        2,
-        1,
+        4,
+        _OF_B,
     ),
-    Mutant("no swizzle for 128B", "k-major", _DESCRIPTOR, "0x0000404000010000", WRONG, 2, 0),
+    Mutant("no swizzle for 128B", "k-major", _DESCRIPTOR, "0x0000404000010000", WRONG, 4, _OF_A),
     Mutant(
-        "swizzle with atoms of 32 bytes", "k-major", _DESCRIPTOR, "0x2000404000010000", "has no K-major layout", 2, 0
+        "swizzle with atoms of 32 bytes",
+        "k-major",
+        _DESCRIPTOR,
+        "0x2000404000010000",
+        "has no K-major layout",
+        4,
+        _OF_A,
     ),
-    Mutant("swizzle mode 3", "k-major", _DESCRIPTOR, "0x6000404000010000", "swizzle mode 3 does not exist", 2, 0),
-    Mutant("version 0", "k-major", _DESCRIPTOR, "0x4000004000010000", "bits 46-48 must be", 2, 0),
-    Mutant("version 2", "k-major", _DESCRIPTOR, "0x4000804000010000", "bits 46-48 must be", 2, 1),
-    Mutant("base offset 1", "k-major", _DESCRIPTOR, "0x4002404000010000", WRONG, 2, 0),
-    Mutant("absolute LBO", "k-major", _DESCRIPTOR, "0x4010404000010000", "absolute leading dimension", 2, 0),
-    Mutant("reserved bits", "k-major", _DESCRIPTOR, "0x4020404000010000", "bits 53-60 must be zero", 2, 0),
+    Mutant("swizzle mode 3", "k-major", _DESCRIPTOR, "0x6000404000010000", "swizzle mode 3 does not exist", 4, _OF_A),
+    Mutant("version 0", "k-major", _DESCRIPTOR, "0x4000004000010000", "bits 46-48 must be", 4, _OF_A),
+    Mutant("version 2", "k-major", _DESCRIPTOR, "0x4000804000010000", "bits 46-48 must be", 4, _OF_B),
+    Mutant("base offset 1", "k-major", _DESCRIPTOR, "0x4002404000010000", WRONG, 4, _OF_A),
+    Mutant("absolute LBO", "k-major", _DESCRIPTOR, "0x4010404000010000", "absolute leading dimension", 4, _OF_A),
+    Mutant("reserved bits", "k-major", _DESCRIPTOR, "0x4020404000010000", "bits 53-60 must be zero", 4, _OF_A),
     Mutant("K advances by 64 bytes", "k-major", r"(add\.s64 %rd\d+, %rd\d+, )2;", r"\g<1>4;", WRONG, 2),
     Mutant("K of A advances by 16 bytes", "k-major", r"(add\.s64 %rd\d+, %rd\d+, )2;", r"\g<1>1;", WRONG, 2, 0),
     Mutant("K does not advance", "k-major", r"(add\.s64 %rd\d+, %rd\d+, )2;", r"\g<1>0;", WRONG, 2, 1),
@@ -109,21 +123,22 @@ MUTANTS = (
         r"\1, \3, \2\4",
         r"out-of-bounds shared tcgen05.mma\S* [AB]",
     ),
-    Mutant("LBO without swizzle", "no swizzle", "0x0000400800800000", "0x0000400800400000", WRONG),
-    Mutant("SBO without swizzle", "no swizzle", "0x0000400800800000", "0x0000401000800000", WRONG),
+    Mutant("LBO without swizzle", "no swizzle", "0x0000400800800000", "0x0000400800400000", WRONG, 2),
+    Mutant("SBO without swizzle", "no swizzle", "0x0000400800800000", "0x0000401000800000", WRONG, 2),
     Mutant(
         "LBO and SBO exchanged",
         "no swizzle",
         "0x0000400800200000",
         "0x0000402000080000",
         r"out-of-bounds shared tcgen05.mma\S* [AB]",
+        2,
     ),
     Mutant(
         "K advances by 32 bytes without swizzle", "no swizzle", r"(add\.s64 %rd\d+, %rd\d+, )256;", r"\g<1>2;", WRONG
     ),
-    Mutant("start of MN-major A", "mn-major", "0x4000404000010000", "0x4000404000010008", WRONG),
-    Mutant("SBO of MN-major A", "mn-major", "0x4000404000010000", "0x4000402000010000", WRONG),
-    Mutant("LBO of MN-major B", "mn-major", "0x4000404001000000", "0x4000404000010000", WRONG),
+    Mutant("start of MN-major A", "mn-major", "0x4000404000010000", "0x4000404000010008", WRONG, 2),
+    Mutant("SBO of MN-major A", "mn-major", "0x4000404000010000", "0x4000402000010000", WRONG, 2),
+    Mutant("LBO of MN-major B", "mn-major", "0x4000404001000000", "0x4000404000010000", WRONG, 2),
     Mutant(
         "K of MN-major advances as K-major does",
         "mn-major",
@@ -132,7 +147,7 @@ MUTANTS = (
         "is not a multiple of the row",
         2,
     ),
-    Mutant("swizzle 128B for 64B", "swizzle 64B", "0x8000402000010000", "0x4000402000010000", WRONG, 2, 0),
+    Mutant("swizzle 128B for 64B", "swizzle 64B", "0x8000402000010000", "0x4000402000010000", WRONG, 4, _OF_A),
     # Instruction descriptors
     Mutant("M is 64", "k-major", "0x08100010", "0x04100010", "never written", 4),
     Mutant("M is 256", "k-major", "0x08100010", "0x10100010", "there is no shape", 4),

@@ -125,7 +125,11 @@ _MUTANTS = (
     ),
     _Mutant("commit for the other CTA", "pair", r"mov\.b16 %h0, 3", "mov.b16 %h0, 2", "deadlock"),
     _Mutant(
-        "commit for a third CTA", "pair", r"mov\.b16 %h0, 3", "mov.b16 %h0, 7", "CTA 2, but the cluster has 2 CTAs"
+        "commit for a third CTA",
+        "pair",
+        r"mov\.b16 %h0, 3",
+        "mov.b16 %h0, 7",
+        "expected a mask of the 2 CTAs .* found 0x7",
     ),
     _Mutant("M of one CTA", "pair", "0x10100010", "0x08100010", "never written"),
     _Mutant("N of one CTA", "pair", "0x10100010", "0x10080010", "never written"),
