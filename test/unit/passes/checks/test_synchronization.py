@@ -59,8 +59,8 @@ REDUNDANT: Mapping[str, Mapping[str, set[int]]] = {
     "sparse_gemm": {INIT: {0}, BEFORE: {0, 2}, AFTER: {0, 3}, "tcgen05.wait st": {0, 1, 2}},
     # All warps store A of the second product, whose B has been in shared memory since before the first.
     "two_products": {INIT: {0}, BEFORE: {0, 1, 3}, AFTER: {0, 1, 5}, PROXY: {1}},
-    # Three products of the same operands, and of one thread: they are in a pipeline, but each is waited for. The barriers
-    # between them keep a commit from ending the next phase but one of an mbarrier while threads still wait for the first.
+    # Three products of the same operands, and of one thread: they are in a pipeline, but each is waited for. Barriers
+    # between them keep a commit from ending the next phase but one while threads still wait for the first.
     "conv": {INIT: {0}, BEFORE: {0, 1, 2, 3, 4}, AFTER: {0, 1, 2, 3, 4, 5, 7}, PROXY: {1, 2}},
     # Once a thread has waited for a product, what the product read counts as free for all.
     "wgmma_gemm": {"ptx.bar.sync": {0}},
