@@ -65,7 +65,7 @@ def _own_block(a: Any) -> None:
          "expected an element type of kernels, found complex64"),
         (lambda: tx.jit(f32[4], threads=32)(eval("lambda a: None")).module,
          "expected the source of <lambda> in a file, found none: its control flow is rewritten"),
-        (lambda: tx.jit(f32[4], threads=32)(lambda a: None).module,
+        (lambda: tx.jit(threads=32)(lambda: None).module,
          "expected a function that `def` defines, found <lambda>"),
     ],
 )  # fmt: skip
