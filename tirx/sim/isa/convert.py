@@ -361,7 +361,7 @@ def narrow_product(decoder: Decoder) -> Step:
 
     Raises SimError for one that is too large without .satfinite: no text says what it becomes.
     """
-    decoder.need_feature("mul.x4", f".{decoder.last}")
+    decoder.need_feature("narrow.arith", f".{decoder.last}")
     result, *sources = decoder.modifiers[-3:]
     del decoder.modifiers[-3:]
     if result not in ("e4m3x4", "e5m2x4") or not {*sources} <= QUADRUPLES.keys():

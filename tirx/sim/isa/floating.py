@@ -220,7 +220,7 @@ def _mixed_pairs(decoder: Decoder) -> Step | None:
     types = decoder.modifiers[-4 if decoder.root == "fma" else -3 :]
     if not {*types} <= _PAIRS.keys() or len({*types}) == 1:
         return None
-    decoder.need_feature("pairs of two types", f".{types[1]} with .{types[0]}", "here")
+    decoder.need_feature("packed.mixed", f".{types[1]} with .{types[0]}", "here")
     del decoder.modifiers[-len(types) :]
     element = ELEMENTS[types[0]][0]
     mode = _MODES[decoder.take(*_ROUNDINGS)]

@@ -33,7 +33,7 @@ def _packed(decoder: Decoder, function: Binary) -> Step:
     name = decoder.modifiers.pop()
     saturates = decoder.root in _ADDITIVE and decoder.flag("sat")
     if name in _BYTES or saturates:
-        decoder.need_feature("integers.x4", f".{name}")
+        decoder.need_feature("packed_integers", f".{name}")
     lane_type = (_PACKED | _BYTES)[name]
     dtype = lane_type.dtype
     decoder.finish(3)
@@ -63,7 +63,7 @@ def _add(decoder: Decoder) -> Step:
         if value_type is not S32 and not (value_type is U32 and decoder.root == "add"):
             raise decoder.error(f"expected .s32 with .sat, found {value_type}")
         if value_type is U32:
-            decoder.need_feature("integers.x4", ".sat.u32")
+            decoder.need_feature("packed_integers", ".sat.u32")
         wide = function
 
         def clamped(a: Array, b: Array) -> Array:
@@ -245,7 +245,7 @@ def _neg(decoder: Decoder) -> Step:
     if _is_float(decoder):
         return floating.sign(decoder)
     if decoder.root == "neg" and decoder.last == "s8x4":
-        decoder.need_feature("integers.x4", f".{decoder.modifiers.pop()}")
+        decoder.need_feature("packed_integers", f".{decoder.modifiers.pop()}")
         decoder.finish(2)
         return elementwise(decoder, lambda a: (-np.ascontiguousarray(a).view(np.int8)).view(np.uint32), B32, B32)
     value_type = decoder.type(*_SIGNED)

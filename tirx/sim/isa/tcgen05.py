@@ -37,7 +37,7 @@ def _exclusive(decoder: Decoder) -> int:
     if not decoder.flag("exclusive"):
         return 0
     decoder.need_feature("tcgen05.alloc.exclusive")
-    return MOST_COLUMNS if has(decoder.symbols.target, "576 columns") else COLUMNS
+    return MOST_COLUMNS if has(decoder.symbols.target, "tensor_memory.576_columns") else COLUMNS
 
 
 def _alloc(decoder: Decoder, operation: str) -> Step:

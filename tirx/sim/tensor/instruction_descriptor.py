@@ -49,11 +49,11 @@ _SELECTING = ("f16", "tf32", "ti16")  # kinds with a sparsity selector
 _RESERVED = ((6, 1), (23, 1))
 _RESERVED_SCALED = ((6, 1), (25, 1))
 # Fields that older targets reserve: lowest bit, width, and which kinds have them.
-_RUBIN_TARGETS = TARGETS["instruction descriptor: wide K"]
+_RUBIN_TARGETS = TARGETS["tcgen05.wide_K"]
 _RUBIN_FIELDS = ((12, 1, "packed"), (24, 1, "scaled"), (26, 1, "scaled"))
 # Larger K: kind -> the bits of its code, lowest first; the elements of A that are stored, for the codes 1 and 2, and
 # the targets. Only those of `_WIDE_SPARSE` exist with a sparse A.
-_K96 = (96, TARGETS["instruction descriptor: K = 96"])
+_K96 = (96, TARGETS["tcgen05.K96"])
 _WIDE: dict[str, tuple[tuple[int, ...], tuple[tuple[int, tuple[str, ...]], ...]]] = {
     "f8f6f4": ((29,), ((64, _RUBIN_TARGETS),)),
     "mxf8f6f4": ((31,), ((64, _RUBIN_TARGETS),)),

@@ -75,7 +75,7 @@ class SharedDescriptor:
         self.start = self._field(_START) << 4
         self.leading = self._field(_LEADING) << 4
         self.stride = self._field(_STRIDE) << 4
-        for low, width in _RESERVED if has(target, "matrix descriptor: 15 bits") else (*_WIDE_BITS, *_RESERVED):
+        for low, width in _RESERVED if has(target, "matrix_descriptor.15_bits") else (*_WIDE_BITS, *_RESERVED):
             if self._field((low, width)):
                 self._illegal(f"bit {low} must be zero" if width == 1 else f"bits {low}-{low + width - 1} must be zero")
         if self._field(_CONSTANT) != 1:
@@ -104,8 +104,8 @@ class SharedDescriptor:
         return SharedDescriptor(bits | stride << _LEADING[0] | leading << _STRIDE[0], self.what, self._target)
 
     def _check_absolute(self, target: str) -> None:
-        if not has(target, "matrix descriptor: absolute"):
-            shown = ", ".join(TARGETS["matrix descriptor: absolute"])
+        if not has(target, "matrix_descriptor.absolute_lbo"):
+            shown = ", ".join(TARGETS["matrix_descriptor.absolute_lbo"])
             self._illegal(f"absolute leading dimension addresses (bit 52) exist on {shown}, not on {target}")
         if self.number != _128B or self.base:
             self._illegal("absolute leading dimension addresses (bit 52) need 128B swizzle and base offset 0")
