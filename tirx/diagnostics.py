@@ -239,16 +239,23 @@ def in_line(op: Operation) -> str:
 
 
 _stage: ContextVar[str | None] = ContextVar("tirx_stage", default=None)
+_following: ContextVar[str | None] = ContextVar("tirx_following", default=None)
 
 
 @contextlib.contextmanager
-def in_stage(name: str) -> Generator[None]:
-    """Says in diagnostics made inside the `with` block which step found them."""
-    token = _stage.set(name)
+def in_stage(name: str, following: str | None = None) -> Generator[None]:
+    """Says in diagnostics made inside the `with` block which step found them; `following` is the next step."""
+    token, next_token = _stage.set(name), _following.set(following)
     try:
         yield
     finally:
         _stage.reset(token)
+        _following.reset(next_token)
+
+
+def following_stage() -> str | None:
+    """Returns the step that comes next in the same pipeline, if any is known."""
+    return _following.get()
 
 
 class HasRule:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextvars import ContextVar
+from weakref import WeakKeyDictionary
 
-from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, report, wants_remarks
+from tirx.diagnostics import (
+    Diagnostic,
+    LocatedError,
+    diagnostic_handler,
+    following_stage,
+    in_stage,
+    report,
+    wants_remarks,
+)
 from tirx.dialects.tirx import KernelOp, RingOp, TileType
 from tirx.dialects.xdsl_private import clone, discard
 from tirx.passes.ir.scheduled import is_scheduling
+from tirx.values import dataclass, field
 
 STRICT = "TIRX_STRICT_SCHEDULE"
 """The environment variable with which a schedule that a pass would take back is an error, as tests want it."""
@@ -23,6 +34,11 @@ def attempt(kernel: KernelOp, otherwise: str, change: Callable[[], None], asked:
     Raises LocatedError instead of taking a change back that the program has `asked` for, and every change where
     `TIRX_STRICT_SCHEDULE=1` is in the environment: what passes plan should be provable, and tests show where it is not.
     """
+    if (together := _TOGETHER.get()) is not None:
+        if together.before is None:
+            together.before = clone(kernel)
+        change()
+        return True
     before = clone(kernel)
     said: list[Diagnostic] = []
     try:
@@ -38,10 +54,65 @@ def attempt(kernel: KernelOp, otherwise: str, change: Callable[[], None], asked:
         message = f"@{kernel.sym_name.data} {otherwise}: {error.message} [{error.diagnostic.rule}]"
         report(Diagnostic("remark", message, error.location))
         return False
+    _keep(before, said)
+    return True
+
+
+@dataclass
+class _Together:
+    """Changes of a kernel since it was `before` that nobody has proved yet."""
+
+    before: KernelOp | None = None
+    steps: list[tuple[str, Callable[[], None]]] = field(default_factory=list[tuple[str, Callable[[], None]]])
+    said: list[Diagnostic] = field(default_factory=list[Diagnostic])
+
+
+_TOGETHER: ContextVar[_Together | None] = ContextVar("tirx_together", default=None)
+_UNPROVED = WeakKeyDictionary[KernelOp, _Together]()
+
+
+def prove_together(kernel: KernelOp, stage: str, step: Callable[[], None], until: str | None = None) -> None:
+    """Does a step of a pass, which may attempt changes. Proves them along with those that a pass before left unproved.
+
+    They are left unproved where the pass `until`, which calls this function too, comes next and nobody asks for
+    remarks: what both have made is what has to be right. Where the proof fails the kernel is what it was before both,
+    and each step is done again with a proof for each change.
+    """
+    is_last = until is None or following_stage() != until or wants_remarks()
+    together = _UNPROVED.pop(kernel, None)
+    if together is None and is_last:
+        step()
+        return
+    together = _Together() if together is None else together
+    together.steps.append((stage, step))
+    token = _TOGETHER.set(together)
+    try:
+        with diagnostic_handler(together.said.append, remarks=wants_remarks()):
+            step()
+        if together.before is None:
+            for diagnostic in together.said:
+                report(diagnostic)
+        elif is_last:
+            _require_right(kernel)
+            _keep(together.before, together.said)
+        else:
+            _UNPROVED[kernel] = together
+        return
+    except LocatedError:
+        if together.before is None:
+            raise
+    finally:
+        _TOGETHER.reset(token)
+    _restore(kernel, together.before)
+    for stage, step in together.steps:
+        with in_stage(stage):
+            step()
+
+
+def _keep(before: KernelOp, said: list[Diagnostic]) -> None:
     discard(before.body)
     for diagnostic in said:
         report(diagnostic)
-    return True
 
 
 def _require_right(kernel: KernelOp) -> None:

@@ -23,7 +23,7 @@ from tirx.passes.ir.trip_count import trip_count
 from tirx.passes.ir.views import copied_view
 from tirx.passes.match.pipelining import accesses, needed_values, slice_of, tile_name
 from tirx.passes.match.slots import MOST_STAGES
-from tirx.passes.rings.attempt import attempt
+from tirx.passes.rings.attempt import attempt, prove_together
 from tirx.passes.rings.delayed_parts import await_where_needed, delayed_parts, early_parts
 from tirx.passes.rings.start_values import FILL, USE
 from tirx.passes.rings.store_rings import ring_stores, staged_stores
@@ -77,17 +77,22 @@ class TirxPipelineLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.stages != AUTO and (not isinstance(self.stages, int) or self.stages < 1):
             raise ScheduleOptionError(op, f"expected stages to be {AUTO} or 1 or more, found {self.stages}")
+        stages = self.stages if isinstance(self.stages, int) else None
         for kernel in tirx.kernels(op):
-            target = kernel.require_target()
-            if any(isinstance(inner, scf.ForOp) for inner in kernel.walk()):
-                from tirx.passes.rings.loop_plan import plan_loops  # imports what only kernels with loops need
+            prove_together(kernel, self.name, partial(_make_rings, kernel, stages), until="tirx-specialize-warps")
 
-                plans = plan_loops(kernel, target, self.stages if isinstance(self.stages, int) else None)
-                if plans:
-                    asked = any(STAGES in plan.loop.attributes for plan in plans)
-                    attempt(kernel, "keeps its loops", partial(_pipeline, kernel, plans), asked)
-            if stored := staged_stores(kernel):
-                attempt(kernel, "waits for its bulk stores", partial(ring_stores, kernel, stored))
+
+def _make_rings(kernel: tirx.KernelOp, stages: int | None) -> None:
+    target = kernel.require_target()
+    if any(isinstance(inner, scf.ForOp) for inner in kernel.walk()):
+        from tirx.passes.rings.loop_plan import plan_loops  # imports what only kernels with loops need
+
+        plans = plan_loops(kernel, target, stages)
+        if plans:
+            asked = any(STAGES in plan.loop.attributes for plan in plans)
+            attempt(kernel, "keeps its loops", partial(_pipeline, kernel, plans), asked)
+    if stored := staged_stores(kernel):
+        attempt(kernel, "waits for its bulk stores", partial(ring_stores, kernel, stored))
 
 
 def _pipeline(kernel: tirx.KernelOp, plans: Sequence[LoopPlan]) -> None:

@@ -35,7 +35,7 @@ from tirx.passes.match.pipelining import (
     require_no_ordering,
     written_memref,
 )
-from tirx.passes.rings.attempt import attempt
+from tirx.passes.rings.attempt import attempt, prove_together
 from tirx.passes.rings.live_registers import live_registers
 from tirx.passes.rings.proof.errors import RingError
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
@@ -80,11 +80,14 @@ class TirxSpecializeWarpsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
-            word = chosen_word(kernel, ROLES, self.roles, "roles to be", (AUTO, *Roles))
-            products = (inner for inner in kernel.walk() if isinstance(inner, ProductOp))
-            wanted = start_values(products).roles if word == AUTO else Roles(word)
-            if wanted is not Roles.NONE:
-                _specialize(kernel, wanted, asked=word != AUTO)
+            prove_together(kernel, self.name, partial(self._choose, kernel))
+
+    def _choose(self, kernel: tirx.KernelOp) -> None:
+        word = chosen_word(kernel, ROLES, self.roles, "roles to be", (AUTO, *Roles))
+        products = (inner for inner in kernel.walk() if isinstance(inner, ProductOp))
+        wanted = start_values(products).roles if word == AUTO else Roles(word)
+        if wanted is not Roles.NONE:
+            _specialize(kernel, wanted, asked=word != AUTO)
 
 
 def _specialize(kernel: tirx.KernelOp, wanted: Roles, asked: bool) -> None:

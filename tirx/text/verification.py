@@ -363,7 +363,7 @@ def run_passes(
         if unverified and not is_own:
             verify_output()
         start = perf_counter()
-        with in_stage(module_pass.name):
+        with in_stage(module_pass.name, remaining[0].name if remaining else None):
             if stages is not None:
                 stages.before(module_pass.name, module)
             try:

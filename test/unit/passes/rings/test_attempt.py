@@ -8,12 +8,13 @@ from collections.abc import Callable
 
 import pytest
 from unit.passes.parsed import context, parsed
+from xdsl.dialects.builtin import UnitAttr
 
-from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, remark
+from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, in_stage, remark, warn
 from tirx.dialects.tirx import KernelOp, ReleaseOp, RingOp, kernels
 from tirx.passes.ir.emitter import erase
 from tirx.passes.rings import attempt as attempts
-from tirx.passes.rings.attempt import STRICT, attempt
+from tirx.passes.rings.attempt import STRICT, attempt, prove_together
 from tirx.passes.rings.proof import proof
 from tirx.passes.rings.tirx_pipeline_loops import TirxPipelineLoopsPass
 from tirx.remarks import Reason
@@ -98,6 +99,90 @@ def test_what_was_wrong_before_is_for_the_check(monkeypatch: pytest.MonkeyPatch)
     kernel = _kernel()
     _drop(kernel, "fill")
     assert _attempted(kernel, "use") == (False, [])
+
+
+def _marked(kernel: KernelOp, name: str, station: str) -> None:
+    """Attempts to set an attribute of the kernel, and to drop the releases at a station."""
+
+    def change() -> None:
+        _drop(kernel, station)
+        kernel.attributes[name] = UnitAttr()
+
+    attempt(kernel, f"is without {name}", change)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "proofs", "kept"),
+    [
+        ("none", "none", 1, ["one", "two"]),
+        ("none", "use", 4, ["one"]),
+        ("use", "none", 4, ["two"]),
+        ("use", "fill", 5, []),
+        ("fill", "use", 5, []),
+    ],
+)
+def test_changes_of_two_passes_are_proved_at_once(
+    first: str, second: str, proofs: int, kept: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the proof fails each change is proved by itself, and what stays is what stays without a proof of both."""
+    proved: list[KernelOp] = []
+
+    prove = proof.prove
+
+    def counted(kernel: KernelOp) -> object:
+        proved.append(kernel)
+        return prove(kernel)
+
+    monkeypatch.setattr(proof, "prove", counted)
+    kernel = _kernel()
+    said: list[Diagnostic] = []
+    with diagnostic_handler(said.append, remarks=False):
+        with in_stage("one", "two"):
+            prove_together(kernel, "one", lambda: _marked(kernel, "one", first), until="two")
+        assert not proved and "one" in kernel.attributes
+        with in_stage("two"):
+            prove_together(kernel, "two", lambda: _marked(kernel, "two", second))
+    assert len(proved) == proofs
+    kernel.attributes.pop("kept", None)
+    assert [*kernel.attributes] == kept
+    kernel.verify()
+    assert [each.stage for each in said if each.message == "changed"] == kept
+
+
+def test_changes_are_proved_by_the_pass_that_nobody_follows():
+    kernel = _kernel()
+    before = str(kernel)
+    with in_stage("one", "three"):
+        prove_together(kernel, "one", lambda: _marked(kernel, "one", "use"), until="two")
+    assert str(kernel) == before
+
+
+def test_what_is_said_of_changes_that_are_proved_at_once():
+    """Once, in the order of the passes, with their names; an error of the second one is one."""
+
+    def speaks(name: str) -> None:
+        warn(kernel, f"of {name}", "register-spills")
+        _marked(kernel, name, "none")
+
+    def fails() -> None:
+        raise LocatedError(kernel, "expected another option")
+
+    said: list[Diagnostic] = []
+    for second in (lambda: speaks("two"), fails):
+        kernel = _kernel()
+        said.clear()
+        with diagnostic_handler(said.append, remarks=False):
+            with in_stage("one", "two"):
+                prove_together(kernel, "one", lambda: speaks("one"), until="two")
+            assert said == []
+            with in_stage("two"):
+                if second is fails:
+                    with pytest.raises(LocatedError, match="expected another option"):
+                        prove_together(kernel, "two", second)
+                else:
+                    prove_together(kernel, "two", second)
+        wanted = ["one"] if second is fails else ["one", "two"]
+        assert [each.stage for each in said if each.severity == "warning"] == wanted and "one" in kernel.attributes
 
 
 def _drop_release(kernel: KernelOp) -> None:
