@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -109,6 +109,11 @@ def element_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
     if any(stride % itemsize for stride in strides):
         raise ArgumentError(f"expected strides of whole elements of {itemsize} bytes, found strides {tuple(strides)}")
     return tuple(stride // itemsize for stride in strides)
+
+
+def number_of(value: Any) -> Any:
+    """The number of Python that a numpy scalar is; other values as they are."""
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
 def flat_bytes(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

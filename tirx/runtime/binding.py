@@ -130,8 +130,8 @@ def scalar_bytes(name: str, type_: str, value: Number) -> bytes:
     if (form := _FLOATS.get(type_)) is not None:
         try:
             packed = struct.pack(form, value)
-        except OverflowError:
-            packed = struct.pack(form, math.copysign(math.inf, value))
+        except (OverflowError, struct.error):  # the latter for integers that no float is near
+            packed = struct.pack(form, math.inf if value > 0 else -math.inf)
         return packed
     if type_ not in _INTEGERS:
         raise ArgumentError(

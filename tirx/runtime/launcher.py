@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from math import prod
-from typing import Any, TypeAlias, cast
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from tirx.dialects.formula import LaunchSizes
 from tirx.runtime import driver as drivers
-from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, flat_bytes
+from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, flat_bytes, number_of
 from tirx.runtime.binding import BoundLaunch, Value, bind, check_count, check_preconditions, launch_sizes
 from tirx.runtime.driver import Device
 from tirx.runtime.frameworks import (
@@ -145,7 +143,10 @@ class _argument:
 
 
 def _number(value: Any) -> int | float:
-    return cast("Any", value).item() if isinstance(value, np.generic) else value
+    number = number_of(value)
+    if not isinstance(number, int | float):
+        raise ArgumentError(f"expected an integer or a real number, found {type(value).__name__}")
+    return number
 
 
 def _without_address(value: Value) -> Hashable:

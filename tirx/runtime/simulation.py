@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tirx.copy.tma import ROW_UNIT
 from tirx.hw.workspaces import ZEROS
-from tirx.runtime.arrays import ArgumentError, flat_bytes, restrided, view_of_numpy
+from tirx.runtime.arrays import ArgumentError, flat_bytes, number_of, restrided, view_of_numpy
 from tirx.runtime.binding import BoundLaunch, Value, bind, check_preconditions, tensor_of_map
 from tirx.runtime.launch import (
     ComputedArgument,
@@ -31,15 +31,14 @@ def view_arguments(launch: Launch, arguments: Sequence[Any]) -> list[Value]:
     names = [argument.name for argument in launch.passed]
     for i, argument in enumerate(arguments):
         where = f"argument '{names[i]}'" if i < len(names) else f"argument {i}"
+        number: Any = number_of(argument)
         if isinstance(argument, np.ndarray):
             try:
                 values.append(view_of_numpy(cast("npt.NDArray[Any]", argument)))
             except ArgumentError as error:
                 raise ArgumentError(f"{where}: {error}") from error
-        elif isinstance(argument, int | float):
-            values.append(argument)
-        elif isinstance(argument, np.generic):
-            values.append(cast("Any", argument).item())
+        elif isinstance(number, int | float):
+            values.append(number)
         else:
             raise ArgumentError(
                 f"{where}: expected a numpy array or a number to simulate, found {type(argument).__name__}"
@@ -50,7 +49,9 @@ def view_arguments(launch: Launch, arguments: Sequence[Any]) -> list[Value]:
 def bound_arguments(
     launch: Launch, arguments: Sequence[Any], grid: Sequence[int] | None = None, sm_count: int = 2
 ) -> BoundLaunch:
-    """Returns a launch with numpy arguments. Raises ArgumentError for those that a launch on a GPU refuses."""
+    """A launch with numpy arguments. Raises ArgumentError for those that a GPU refuses, and without multiprocessors."""
+    if sm_count < 1:
+        raise ArgumentError(f"expected a GPU of 1 multiprocessor or more, found sm_count={sm_count}")
     bound = bind(launch, view_arguments(launch, arguments), sm_count, grid)
     check_preconditions(bound)
     check_overlap(launch, bound.values)
@@ -105,12 +106,12 @@ def _parameters(bound: BoundLaunch, arguments: Sequence[Any], workspace: npt.NDA
     waiting = iter(arguments)
     passed: list[Any] = [next(waiting) if value is not None else None for value in bound.values]
     parameters: list[Any] = []
-    for argument, value in zip(bound.launch.arguments, passed, strict=True):
+    for argument, value, number in zip(bound.launch.arguments, passed, bound.values, strict=True):
         match argument:
             case PointerArgument():
                 parameters.append(flat_bytes(value))
             case ScalarArgument():
-                parameters.append(value)
+                parameters.append(number)
             case ComputedArgument():
                 parameters.append(bound.sizes.evaluate(argument.value))
             case WorkspaceArgument():

@@ -50,6 +50,14 @@ def _view(shape: tuple[int, ...], strides: tuple[int, ...], dtype: str = "float3
     return ArrayView(4096, shape, strides, dtype, size)
 
 
+@together(
+    ("value", "expected"),
+    [(1e300, np.inf), (-1e300, -np.inf), (10**400, np.inf), (-(10**400), -np.inf), (2**1024 - 1, np.inf), (3, 3.0)],
+)
+def test_numbers_that_are_too_large_are_infinite(value: int | float, expected: float):
+    assert scalar_bytes("x", "f32", value) == struct.pack("<f", expected)
+
+
 @together("size", [1, 2, 4, 8])
 @together("kind", "usb")
 def test_integers(size: int, kind: str):

@@ -192,6 +192,7 @@ X, Y = aligned((24, 8)), Tensor(aligned((24, 16)).data[:, :8])
         ((X, Y), "'rows': expected 3 arguments (x, y, n), found 2"),
         ((np.zeros((8, 8), np.float32), 3), "'rows': expected 3 arguments (x, y, n), found 2"),
         ((Y, Y, 1), "argument 'x': expected strides (8, 1) in elements, found (16, 1)"),
+        ((X, Y, np.complex64(1)), "argument 'n': expected an integer or a real number, found complex64"),
     ],
 )
 def test_arguments_that_do_not_fit(fake: FakeCuda, torch: Any, arguments: tuple[Any, ...], message: str) -> None:

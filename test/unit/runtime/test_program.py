@@ -100,6 +100,7 @@ X, Y = arrays()
         ((X, Y, 2**32), "argument 'n': expected an integer of 32 bits, found 4294967296"),
         ((X, Y, 1.5), "argument 'n': expected an integer of 32 bits, found 1.5"),
         ((X, Y, "3"), "argument 'n': expected a numpy array or a number to simulate, found str"),
+        ((X, Y, np.complex64(3)), "argument 'n': expected a numpy array or a number to simulate, found complex64"),
         ((X, Y, 3, "4"), "argument 3: expected a numpy array or a number to simulate, found str"),
         ((np.zeros((8, 8), "V6,f4")["f1"], Y, 3), "expected strides of whole elements of 4 bytes, found strides (80"),
     ],
@@ -107,6 +108,30 @@ X, Y = arrays()
 def test_arguments_that_do_not_fit(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ArgumentError, match=re.escape(message)):
         tirx.build(KERNEL).kernels["rows"].simulate(*arguments)
+
+
+def test_a_gpu_has_multiprocessors() -> None:
+    with pytest.raises(ArgumentError, match="expected a GPU of 1 multiprocessor or more, found sm_count=0"):
+        tirx.build(KERNEL).kernels["rows"].simulate(*arrays(), 3, sm_count=0)
+
+
+FILL = """
+tirx.kernel @fill(%y: memref<32xf32>, %x: f32) target("sm_80") grid(1) threads(32) {
+  %t = tirx.splat %x : f32 -> !tirx.tile<32xf32, register>
+  tirx.store %t, %y[0] : !tirx.tile<32xf32, register>, memref<32xf32>
+}
+"""
+
+
+def test_numbers_are_those_that_a_gpu_gets() -> None:
+    kernel = tirx.build(FILL).kernels["fill"]
+    for number, expected in (
+        (np.float16(0.5), 0.5), (ml_dtypes.bfloat16(1.5), 1.5), (np.float64(0.1), np.float32(0.1)), (True, 1.0),
+        (1e300, np.inf), (10**400, np.inf), (-(10**400), -np.inf),
+    ):  # fmt: skip
+        y = np.zeros(32, np.float32)
+        kernel.simulate(y, number)
+        assert y.tolist() == [expected] * 32
 
 
 def test_a_grid_is_given_where_the_kernel_has_none() -> None:

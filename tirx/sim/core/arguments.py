@@ -265,7 +265,12 @@ def _number(variable: Variable, value: Array | np.generic | int | float) -> byte
         dtype = own_type.dtype if own_type.is_float else _FLOATS.get(variable.size)
         if dtype is None or own_type.kind in ("signed", "unsigned"):
             raise SimError(f"expected an integer for {variable.name} ({own_type}), found {value!r}", variable.line)
-        return np.array([value], np.float64).astype(dtype).tobytes()
+        try:
+            value = float(value)
+        except OverflowError:
+            value = np.inf if value > 0 else -np.inf
+        with np.errstate(over="ignore"):  # too large numbers are infinite, as those that a launch passes
+            return np.array([value], np.float64).astype(dtype).tobytes()
     number, bits = int(value), 8 * variable.size
     if not -(1 << (bits - 1)) <= number < 1 << bits:
         raise SimError(f"expected a value of {bits} bits for {variable.name}, found {number}", variable.line)
