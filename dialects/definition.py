@@ -384,7 +384,7 @@ def _sizes(data: bytes) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def _slice(data: bytes, index: int) -> slice:
-    """Where a segment is."""
+    """The slice of the operands that a segment is."""
     start = sum(_sizes(data)[:index])
     return slice(start, start + _sizes(data)[index])
 

@@ -125,7 +125,7 @@ PASS_SUMMARIES = {name: summary for name, (_, summary) in _PASSES.items()}
 
 
 def pass_path(name: str) -> str:
-    """Where the class of a pass is, as `module:Class`."""
+    """The place of the class of a pass, as `module:Class`."""
     room, _ = _PASSES[name]
     words = name.split("-")
     return f"tirx.passes.{room}.{'_'.join(words)}:{''.join(word.capitalize() for word in words)}Pass"

@@ -99,7 +99,7 @@ def layout_strides(layout: TileLayout | ComposeLayout | None, dims: Sequence[int
 
 @dataclass(frozen=True)
 class Place:
-    """Where a view lies along one dimension of its memref.
+    """The place of a view along one dimension of its memref.
 
     `index` is where it begins, or an index tile: a register tile with the coordinate of every element, or of all
     elements at one position along `of_tile`. `of_tile` is the dimension of the tile, None for one that the tile does

@@ -52,7 +52,7 @@ class AsyncCopyOp(DirectOperation):
 
     @property
     def moves(self) -> AsyncEngine:
-        """Where the engine copies and which queue its work joins. Raises VerifyException for a synchronous engine."""
+        """The memories between which the engine copies, and its queue. Raises VerifyException for a synchronous one."""
         if (found := ASYNC_ENGINES.get(self.engine.data)) is None:
             raise EngineError(
                 f"expected an engine that copies tiles asynchronously ({', '.join(ASYNC_ENGINES)}), "

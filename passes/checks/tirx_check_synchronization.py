@@ -42,7 +42,7 @@ class TirxCheckSynchronizationPass(ModulePass):
     threads that loaded values choose, what all threads synchronise in some turns of a loop only, blocks of more than
     one dimension, memory of other blocks, and what bulk copies touch behind their first 16 bytes.
     Two accesses are only compared where a path through the kernel leads from one to the other: not those of warps with
-    parts of their own, between their meetings.
+    parts of their own, between barriers of both.
     """
 
     name = "tirx-check-synchronization"

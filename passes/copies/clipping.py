@@ -127,7 +127,7 @@ class Clip:
         return next((bound for bound in self.bounds if bound.open.of_tile == self.plan.inner), None)
 
     def position(self, emission: IndexEmission, bound: Bound, flat: IndexExpr) -> SSAValue:
-        """Where an element of the tile is along a bounded dimension of the memref (of the type of the bound)."""
+        """The place of an element of the tile along a bounded dimension of the memref (of the type of the bound)."""
         dimension, dims = bound.open.of_tile, self.plan.dims
         if dimension is None:
             return bound.start

@@ -55,7 +55,7 @@ def gather(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an index leads to: the lane, None for the own one, and the bits that choose among slots, lowest first."""
+    """An index read as a place: the lane, None for the own one, and the bits that choose among slots, lowest first."""
 
     lane: SSAValue | None
     bits: Sequence[SSAValue]

@@ -84,8 +84,6 @@ _MAY_WRAP: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr
 _EXPONENTS: Mapping[int, int] = {1 << exponent: exponent for exponent in range(64)}
 """Power of two -> its exponent."""
 
-_Predicate = Literal["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
-
 
 class Emitter:
     """Inserts operations at a point, in order, each with the given location.

@@ -240,7 +240,7 @@ class _Registers:
         return found
 
     def _live_ranges(self, value: SSAValue) -> _Ranges:
-        """Where a value is needed: from its definition to its last use in each block."""
+        """The operations in front of which a value is needed: from its definition to its last use in each block."""
         if isinstance(owner := value.owner, Block):
             origin = self._numbers[owner]
             start, _ = self._spans[origin]

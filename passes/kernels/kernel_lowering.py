@@ -160,7 +160,7 @@ class KernelLowering:
 
 @dataclass(frozen=True)
 class Place(tirx.ThreadLowering):
-    """Where operations of a kernel are lowered: in front of which, and for which threads.
+    """The place where operations of a kernel are lowered: in front of which, and for which threads.
 
     Regions that other threads run have another place. `group` are the threads of this one.
     """

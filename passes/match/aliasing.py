@@ -42,7 +42,7 @@ def overlap(a: SSAValue, b: SSAValue) -> Overlap:
 
 
 def _places(tile: SSAValue) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
-    """Where the elements of a part of an allocation are, as numbers; None before that is known."""
+    """The places of the elements of a part of an allocation, as numbers; None before that is known."""
     if tirx.at_known_place(tile) is not tile:
         return None
     type_ = tirx.TileType.of(tile)

@@ -1,4 +1,4 @@
-"""Where tiles, mbarriers and slots lie in shared and tensor memory: one plan for a kernel, by lifetime.
+"""Places of tiles, mbarriers and slots in shared and tensor memory: one plan for a kernel, by lifetime.
 
 Tiles that are not in use at the same time may share bytes or columns. A tile operation is complete before the next
 begins, tensor cores included, so that the order of operations is the order of uses. Between threads,
@@ -204,7 +204,7 @@ def _tensor_block(alloc: tirx.AllocOp, lifetime: Lifetime) -> Block:
 
 
 def _lifetimes(kernel: tirx.KernelOp, allocs: Sequence[tirx.AllocOp]) -> dict[tirx.AllocOp, Lifetime]:
-    """When the tiles are used; one that nothing uses lives where it is allocated.
+    """Lifetimes of the tiles; one that nothing uses lives where it is allocated.
 
     A tile that something else than a tile operation uses, such as `tirx.address` or a descriptor, lives all the time:
     what becomes of its address is not followed, and asynchronous work may still be on it.

@@ -20,7 +20,7 @@ LARGEST_FLAG = (ZEROS - FLAGS) // 4
 
 
 def workspace_places(kernel: KernelOp) -> Sequence[int]:
-    """Where the last arguments of a kernel lie in the workspace of a launch, in bytes; empty for most kernels."""
+    """Offsets of the last arguments of a kernel in the workspace of a launch, in bytes; empty for most kernels."""
     match kernel.attributes.get(WORKSPACES):
         case ArrayAttr(data=places):
             return [place.value.data for place in places if isinstance(place, IntegerAttr)]

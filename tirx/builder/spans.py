@@ -68,7 +68,7 @@ class Span:
 
     @property
     def inside(self) -> Tile:
-        """Where the indices are there, as a tile of rank 1 of truths."""
+        """The indices that are there, as a tile of rank 1 of truths."""
         at = indices(0, self.extent)
         return at < (self.extent if self.size is None else self.size)
 

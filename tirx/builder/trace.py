@@ -1,4 +1,4 @@
-"""Where a traced kernel inserts operations, with the Python expression that wrote each as its location."""
+"""The place where a traced kernel inserts operations, with the Python expression that wrote each as its location."""
 
 from __future__ import annotations
 

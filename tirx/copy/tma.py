@@ -209,7 +209,7 @@ class BoxPlan:
         return self.box_bytes * len(self.boxes)
 
     def coordinates(self, box: Box) -> tuple[int, ...]:
-        """Where a box starts in the tile, in units."""
+        """The start of a box in the tile, in units."""
         return (box.start[0] // self.unit.elements, *box.start[1:])
 
 

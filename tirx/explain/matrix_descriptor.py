@@ -48,7 +48,7 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class _Format:
-    """Where a family has its fields, and the codes of the swizzle modes."""
+    """The places of the fields of a family, and the codes of the swizzle modes."""
 
     fields: Mapping[str, Bits]
     reserved: tuple[Bits, ...]

@@ -177,7 +177,7 @@ def _verify_end(op: Operation, region: Region) -> None:
 
 
 def _definition(value: SSAValue) -> FileLineColLoc | None:
-    """Where a value is defined, None if its definition has no location."""
+    """The place where a value is defined, None if its definition has no location."""
     match value:
         case OpResult(op=Operation(location=location)) | BlockArgument(location=location):
             return written_at(location)

@@ -92,7 +92,7 @@ class ChangePrinter:
 
 
 def closing_bracket(text: str, at: int) -> int:
-    """Where the bracket `<` in front of `at` is closed."""
+    """The position at which the bracket `<` in front of `at` is closed."""
     depth = 1
     while depth:
         depth += {"<": 1, ">": -1}.get(text[at], 0)

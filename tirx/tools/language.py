@@ -299,7 +299,7 @@ def _layout_in(text: str) -> str | None:
 
 
 def layout_table(layout: TileLayout | ComposeLayout, shape: tuple[int, ...] | None = None) -> str:
-    """Where the first elements of a tile are: a Markdown table, the last two dimensions of `shape` down and across."""
+    """Places of the first elements of a tile: a Markdown table, the last two dimensions of `shape` down and across."""
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     extents = shape or tuple(each.extent for each in tile.shard)
     if len(extents) < 2:

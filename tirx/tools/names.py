@@ -79,7 +79,7 @@ class Text:
         return None if found is None else _home(*found, self._definitions(found[0], self._scope(found[0], line)))
 
     def _definitions(self, name: str, lines: range, sigil: str | None = None) -> list[tuple[int, int]]:
-        """Where a name is defined in these lines; several times where functions have values of one name.
+        """The places where a name is defined in these lines; several where functions have values of one name.
 
         With `sigil`, `name` is a pattern of names with it.
         """

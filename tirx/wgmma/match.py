@@ -291,7 +291,7 @@ class _Reader:
         self.parts: dict[tuple[int, int], tuple[OperandSlice, ...]] = {}
 
     def offsets(self, first: int, rows: int) -> tuple[int, ...]:
-        """Where each K step of `rows` rows from `first` on starts. Raises LegalityError when no descriptor reads it."""
+        """The starts of the K steps of `rows` rows from `first` on. Raises LegalityError if no descriptor reads it."""
         key = first, first + rows
         if key not in self.parts:
             try:
@@ -527,7 +527,7 @@ def _metadata_registers(p: Product, groups: Sequence[int]) -> dict[tuple[tuple[i
 def _find(
     found: dict[tuple[tuple[int, ...], int], PlaceT], rows: tuple[int, ...], column: int, name: str, tile: Tile
 ) -> PlaceT:
-    """Where the instruction's part of a register tile is. Raises LegalityError when no register has it."""
+    """The place of the instruction's part of a register tile. Raises LegalityError when no register has it."""
     place = found.get((rows, column))
     if place is None:
         wanted = ", ".join(f"[{row}, {row + ROWS})" for row in rows)

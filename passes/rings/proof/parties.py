@@ -87,8 +87,8 @@ def is_issued_by_one_thread(op: Operation) -> bool:
 
 
 def issuer(op: Operation) -> Members:
-    """Who starts asynchronous work: for products of pairs, their scale factors and requests for the tiles of a cluster
-    the elected thread of the first block, else that of each block, or all threads.
+    """The threads that start asynchronous work: for products of pairs, their scale factors and requests for tiles of
+    a cluster the elected thread of the first block, else that of each block, or all threads.
     """
     match op:
         case tirx.AsyncMmaOp() if op.pair is not None:
