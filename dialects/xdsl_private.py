@@ -8,6 +8,7 @@ of a Python function, a fifth of all that a compilation makes. Importing this mo
 
 from __future__ import annotations
 
+import re
 from abc import ABCMeta
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +24,7 @@ from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.parser.generic_parser import GenericParser
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.lexer import Input, Span, Token
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRTokenKind, PunctuationSpelling
 
 _OperationT = TypeVar("_OperationT", bound=Operation)
 
@@ -436,8 +437,58 @@ def define(parser: Parser, name: str, values: Sequence[SSAValue], span: Span[str
     parser._register_ssa_definition(name, values, span)
 
 
+_TOKEN = re.compile(
+    r"(?:\s+|//[^\n]*)*+(?:([A-Za-z_][\w$.]*)|((?!#-\})[%#!^](?:[0-9]+|[A-Za-z$._-][\w$.-]*))"
+    r"|(->|[:,()\[\]}<>=+/*?|-]|\{(?!-#))|((?!0x[0-9a-fA-F])[0-9]++(?!\.))|(@[A-Za-z_][\w$.]*))",
+    re.ASCII,
+)
+"""White space and a token: a name, one behind a prefix, punctuation, a decimal integer, the name of a symbol."""
+
+_KINDS: Mapping[str, MLIRTokenKind] = {
+    **KIND_BY_PUNCTUATION_SPELLING,
+    "#": MLIRTokenKind.HASH_IDENT,
+    "!": MLIRTokenKind.EXCLAMATION_IDENT,
+    "^": MLIRTokenKind.CARET_IDENT,
+    "%": MLIRTokenKind.PERCENT_IDENT,
+}
+"""Punctuation, or the prefix of a name -> the kind of the token."""
+
+
+class _Word(Token[MLIRTokenKind, str]):
+    """A token that knows its text, and makes its place in the input when it is asked for."""
+
+    text: str = ""
+
+    def __init__(self, kind: MLIRTokenKind, text: str, end: int, input: Input[str]):
+        self.kind, self.end, self._input = kind, end, input
+        self.text = text  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    @property
+    def span(self) -> Span[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return Span(self.end - len(self.text), self.end, self._input)
+
+
 class OpenLexer(MLIRLexer):
-    """xDSL's lexer, which looks at strings before it reads them."""
+    """xDSL's lexer, which reads most tokens in one step, and looks at strings before it reads them."""
+
+    def lex(self) -> Token[MLIRTokenKind, str]:
+        found = _TOKEN.match(self.input.content, self.pos)
+        if found is None:
+            return super().lex()
+        group = found.lastindex or 0
+        text, self.pos = found[group], found.end()
+        match group:
+            case 1:
+                kind = MLIRTokenKind.BARE_IDENT
+            case 2:
+                kind = _KINDS[text[0]]
+            case 3:
+                kind = _KINDS[text]
+            case 4:
+                kind = MLIRTokenKind.INTEGER_LIT
+            case _:
+                kind = MLIRTokenKind.AT_IDENT
+        return _Word(kind, text, self.pos, self.input)
 
     def check_string(self, start: int) -> None:
         """Raises ParseError for a string that is not to be read."""
@@ -483,6 +534,34 @@ class OpenParser(Parser):
     def find_operation(self, name: str, dialects: list[str]) -> type[Operation]:
         """The class of operations of a name, which may leave out one of `dialects`, those around it."""
         raise NotImplementedError
+
+    @property
+    def pos(self) -> int:
+        token = self._parser_state.current_token
+        return token.end - len(token.text) if type(token) is _Word else token.span.start
+
+    def parse_punctuation(self, punctuation: PunctuationSpelling, context_msg: str = "") -> PunctuationSpelling:
+        if self._parse_optional_token(KIND_BY_PUNCTUATION_SPELLING[punctuation]) is not None:
+            return punctuation
+        return super().parse_punctuation(punctuation, context_msg)  # which says what is wrong
+
+    def parse_optional_punctuation(self, punctuation: PunctuationSpelling) -> PunctuationSpelling | None:
+        found = self._parse_optional_token(KIND_BY_PUNCTUATION_SPELLING[punctuation])
+        return None if found is None else punctuation
+
+    def parse_optional_characters(self, text: str) -> str | None:
+        state = self._parser_state
+        if state.current_token.text != text:
+            return None
+        state.current_token = state.lexer.lex()
+        return text
+
+    def _parse_optional_token(self, expected_kind: MLIRTokenKind) -> Token[MLIRTokenKind] | None:
+        state = self._parser_state
+        if (token := state.current_token).kind is not expected_kind:
+            return None
+        state.current_token = state.lexer.lex()
+        return token
 
     def _parse_block_body(self, block: Block) -> None:
         self.parse_operations(block)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -45,6 +46,9 @@ _LONGEST = 2000
 
 _MAX_INTEGER_BITS = 2**24 - 1
 """MLIR's limit. Without one, checking that a constant fits into a mistyped width can take forever."""
+
+
+_integer = lru_cache(maxsize=4096)(IntAttr)
 
 
 class _LinearTimeLexer(OpenLexer):
@@ -88,14 +92,14 @@ class LocatingParser(OpenParser):
 
     def _location(self, position: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, position)
-        return FileLineColLoc(self._file, IntAttr(line), IntAttr(position - self._line_starts[line - 1] + 1))
+        # Without the constructor, which verifies what it is made of.
+        made = FileLineColLoc.__new__(FileLineColLoc)
+        column = _integer(position - self._line_starts[line - 1] + 1)
+        vars(made).update(filename=self._file, line=_integer(line), column=column)
+        return made
 
-    @contextmanager
-    def _bad_values_at(self, start: Span[str]) -> Generator[None, None, None]:
-        try:
-            yield
-        except _BAD_VALUES as error:
-            self.raise_error(str(error) or "expected a value that xDSL implements", start)
+    def _raise_bad_value(self, error: Exception, start: Span[str]) -> NoReturn:
+        self.raise_error(str(error) or "expected a value that xDSL implements", start)
 
     def parse_input(self) -> ModuleOp:
         """The module that the text is, or one of its operations."""
@@ -129,15 +133,16 @@ class LocatingParser(OpenParser):
     def parse_operation(self) -> Operation:
         start = self.token.span
         self._name_positions.append(start.start)
-        with self._bad_values_at(start):
-            try:
-                op = super().parse_operation()
-            except (AttributeError, IndexError, KeyError, TypeError):
-                # xDSL may build an operation from fewer operands or attributes than it has.
-                name = _OP_NAME.match(input_of(self).content, self._name_positions[-1])
-                if name is None or name["dialect"] in _OWN_DIALECTS:
-                    raise
-                self.raise_error(f"expected the operands and attributes of '{name['op']}'", self._name_positions[-1])
+        try:
+            op = super().parse_operation()
+        except _BAD_VALUES as error:
+            self._raise_bad_value(error, start)
+        except (AttributeError, IndexError, KeyError, TypeError):
+            # xDSL may build an operation from fewer operands or attributes than it has.
+            name = _OP_NAME.match(input_of(self).content, self._name_positions[-1])
+            if name is None or name["dialect"] in _OWN_DIALECTS:
+                raise
+            self.raise_error(f"expected the operands and attributes of '{name['op']}'", self._name_positions[-1])
         position = self._name_positions.pop()
         if op.location == UNKNOWN_LOC:
             op.location = self._location(position)
@@ -173,8 +178,10 @@ class LocatingParser(OpenParser):
             if start.input.content.startswith(text, start.start):
                 resume_from(self, start.start + len(text))
                 return type_
-        with self._bad_values_at(start):
+        try:
             parsed = super().parse_optional_type()
+        except _BAD_VALUES as error:
+            self._raise_bad_value(error, start)
         match parsed:
             case IntegerType(width=IntAttr(data=bits)) if bits > _MAX_INTEGER_BITS:
                 self.raise_error(f"expected an integer type of at most {_MAX_INTEGER_BITS} bits, found {bits}", start)
@@ -193,8 +200,10 @@ class LocatingParser(OpenParser):
         if self.token.text == "loc":
             return None  # it is the location of the operation, whose attribute is left out
         start = self.token.span
-        with self._bad_values_at(start):
+        try:
             parsed = super().parse_optional_attribute()
+        except _BAD_VALUES as error:
+            self._raise_bad_value(error, start)
         match parsed:
             case FloatAttr(type=Float80Type() | Float128Type() as type_):
                 self.raise_error(f"expected a number of at most 64 bits, found one of type {type_}", start)
