@@ -93,6 +93,23 @@ tirx.kernel @loaded_twice(%a: memref<8x32xf32>, %at: memref<8x32xi32>, %b: memre
   tirx.store %y, %b[0, 0] : !t, memref<8x32xf32>
 }
 
+// Part of the tile may be from another store.
+
+// CHECK-LABEL: tirx.kernel @stored_in_part
+// CHECK: tirx.alloc
+// CHECK-NOT: tirx.view %x[
+tirx.kernel @stored_in_part(%a: memref<8x32xf32>, %at: memref<8x32xi32>, %b: memref<8x32xf32>, %n: index) target("sm_80") grid(1) threads(64) {
+  %x = tirx.load %a[0, 0] : memref<8x32xf32> -> !t
+  %i = tirx.load %at[0, 0] : memref<8x32xi32> -> !i
+  %m = tirx.alloc : !tirx.tile<8x32xf32, shared>
+  %p = tirx.view %m[%n, 0] clipped : !tirx.tile<8x32xf32, shared> -> !tirx.tile<8x32xf32, shared>
+  %g = tirx.view %m[0, [%i]] : !tirx.tile<8x32xf32, shared>, !i -> !tirx.tile<8x32xf32, shared>
+  tirx.store %x, %m : !t, !tirx.tile<8x32xf32, shared>
+  tirx.store %x, %p : !t, !tirx.tile<8x32xf32, shared>
+  %y = tirx.load %g : !tirx.tile<8x32xf32, shared> -> !t
+  tirx.store %y, %b[0, 0] : !t, memref<8x32xf32>
+}
+
 // CHECK-LABEL: tirx.kernel @stored_before
 // CHECK: tirx.alloc
 // CHECK-NOT: tirx.view %x[

@@ -310,7 +310,7 @@ def compute(name: str, operands: tuple[Any, ...], dtype: DType, **flags: Any) ->
         operands = tuple(
             each - 2 * half if type(each) is int and half <= each < 2 * half else each for each in operands
         )
-    given = [each if i < first else scalar(each, dtype) for i, each in enumerate(operands)]
+    given = [*operands[:first], *(scalar(each, dtype) for each in operands[first:])]
     return FUNCTIONS[name](*given, **flags) if special is None else special.emit(*given, **flags)
 
 

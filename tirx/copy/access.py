@@ -207,20 +207,21 @@ def widest_vectors(addresses: NDArray[np.int64], used: NDArray[np.bool_], larges
     """(first register, count) of the widest accesses that every thread can do, in register order."""
     found: list[tuple[int, int]] = []
     registers = addresses.shape[1]
+    counts = [largest >> i for i in range(largest.bit_length() - 1)]
+
+    def is_vector(first: int, count: int) -> bool:
+        block = addresses[:, first : first + count]
+        return (
+            first % count == 0
+            and first + count <= registers
+            and bool(used[first : first + count].all())
+            and not (block[:, 0] % count).any()
+            and bool((block == block[:, :1] + np.arange(count)).all())
+        )
+
     first = 0
     while first < registers:
-        count = largest
-        while count > 1:
-            block = addresses[:, first : first + count]
-            if (
-                first % count == 0
-                and first + count <= registers
-                and bool(used[first : first + count].all())
-                and not (block[:, 0] % count).any()
-                and bool((block == block[:, :1] + np.arange(count)).all())
-            ):
-                break
-            count //= 2
+        count = next((each for each in counts if is_vector(first, each)), 1)
         if used[first]:
             found.append((first, count))
         first += count

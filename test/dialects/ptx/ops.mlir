@@ -8,7 +8,7 @@
 // CHECK-NEXT:   %tid = ptx.read_special tid.x
 // CHECK-NEXT:   %s = ptx.shared_alloc @tile bytes 16384 align 1024
 // CHECK-NEXT:   %c = ptx.constant -1 : i64
-// CHECK-NEXT:   %f = ptx.constant 1.500000e+00 : bf16
+// CHECK-NEXT:   %f = ptx.constant {note = "half"} 1.500000e+00 : bf16
 // CHECK-NEXT:   %p = ptx.constant true
 // CHECK-NEXT:   ptx.cond_bra %p, ^next(%n : i32), ^end
 // CHECK-NEXT: ^next(%x: i32):
@@ -22,7 +22,7 @@ ptx.entry @core(a : u64 ptr align 16 from memref<?x8xf32>, n : s32 from #ptx.for
   %tid = ptx.read_special tid.x
   %s = ptx.shared_alloc @tile bytes 16384 align 1024
   %c = ptx.constant -1 : i64
-  %f = ptx.constant 1.5 : bf16
+  %f = ptx.constant {note = "half"} 1.5 : bf16
   %p = ptx.constant true
   ptx.cond_bra %p, ^next(%n : i32), ^end
 ^next(%x : i32):

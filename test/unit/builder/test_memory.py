@@ -152,6 +152,17 @@ _CASES: list[tuple[Callable[..., None], Numbers]] = [
 ]
 
 
+def test_arrays_may_be_one() -> None:
+    def kernel(a: Any, o: Any) -> None:
+        first = a[0]
+        o[0] = 0.0
+        o[1] = first
+
+    module = tx.jit(f32[32], f32[32], threads=32, target="sm_80", grid=[1])(kernel).module
+    moves = [op.name for op in module.walk() if op.name in ("memref.load", "memref.store")]
+    assert moves == ["memref.load", "memref.store", "memref.store"]
+
+
 @pytest.mark.parametrize(("function", "expected"), _CASES, ids=lambda each: getattr(each, "__name__", "")[1:])
 def test_the_order_of_python(function: Callable[..., None], expected: Numbers) -> None:
     module = tx.jit(f32[32, 32], f32[32, 32], f32[32, 32], i32, threads=128, target="sm_80", grid=[1])(function).module

@@ -64,6 +64,7 @@ _EXPRESSIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "sub": (lambda x, i, u, n: 2.0 - x, 2 - _X),
     "div": (lambda x, i, u, n: (x / 2.0) / 0.5, _X),
     "pow": (lambda x, i, u, n: tx.pow(tx.abs(x) + 1.0, 2.0), (np.abs(_X) + 1) ** 2),
+    "powers": (lambda x, i, u, n: x**4 + x**3 + x**1, _X**4 + _X**3 + _X),
     "atan2": (lambda x, i, u, n: tx.atan2(x, 0.5), np.arctan2(_X, 0.5)),
     "copysign": (lambda x, i, u, n: tx.copysign(x, -1.0), -np.abs(_X)),
     "fma": (lambda x, i, u, n: tx.fma(x, x, 3.0), _X * _X + 3),

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tirx.dialects.formula import OPERATORS, Call, Formula, LaunchSizes, Requirement
-from tirx.dialects.formula_code import LeastCost, compiled
+from tirx.dialects.formula_code import LeastCost, Parts, compiled
 
 _LAUNCHES = [
     LaunchSizes([(m, n), (k,)], [(n, 1), (1,)], 132) for m in (0, 1, 7, 130) for n in (1, 64) for k in (5, 900)
@@ -101,6 +101,16 @@ def test_costs_are_evaluated_only_where_their_bounds_are_least() -> None:
         == LeastCost([size, Call("max", (9, other))], [(), ()]).place(LaunchSizes([(4, 0)], [], 1))
     )
     assert found.place(LaunchSizes([(10, 1)], [], 1)) == 1
+
+
+def test_parts_that_most_groups_have_are_common() -> None:
+    """Without the parts of these, and numbers; a lookup is common, too."""
+    parts, m, n = Parts(), Call("size", (0, 0)), Call("size", (0, 1))
+    product = Call("add", (Call("mul", (m, n)), 7))
+    groups = [[parts.place(each)] for each in (Call("add", (product, 1)), Call("max", (product, 1)), 3, 4)]
+    lookups = [parts.place(m), parts.place(n)]
+    assert parts.common(groups[:3]) == [*lookups, parts.place(product)]
+    assert parts.common(groups) == lookups
 
 
 @pytest.mark.parametrize(("m", "n"), [(16, 2), (16, 16), (12, 1), (0, 1)])

@@ -128,21 +128,31 @@ func.func @f(%a: memref<3x5xi32>, %most: memref<3xi32>, %where: memref<3xi64>) {
         ("m,kn->mn", "ppr", [(3,), (4, 5), (3, 5)]),
         ("bmk,bnk->bmn", "pppr", [(2, 3, 4), (2, 5, 4), (2, 3, 5)]),
         ("mk,nk->nm", "ppr", [(3, 4), (5, 4), (5, 3)]),
+        ("mnk,kn->mn", "ppr", [(3, 5, 4), (4, 5), (3, 5)]),
     ],
 )
-def test_sums_of_products(maps: str, kinds: str, shapes: list[tuple[int, ...]]) -> None:
-    """Products of matrices, and others in which an operand lacks a dimension or there are several sums."""
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_sums_of_products(maps: str, kinds: str, shapes: list[tuple[int, ...]], element: str) -> None:
+    """Products of matrices, and others: an operand lacks a dimension or has one more, or there are several sums.
+
+    Tensor cores multiply f16, but not f32.
+    """
     inputs, _, out = maps.partition("->")
     names = sorted({*maps} & {*"bmn"}, key="bmn".index) + sorted({*maps} & {*"kl"})
     forms = [f"affine_map<({', '.join(names)}) -> ({', '.join(own)})>" for own in (*inputs.split(","), out)]
-    types = [f"memref<{'x'.join(map(str, shape))}xf32>" for shape in shapes]
+    elements = [element, element, "f32"]
+    types = [f"memref<{'x'.join(map(str, shape))}x{each}>" for shape, each in zip(shapes, elements, strict=True)]
+    given = ("", "") if element == "f32" else ("%x = arith.extf %xe : f16 to f32", "%y = arith.extf %ye : f16 to f32")
+    own = ("%x", "%y") if element == "f32" else ("%xe", "%ye")
     iterators = ", ".join({"p": '"parallel"', "r": '"reduction"'}[kind] for kind in kinds)
     text = f"""
 func.func @f(%a: {types[0]}, %b: {types[1]}, %d: {types[2]}) {{
   %none = memref.alloc() : memref<0xf32>
   linalg.generic {{indexing_maps = [{", ".join(forms)}], iterator_types = [{iterators}]}}
       ins(%a, %b : {types[0]}, {types[1]}) outs(%d : {types[2]}) {{
-  ^bb0(%x: f32, %y: f32, %acc: f32):
+  ^bb0({own[0]}: {element}, {own[1]}: {element}, %acc: f32):
+    {given[0]}
+    {given[1]}
     %p = arith.mulf %x, %y : f32
     %s = arith.addf %acc, %p : f32
     linalg.yield %s : f32
@@ -152,6 +162,7 @@ func.func @f(%a: {types[0]}, %b: {types[1]}, %d: {types[2]}) {{
     rng = np.random.default_rng(3)
     a, b, d = (rng.integers(-3, 4, shape).astype(np.float32) for shape in shapes)
     expected = d + np.einsum(maps, a, b)
+    a, b = (each.astype(element.replace("f", "float")) for each in (a, b))
     assert run_function(_function(text), [a, b, d]).exact
     assert np.array_equal(d, expected)
 

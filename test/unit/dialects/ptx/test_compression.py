@@ -117,6 +117,10 @@ def test_refusals() -> None:
             'ptx.spdecompress "b32" "b4" "2:4" 1 metadata(%i) %i -> i32, i32',
             "elements to be one of b8, b16, found b32",
         ),
+        (
+            'ptx.spdecompress "b16" "b8" "2:4" 1 metadata(%i) %i -> i32, i32',
+            "indices to be one of b2, b4, found b8",
+        ),
         ('ptx.spdecompress "b16" "b4" "2:4" 1 metadata(%i) %i -> i32', "2 registers of elements, found 1"),
         ('ptx.spdecompress "b16" "b4" "2:4" 1 metadata(%i) %i, %i -> i32, i32', "1 registers of what is kept, found 2"),
         ('ptx.spdecompress "b16" "b4" "2:4" 1 metadata(%i, %i) %i -> i32, i32', "1 registers of metadata, found 2"),

@@ -9,7 +9,7 @@ from tirx.dialects.tirx import ViewOp
 from tirx.passes.match.register_gathers import register_gather
 
 _VIEW = """
-!i = !tirx.tile<4xi32, register, #tirx.tile_layout<S[4 : 1] + R[32 : 1@laneid]>>
+!i = !tirx.tile<{extent}xi32, register, #tirx.tile_layout<S[{extent} : 1] + R[32 : 1@laneid]>>
 !j = !tirx.tile<32xi32, register, #tirx.tile_layout<S[32 : 1@laneid]>>
 !x = !tirx.tile<{source}>
 !r = !tirx.tile<{result}>
@@ -54,9 +54,12 @@ def _lines(rows: int, vector: int, type_: str) -> str:
         ({"source": _lines(4, 2, "f32"), "result": _lines(4, 2, "f32")}, True),
         ({"source": _lines(2, 4, "f16"), "result": _lines(4, 4, "f16")}, True),
         ({"source": _lines(4, 4, "f16"), "result": _lines(4, 4, "f16")}, False),
+        # Vectors have at most 16 bytes.
+        ({"source": _lines(4, 4, "i64"), "result": _lines(5, 4, "i64"), "extent": "5"}, True),
     ],
 )
 def test_views(options: dict[str, str], expected: bool) -> None:
     given = {"source": _lines(8, 1, "f32"), "result": _lines(4, 1, "f32"), "places": "[[%i], %c0] clipped", "more": ""}
+    given["extent"] = "4"
     (view,) = (op for op in parsed(_VIEW.format(**(given | options))).walk() if isinstance(op, ViewOp))
     assert (register_gather(view, 32) is not None) is expected
