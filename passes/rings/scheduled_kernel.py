@@ -13,6 +13,7 @@ from tirx.dialects.tirx import KernelOp, LeaderOp, ReturnOp, RingOp, RolesOp
 from tirx.dialects.xdsl_private import clone, discard
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import runs_in_first_block_only
+from tirx.passes.rings.proof.proof import take_programs
 from tirx.passes.rings.ring_code import RingStorage
 from tirx.passes.rings.ring_plan import RingsPlan, plan_rings
 from tirx.passes.rings.role_code import in_first_block
@@ -22,7 +23,7 @@ from tirx.passes.rings.scheduled_role import Schedule
 def lower_kernel(kernel: KernelOp) -> None:
     """Replaces the rings and loops of a kernel. Raises LocatedError for one without a target, or that has no plan."""
     target = kernel.require_target()
-    plan = plan_rings(kernel)
+    plan = plan_rings(kernel, take_programs(kernel))
     names = plan.names()
     old = kernel.body.block
     new = Block(arg_types=old.arg_types)

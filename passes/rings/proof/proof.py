@@ -23,17 +23,34 @@ def prove(kernel: KernelOp) -> Extraction | None:
     A kernel that is as it was when it was proved the last time is right still. Returns the programs of its roles, which
     hold until the kernel changes; None where they are not known.
     """
+    if has_lowered_rings(kernel):
+        with located(kernel):
+            check_barriers(kernel)
+        return None
     now = _state(kernel)
     if not wants_remarks() and _PROVED.get(kernel) == now:
-        return None
+        return vars(kernel).get(_PROGRAMS)
     with located(kernel):
         extraction = _prove(kernel)
     _PROVED[kernel] = now
+    vars(kernel)[_PROGRAMS] = extraction
     return extraction
+
+
+def take_programs(kernel: KernelOp) -> Extraction | None:
+    """Returns the programs of the roles of a kernel that is as it was when it was proved, for whom changes it.
+
+    They are forgotten; None for another kernel.
+    """
+    programs = vars(kernel).pop(_PROGRAMS, None)
+    return programs if programs is not None and _PROVED.get(kernel) == _state(kernel) else None
 
 
 _PROVED = WeakKeyDictionary[KernelOp, list[object]]()
 """What kernels were when they were proved; copies of a kernel are other ones. It must not hold the IR of any."""
+
+_PROGRAMS = "proved_programs"
+"""The attribute of the object of a kernel with the programs of its roles: it holds them, since they hold its IR."""
 
 
 def _state(kernel: KernelOp) -> list[object]:
@@ -57,9 +74,6 @@ def _state(kernel: KernelOp) -> list[object]:
 
 
 def _prove(kernel: KernelOp) -> Extraction | None:
-    if has_lowered_rings(kernel):
-        check_barriers(kernel)
-        return None
     extraction = Extraction(kernel)
     extracted = extraction.model
     if extracted is None:

@@ -216,6 +216,19 @@ def test_a_kernel_is_proved_once_and_again_when_it_has_changed(
         change(kernel)
 
 
+def test_programs_are_those_of_the_kernel_as_it_is():
+    """Who lowers a kernel takes the programs that were proved, once, unless the kernel has changed since."""
+    for change in (None, _drop_release):
+        kernel = _kernel()
+        assert proof.take_programs(kernel) is None
+        programs = proof.prove(kernel)
+        assert programs is not None and proof.prove(kernel) is programs
+        if change is not None:
+            change(kernel)
+        assert proof.take_programs(kernel) is (None if change else programs)
+        assert proof.take_programs(kernel) is None
+
+
 def test_what_was_proved_does_not_keep_kernels():
     kernel = _kernel()
     proof.prove(kernel)
