@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
 
 from xdsl.ir import Operation
@@ -35,10 +35,9 @@ def _may_need(kind: type[Operation]) -> bool:
     return not by_class or bool(kind.NEEDS or kind.forms_need())
 
 
-def needed_features(ops: Iterable[Operation]) -> Iterator[tuple[PTXInstruction, tuple[str, ...]]]:
+def needed_features(ops: Sequence[Operation]) -> Iterator[tuple[PTXInstruction, tuple[str, ...]]]:
     """Returns the first instruction of each kind that needs some rows of `FEATURES`, with the rows."""
     seen: set[Hashable] = set()
-    ops = list(ops)
     kinds = {kind for kind in {*map(type, ops)} if _may_need(kind)}
     for op in ops:
         if (kind := type(op)) not in kinds or not isinstance(op, PTXInstruction):
@@ -55,10 +54,10 @@ def needed_features(ops: Iterable[Operation]) -> Iterator[tuple[PTXInstruction, 
             yield op, found
 
 
-def check_features(entry: Operation, target: Target) -> None:
+def check_features(ops: Sequence[Operation], target: Target) -> None:
     """Raises LocatedError at the first instruction of each kind that needs what the target lacks."""
     errors = Errors()
-    for op, features in needed_features(entry.walk()):
+    for op, features in needed_features(ops):
         for feature in features:
             with errors.attempt():
                 feature_version(op, feature, target)

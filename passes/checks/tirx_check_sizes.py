@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 
 from tirx.diagnostics import warn
 from tirx.dialects.formula import Call, Formula
+from tirx.dialects.nesting import walk
 from tirx.dialects.requirements import Requirement, add_requirement, requirements
 from tirx.dialects.tirx import CopyOp, KernelOp, LoadOp, MmaOp, ViewOp, base_allocation, kernels, views_in_use
 from tirx.passes.ir.views import Origin, argument_number
@@ -75,9 +76,9 @@ class TirxCheckSizesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            mark_narrow_views(kernel)
+            mark_narrow_views(ops := walk(kernel))
             sources = cache(_copied)  # the same allocations feed many products
-            for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp) and inner.metadata is None]:
+            for mma in [inner for inner in ops if isinstance(inner, MmaOp) and inner.metadata is None]:
                 a_views, b_views = (list(_views(sources(base_allocation(tile)))) for tile in (mma.a, mma.b))
                 for a, b in product(a_views, b_views):
                     _check(kernel, mma, a, b)

@@ -369,6 +369,6 @@ class TirxInsertBarriersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
-            require_lowered(kernel)
+            require_lowered(walk(kernel))
             order_bulk_copies(kernel)
             _BarrierInsertion(kernel).block(kernel.body.block, _NOTHING, insert=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Operation
 
 from tirx.dialects import tirx
@@ -83,9 +85,9 @@ def is_lowered_with_products(op: Operation) -> bool:
             return False
 
 
-def require_lowered(kernel: tirx.KernelOp) -> None:
-    """Raises LocatedError at the first operation of `kernel` that `tirx-lower-rings` lowers."""
-    for op in kernel.walk():
+def require_lowered(ops: Sequence[Operation]) -> None:
+    """Raises LocatedError at the first one of the operations of a kernel that `tirx-lower-rings` lowers."""
+    for op in ops:
         if type(op) in LOWERED and not is_lowered_with_products(op):
             message = f"expected rings, their loops and queues to be lowered before, found '{op.name}'"
             raise StageError(op, f"{message}; run tirx-lower-rings first")

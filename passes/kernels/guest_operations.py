@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tirx.dialects.tirx import KernelOp, ScalarOpInterface, ThreadLowering, TileOpInterface, TileType, is_foreign
+from tirx.dialects.tirx import ScalarOpInterface, ThreadLowering, TileOpInterface, TileType, is_foreign
 from tirx.dialects.tirx.interface import errors_of_guest
 from tirx.hw.targets import Target
 from tirx.passes.ir.emitter import Emitter, erase
@@ -60,10 +60,11 @@ def _described(types: Sequence[object]) -> str:
     return f"{len(types)} of {kinds}" if types else "none"
 
 
-def lower_scalars(kernel: KernelOp, target: Target) -> None:
-    """Replaces the operations with `ScalarOpInterface` by what they lower to."""
-    for op in list(kernel.walk()):
-        if not isinstance(op, ScalarOpInterface):
+def lower_scalars(ops: Sequence[Operation], target: Target) -> None:
+    """Replaces the operations with `ScalarOpInterface`, of `ops` of a kernel, by what they lower to."""
+    kinds = {kind for kind in {*map(type, ops)} if issubclass(kind, ScalarOpInterface)}
+    for op in ops if kinds else ():
+        if type(op) not in kinds or not isinstance(op, ScalarOpInterface):
             continue
         emit = Emitter.before(op)
         assert isinstance(op, Operation)

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import tirx
-from tirx.dialects.nesting import operations
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
 from tirx.dialects.xdsl_private import operands_of, type_of
@@ -87,17 +87,18 @@ class KernelLowering:
         self.maps: TensorMapParameters
         self.shared: SSAValue | None = None
         self.maxnreg: IntAttr | None = None
-        names = {op.symbol.data for op in kernel.walk() if isinstance(op, SharedAllocOp)} | RESERVED_NAMES
+        self.ops = walk(kernel)
+        names = {op.symbol.data for op in self.ops if type(op) is SharedAllocOp} | RESERVED_NAMES
         self.name = _NewNames(
             {*names, DYNAMIC_SHARED} if kernel.memory is not None and kernel.memory.data.dynamic else names
         )
 
     def run(self) -> None:
         kernel = self.kernel
-        require_lowered(kernel)
+        require_lowered(self.ops)
         target = kernel.require_target()
-        mark_narrow_views(kernel)
-        lower_scalars(kernel, target)
+        mark_narrow_views(self.ops)
+        lower_scalars(self.ops, target)
         if kernel.is_whole_pair:
             raise StageError(kernel, "expected what one block of a pair does; run tirx-split-pairs first")
         try:
@@ -134,10 +135,11 @@ class KernelLowering:
         dynamic = plan.shared if plan.dynamic else None
         name, grid = kernel.sym_name.data, kernel.launch_grid
         entry = EntryOp(name, parameters, target.name, body, threads, cluster, dynamic, grid=grid)
-        bound_registers(entry, kernel.num_threads, self.maxnreg, plan.shared)
+        ops = walk(entry)
+        bound_registers(entry, ops, kernel.num_threads, self.maxnreg, plan.shared)
         entry.attributes.update(kernel.attributes)
         Emitter.before(kernel)(entry)
-        check_features(entry, target)
+        check_features(ops, target)
         erase(kernel)
 
     def _erase_lowered(self) -> None:
@@ -176,7 +178,7 @@ class Place(tirx.ThreadLowering):
         return self.kernel.registers[tile]
 
     def address(self, tile: SSAValue) -> SSAValue:
-        return self.memory(tile).base
+        return self._base(tile)[0]
 
     def of(self, group: tirx.ThreadSet, thread: SSAValue) -> Place:
         """Returns the place of a region that other threads run; `thread` (i32) is the index of one among them."""
@@ -230,14 +232,17 @@ class Place(tirx.ThreadLowering):
         """Returns the address and alignment of a tile of global or shared memory, with its type."""
         numbers = sorted(run_time_strides(tile).items())
         strides = tuple((number, self.kernel.stride(tile, dimension)) for dimension, number in numbers)
+        return MemoryTile(placed(tile), *self._base(tile), strides, not numbers or are_multiples(tile))
+
+    def _base(self, tile: SSAValue) -> tuple[SSAValue, int]:
+        """Returns the address and alignment of a tile of global or shared memory."""
         root = tile
         while isinstance(op := root.owner, tirx.PartOp):
             root = op.source
-        if root not in self.kernel.bases:
+        if (base := self.kernel.bases.get(root)) is None:
             wanted = f"expected a tile of global or shared memory, found {tile.type}"
             raise RegisterLayoutError(self.emit.location, beyond_threads(tile) or wanted)
-        where = displaced(self.emit, tile, *self.kernel.bases[root])
-        return MemoryTile(placed(tile), *where, strides, are_multiples(tile))
+        return base if root is tile else displaced(self.emit, tile, *base)
 
     def access(
         self, memory: SSAValue, register: tirx.TileType, *, once: bool, pad: SSAValue | None = None

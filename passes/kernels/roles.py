@@ -186,18 +186,20 @@ def entry_registers(op: RolesOp) -> IntAttr:
     return IntAttr(bound // step * step)
 
 
-def bound_registers(entry: EntryOp, threads: int, given: IntAttr | None, shared: int) -> None:
+def bound_registers(
+    entry: EntryOp, ops: Sequence[Operation], threads: int, given: IntAttr | None, shared: int
+) -> None:
     """Keeps ptxas from spilling registers to let one block more of so many threads, with `shared` bytes, run on an SM.
 
-    Roles have `given` a bound. Kernels that take over tiles of other blocks get the most that each thread can have,
+    `ops` are all operations of the entry. Roles have `given` a bound. Kernels that take over tiles of other blocks get the most that each thread can have,
     those that multiply by `mma.sync`, whose fragments and sums take most registers, as many as the blocks leave that
     fit into the shared memory of an SM and have the registers that are alive at one place and some more.
     """
-    ops, warps = tuple(entry.walk()), -(-threads // WARP_SIZE)
+    kinds, warps = {*map(type, ops)}, -(-threads // WARP_SIZE)
     entry.maxnreg = given
-    if given is None and any(isinstance(op, QueryCancelOp) for op in ops):
+    if given is None and QueryCancelOp in kinds:
         entry.maxnreg = IntAttr(entry_bound(warps))
-    elif given is None and any(isinstance(op, _MMA) for op in ops):
+    elif given is None and not kinds.isdisjoint(_MMA):
         needed = _SPARE + max(registers_alive(op) for op in ops if isinstance(op, EntryOp | scf.ForOp))
         limit = entry.target_info.blocks_of_sm(shared)
         bounds = [bound for blocks in range(1, limit + 1) if (bound := entry_bound(blocks * warps)) >= needed]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, UnitAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from tirx.dialects.formula import Call, Formula, lookups
 from tirx.dialects.formula_attr import FormulaAttr
@@ -25,9 +26,11 @@ MOST_ELEMENTS_FURTHER = (1 << 31) - 1 - NARROW_LIMIT
 """Elements behind an index of at most `NARROW_LIMIT` that 32 bits count, too."""
 
 
-def mark_narrow_views(kernel: KernelOp) -> None:
-    """Notes on every view which of its indices fit into 32 bits, as long as the program says what they count."""
-    for op in kernel.walk():
+def mark_narrow_views(ops: Sequence[Operation]) -> None:
+    """Notes on every view of a kernel which of its indices fit into 32 bits, as long as the program says what they
+    count; `ops` are the operations of the kernel.
+    """
+    for op in ops:
         if isinstance(op, ViewOp) and any(constant_value(index) is None for index in op.indices):
             found = [index_sizes(op, dimension) for dimension in range(len(op.indices))]
             if any(sizes is not None and constant_value(i) is None for i, sizes in zip(op.indices, found, strict=True)):

@@ -130,5 +130,7 @@ def memory_layout(tile: SSAValue) -> TileLayout | ComposeLayout | None:
 
 def placed(tile: SSAValue) -> TileType:
     """The type of a tile with `memory_layout`."""
-    type_, layout = TileType.of(tile), memory_layout(tile)
-    return type_ if layout is None else type_.with_layout(layout)
+    type_ = TileType.of(tile)
+    if type_.layout is not None or (layout := memory_layout(tile)) is None:
+        return type_
+    return type_.with_layout(layout)

@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import warn
+from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import KernelOp, ScalarOpInterface, is_foreign, kernels
 from tirx.hw.targets import Target
 from tirx.interp import RunError, can_run, without_meaning, without_rule
@@ -138,7 +139,7 @@ def with_scalars_lowered(module: ModuleOp) -> ModuleOp:
     copied = module.clone()
     for kernel in kernels(copied):
         if kernel.target is not None:
-            lower_scalars(kernel, Target.parse(kernel.target.data))
+            lower_scalars(walk(kernel), Target.parse(kernel.target.data))
     return copied
 
 
