@@ -15,6 +15,7 @@ from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import tirx
 from tirx.dialects.nesting import operations, walk
+from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
 from tirx.dialects.xdsl_private import operands_of, type_of
@@ -88,6 +89,7 @@ class KernelLowering:
         self.shared: SSAValue | None = None
         self.maxnreg: IntAttr | None = None
         self.ops = walk(kernel)
+        self.instructions = {kind for kind in {*map(type, self.ops)} if issubclass(kind, PTXInstruction)}
         names = {op.symbol.data for op in self.ops if type(op) is SharedAllocOp} | RESERVED_NAMES
         self.name = _NewNames(
             {*names, DYNAMIC_SHARED} if kernel.memory is not None and kernel.memory.data.dynamic else names
@@ -190,7 +192,9 @@ class Place(tirx.ThreadLowering):
     def block(self, block: Block) -> None:
         """Lowers the operations of a block, which the threads of this place run."""
         lowering = self.kernel
-        for op in tuple(operations(block)):
+        for op in operations(block):
+            if type(op) in lowering.instructions:
+                continue  # neither tiles nor regions
             rule = lowering.rules.get(type(op)) or (lower_tiles if isinstance(op, tirx.TileOpInterface) else None)
             if rule is not None and (made := rule(op, self._before(op))) is not None:
                 self.bind(op.results, made)

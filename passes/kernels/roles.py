@@ -191,9 +191,10 @@ def bound_registers(
 ) -> None:
     """Keeps ptxas from spilling registers to let one block more of so many threads, with `shared` bytes, run on an SM.
 
-    `ops` are all operations of the entry. Roles have `given` a bound. Kernels that take over tiles of other blocks get the most that each thread can have,
-    those that multiply by `mma.sync`, whose fragments and sums take most registers, as many as the blocks leave that
-    fit into the shared memory of an SM and have the registers that are alive at one place and some more.
+    `ops` are all operations of the entry. Roles have `given` a bound. Kernels that take over tiles of other blocks get
+    the most that each thread can have, those that multiply by `mma.sync`, whose fragments and sums take most registers,
+    as many as the blocks leave that fit into the shared memory of an SM and have the registers that are alive at one
+    place and some more.
     """
     kinds, warps = {*map(type, ops)}, -(-threads // WARP_SIZE)
     entry.maxnreg = given

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -30,6 +33,7 @@ from xdsl.passes import ModulePass
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import ptx
 from tirx.dialects.definition import UNIT
+from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.base import PTXInstruction, register_class, width
 from tirx.dialects.ptx.core import ConstantOp, EntryOp, entries, integer_attr, integer_of
 from tirx.dialects.ptx.table import TableInstruction
@@ -38,7 +42,7 @@ from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.scalars.bf16_numbers import has, negated, rounded, rounded_integer, widened
 from tirx.passes.scalars.fast_math import may_approximate
-from tirx.passes.scalars.narrow_numbers import defined_values, types_of, widen_narrow
+from tirx.passes.scalars.narrow_numbers import defined_values, narrow_type, types_of, widen_narrow
 from tirx.rules import NoFormError
 
 
@@ -63,38 +67,62 @@ _KNOWN_DIALECTS = ("arith.", "scf.", "ptx.")
 
 def convert_entry(entry: EntryOp) -> None:
     """Applies the pass to one entry."""
-    ops = list(entry.walk())
-    kinds: set[type[Operation]] = {*map(type, ops)}
+    ops = walk(entry)
+    kinds = {*map(type, ops)}
     if not all(map(_is_known, kinds)):
         op = next(op for op in ops if not _is_known(type(op)))
         raise NoFormError(
             op, f"no PTX form for '{operation_name(op)}'; kernels may use tirx, arith, scf.for and scf.if"
         )
-    values = defined_values(ops)
-    if widen_narrow(ops, values):
-        ops = list(entry.walk())
+    types = types_of(values := defined_values(ops)).values()
+    if any(map(narrow_type, types)) and widen_narrow(ops, values):
+        ops = walk(entry)
         kinds = {*map(type, ops)}
-        values = defined_values(ops)
-    for value in values:
-        if type(type_of(value)) is IndexType:
-            set_type(value, i64)
-    held = {identity: type_ for identity, type_ in types_of(values).items() if register_class(type_) is not None}
-    to_lower = {kind for kind in kinds if kind.name.startswith("arith.")}
+        types = types_of(values := defined_values(ops)).values()
+    if IndexType in map(type, types):
+        for value in values:
+            if type(type_of(value)) is IndexType:
+                set_type(value, i64)
+    # By class and type, of which there are few, and not by operation.
+    is_held = all(type(type_) is IndexType or register_class(type_) is not None for type_ in types)
+    if not is_held or any(kind.name.startswith("arith.") and kind not in RULES for kind in kinds):
+        _check_forms(ops)
+    del values
     constants: dict[tuple[int, int, int], tuple[SSAValue, Attribute, Attribute]] = {}
     """Identities of a block, of a number and of a type -> the constant, and both, which stay what their identity is."""
-    for op in ops:
-        if type(op) is arith.ConstantOp:
+    ops.reverse()
+    while ops:
+        kind = type(op := ops.pop())  # which is gone when it is lowered, and its memory is that of the next one
+        if kind is arith.ConstantOp:
             (result,), number = op.results, op.properties["value"]
-            key = id(op.parent), id(number), id(result.type)
+            key = id(op.parent), id(number), id(type_of(result))
             if (known := constants.get(key)) is None:
-                constants[key] = _lower(op, held), number, result.type
+                constants[key] = _constant(op), number, type_of(result)
             else:
                 replace_uses(result, known[0])
                 erase(op)
-        elif type(op) in to_lower:
-            _lower(op, held)
-        elif type(op) is UnrealizedConversionCastOp:
+        elif (rule := RULES.get(kind)) is not None:
+            (result,) = op.results
+            if (replacement := _at_once(op, result)) is None:
+                replacement = rule(op, Emitter(op, op.location))
+            if replacement is not result:
+                replace_uses(result, replacement)
+                erase(op)
+        elif kind is UnrealizedConversionCastOp:
             _drop_identity_cast(op)
+
+
+def _check_forms(ops: Iterable[Operation]) -> None:
+    """Raises NoFormError at the first operation of `arith` that has no rule, or a value that no register holds."""
+    for op in ops:
+        if not op.name.startswith("arith."):
+            continue
+        if type(op) not in RULES:
+            supported = ", ".join(sorted(t.name for t in RULES))
+            raise NoFormError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
+        for value in (*operands_of(op), *op.results):
+            if register_class(value.type) is None:
+                raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
 
 
 @cache
@@ -117,23 +145,6 @@ instruction itself and gives its result."""
 _rule = RULES.of
 
 
-def _lower(op: Operation, held: Mapping[int, Attribute]) -> SSAValue:
-    """Lowers one operation and returns its result; `held` are types that registers hold, by identity."""
-    rule = RULES.get(type(op))
-    if rule is None:
-        supported = ", ".join(sorted(t.name for t in RULES))
-        raise NoFormError(op, f"no PTX form for '{op.name}'; convert-arith-to-ptx lowers {supported}")
-    for value in (*operands_of(op), *op.results):
-        if id(type_of(value)) not in held and register_class(value.type) is None:
-            raise NoFormError(op, f"'{op.name}': no PTX register holds {value.type}")
-    (result,) = op.results
-    replacement = rule(op, Emitter(op, op.location))
-    if replacement is not result:
-        replace_uses(result, replacement)
-        erase(op)
-    return replacement
-
-
 def _in_place(op: Operation, kind: type[Operation], properties: Mapping[str, Attribute]) -> SSAValue:
     """Makes an op the instruction of the same operands and result type, and returns its result."""
     (result,) = become(op, kind, dict(properties)).results
@@ -152,14 +163,11 @@ def _unsupported(op: Operation, *types: Attribute) -> LocatedError:
 
 
 @_rule(arith.ConstantOp)
-def _constant(op: arith.ConstantOp, emit: Emitter) -> SSAValue:
-    match op.value:
-        case IntegerAttr(value=number):
-            return _in_place(op, ConstantOp, {"value": integer_attr(number.data, op.result.type)})
-        case FloatAttr() as number:
-            return _in_place(op, ConstantOp, {"value": number})
-        case _:
-            raise AssertionError(op.value)  # of a type that no register holds
+def _constant(op: Operation, _emit: Emitter | None = None) -> SSAValue:
+    number = op.properties["value"]  # of a type that registers hold
+    if isinstance(number, IntegerAttr):
+        number = integer_attr(number.value.data, op.results[0].type)
+    return _in_place(op, ConstantOp, {"value": number})
 
 
 _Instruction = type[TableInstruction]
@@ -222,16 +230,14 @@ def _is_predicate(type_: Attribute) -> bool:
 
 
 def _folded(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue | None:
-    """The operand that is the result of an operation on integers, None where there is none."""
-    if _is_predicate(lhs.type):
-        return None
-    sides = ((lhs, rhs), (rhs, lhs)) if kind in _COMMUTATIVE else ((lhs, rhs),)
-    for value, other in sides:
-        constant = integer_of(other)
-        if constant == _NEUTRAL[kind]:
-            return value
-        if constant == 0 and kind is arith.MuliOp:
-            return other
+    """The operand that is the result of an operation on integers but predicates, None where there is none."""
+    for value, other in ((lhs, rhs), (rhs, lhs)) if kind in _COMMUTATIVE else ((lhs, rhs),):
+        if type(other.owner) is ConstantOp:
+            constant = integer_of(other)
+            if constant == _NEUTRAL[kind]:
+                return value
+            if constant == 0 and kind is arith.MuliOp:
+                return other
     return None
 
 
@@ -255,24 +261,20 @@ def _by_power_of_two(op: Operation, lhs: SSAValue, rhs: SSAValue, emit: Emitter)
 
 @_rule(*_BINARY)
 def _binary(op: Operation, emit: Emitter) -> SSAValue:
+    """Lowers what is not one instruction in the place of the operation (see `_AT_ONCE`)."""
     (lhs, rhs), kind = operands_of(op), type(op)
-    if kind in _NEUTRAL and (folded := _folded(kind, lhs, rhs)) is not None:
-        return folded
-    of_predicates = _is_predicate(lhs.type)
-    instruction = (_BINARY_I1 if of_predicates else _BINARY).get(kind)
+    instruction = (_BINARY_I1 if _is_predicate(lhs.type) else _BINARY).get(kind)
     if instruction is None:
         raise _unsupported(op, lhs.type)
     if (shifted := _by_power_of_two(op, lhs, rhs, emit)) is not None:
         return shifted
-    if type(lhs.type) is IntegerType:
-        return _in_place(op, instruction, _UNSIGNED if kind in _OF_UNSIGNED and not of_predicates else {})
     if type(lhs.type) is BFloat16Type and kind in _AS_FMA and not has(op, "bf16.arith"):
         if not has(op, "bf16.fma"):
             return _in_f32(op, instruction, lhs, rhs, emit)
         return emit.value(ptx.FmaOp(*_AS_FMA[kind](lhs, rhs, partial(_bf16, emit))))
     if isinstance(op, arith.MinnumfOp | arith.MaxnumfOp) and lhs.type in _MINMAX and not has(op, _MINMAX[lhs.type]):
         return _in_f32(op, instruction, lhs, rhs, emit)
-    return _in_place(op, instruction, {})
+    return _in_place(op, instruction, _UNSIGNED if kind in _OF_UNSIGNED else {})
 
 
 def _bf16(emit: Emitter, value: float) -> SSAValue:
@@ -488,3 +490,58 @@ def _bitcast(op: arith.BitcastOp, emit: Emitter) -> SSAValue:
     if width(op.input.type) != width(op.result.type):  # an index has as many bits as a pointer
         raise _unsupported(op, op.input.type, op.result.type)
     return _in_place(op, ptx.MovOp, {})
+
+
+# Operations that are one instruction, by their type: most of them.
+
+_FLOATS = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.MinnumfOp, arith.MaxnumfOp)
+
+_Form = tuple[type[Operation], Mapping[str, Attribute]]
+
+
+def _forms() -> Iterator[tuple[type[Operation], object, _Form]]:
+    """Operations, kinds of the types of their results, and the instructions of the same operands and results."""
+    for kind, instruction in _BINARY_I1.items():
+        yield kind, 1, (instruction, {})
+    for kind, instruction in _BINARY.items():
+        if kind in _FLOATS:
+            halves = () if kind in (arith.MinnumfOp, arith.MaxnumfOp) else (Float16Type,)
+            for type_ in (Float32Type, Float64Type, *halves):
+                yield kind, type_, (instruction, {})
+            continue
+        for bits in (16, 32, 64):
+            if bits < 64 or kind not in _FLOOR_DIVISIONS:
+                yield kind, bits, (instruction, _UNSIGNED if kind in _OF_UNSIGNED else {})
+    for kind, form in _SHIFTS.items():
+        yield kind, 32, form
+    for type_ in (16, 32, 64, Float16Type, BFloat16Type, Float32Type, Float64Type):
+        yield arith.SelectOp, type_, (ptx.SelpOp, {})
+    for type_ in (Float16Type, Float32Type, Float64Type):
+        yield arith.NegfOp, type_, (ptx.NegOp, {})
+
+
+_AT_ONCE: dict[type[Operation], dict[object, _Form]] = {}
+"""Operation -> of the bits of an integer, or the class of a float, the instruction that stands in its place."""
+
+for _kind, _type, _form in _forms():
+    _AT_ONCE.setdefault(_kind, {})[_type] = _form
+
+
+def _at_once(op: Operation, result: SSAValue) -> SSAValue | None:
+    """Lowers an operation for which nothing is emitted, None for others.
+
+    Returns the operand that is its result, or its own result, where it becomes one instruction.
+    """
+    kind, type_ = type(op), type_of(result)
+    bits = type_.width.data if type(type_) is IntegerType else None
+    if kind is arith.IndexCastOp:
+        (operand,) = operands_of(op)
+        return operand if width(type_of(operand)) == bits else None
+    if (forms := _AT_ONCE.get(kind)) is None:
+        return None
+    if (form := forms.get(bits or type(type_))) is None:
+        return None
+    if kind in _NEUTRAL and bits != 1 and (folded := _folded(kind, *operands_of(op))) is not None:
+        return folded
+    become(op, form[0], {**form[1]})
+    return result

@@ -93,24 +93,27 @@ class _Narrow:
 
 def _narrow(value: SSAValue) -> Attribute | None:
     """The type of a narrow number, None for that of other values."""
-    return _narrow_type(value.type)
+    return narrow_type(value.type)
 
 
-def _narrow_type(type_: Attribute) -> Attribute | None:
+def narrow_type(type_: Attribute) -> Attribute | None:
+    """Returns the type of a narrow number, None for other types."""
     if type(type_) is IntegerType:
         return type_ if type_.width.data <= 8 and type_ in _INTEGERS else None
     return type_ if type(type_) in _FORMATS else None
 
 
-def defined_values(ops: Iterable[Operation]) -> list[SSAValue]:
+def defined_values(ops: Sequence[Operation]) -> list[SSAValue]:
     """Returns the results of operations and the arguments of their blocks."""
-    found: list[SSAValue] = []
-    for op in ops:
-        found += op.results
-        if op.regions:
-            for region in op.regions:
-                for block in region.blocks:
-                    found += block.args
+    found: list[SSAValue] = [result for op in ops for result in op.results]
+    found += [
+        argument
+        for op in ops
+        if op.regions
+        for region in op.regions
+        for block in region.blocks
+        for argument in block.args
+    ]
     return found
 
 
@@ -127,7 +130,7 @@ def widen_narrow(ops: Sequence[Operation], values: Sequence[SSAValue]) -> bool:
     i32, on operands that are extended as the operation reads them. Floats are converted, selected and have bits; other
     operations on them are a NoFormError.
     """
-    if not any(map(_narrow_type, types_of(values).values())):
+    if not any(map(narrow_type, types_of(values).values())):
         return False
     values = [value for value in values if _narrow(value)]
     found = [
