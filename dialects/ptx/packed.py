@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, var_operand_def
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import Value, enum_attribute, irdl_op_definition
+from tirx.dialects.definition import Value, enum_attribute, fill, irdl_op_definition, value_of
 from tirx.dialects.ptx.base import Names, PureInstruction, Register, expect_choice, expect_type
 from tirx.rules import InstructionFormError
 from tirx.values import dataclass
@@ -45,6 +45,9 @@ HALVES: dict[PairFormat, Attribute] = {PairFormat.F16X2: f16, PairFormat.BF16X2:
 
 
 PairFormatAttr = enum_attribute("ptx.pair_format", PairFormat)
+
+_FORMATS = {each: PairFormatAttr(each) for each in PairFormat}
+"""Format -> its attribute, made once."""
 
 
 class PairOperation(StrEnum):
@@ -294,7 +297,7 @@ class CvtPairOp(PureInstruction):
     assembly_format = "$format $low `,` $high attr-dict `->` type($result)"
 
     def __init__(self, format_: PairFormat, low: Value, high: Value):
-        super().__init__(format_, low, high, format_.register)
+        fill(self, (value_of(low), value_of(high)), (format_.register,), {"format": _FORMATS[format_]})
 
     def verify_(self) -> None:
         expect_type("a pair", self.result, self.format.data.register)

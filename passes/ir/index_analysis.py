@@ -76,7 +76,7 @@ _KNOWN: ContextVar[tuple[_Known, _Known] | None] = ContextVar("ranges and limits
 def ranges_found_once() -> Generator[None]:
     """`index_range` and `index_limits` look once at each value, which operations of a block compute as long as it runs.
 
-    Inside of it no operation that computes an index may change, and no kernel its grid.
+    Inside of it no operation that computes an index may change, unless `forget_ranges` says so, and no kernel its grid.
     """
     before = _KNOWN.get()
     token = _KNOWN.set(before or ({}, {}))
@@ -84,6 +84,13 @@ def ranges_found_once() -> Generator[None]:
         yield
     finally:
         _KNOWN.reset(token)
+
+
+def forget_ranges(of: SSAValue) -> None:
+    """Lets `ranges_found_once` look again at all values, if it has looked at one that another gets the place of."""
+    if (found := _KNOWN.get()) is not None and any(of in known for known in found):
+        for known in found:
+            known.clear()
 
 
 def index_range(value: SSAValue) -> Integers:

@@ -62,9 +62,10 @@ def _described(types: Sequence[object]) -> str:
 
 def lower_scalars(ops: Sequence[Operation], target: Target) -> None:
     """Replaces the operations with `ScalarOpInterface`, of `ops` of a kernel, by what they lower to."""
-    kinds = {kind for kind in {*map(type, ops)} if issubclass(kind, ScalarOpInterface)}
-    for op in ops if kinds else ():
-        if type(op) not in kinds or not isinstance(op, ScalarOpInterface):
+    if not any(issubclass(kind, ScalarOpInterface) for kind in {*map(type, ops)}):
+        return
+    for op in ops:
+        if not isinstance(op, ScalarOpInterface):
             continue
         emit = Emitter.before(op)
         assert isinstance(op, Operation)

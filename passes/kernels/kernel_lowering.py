@@ -26,6 +26,7 @@ from tirx.passes.copies.index_tiles import IndexTiles
 from tirx.passes.copies.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, is_whole
 from tirx.passes.copies.tensor_map_parameters import TensorMapParameters
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
+from tirx.passes.ir.index_analysis import forget_ranges, ranges_found_once
 from tirx.passes.ir.register_values import held_tile, no_register
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.scheduled import require_lowered
@@ -95,7 +96,9 @@ class KernelLowering:
             {*names, DYNAMIC_SHARED} if kernel.memory is not None and kernel.memory.data.dynamic else names
         )
 
+    @ranges_found_once()
     def run(self) -> None:
+        """Puts the entry in the place of the kernel."""
         kernel = self.kernel
         require_lowered(self.ops)
         target = kernel.require_target()
@@ -217,6 +220,7 @@ class Place(tirx.ThreadLowering):
                 self.kernel.registers[old] = registers
             else:
                 (new,) = registers
+                forget_ranges(old)
                 replace_uses(old, new)
 
     def expanded(self, values: Sequence[SSAValue]) -> list[SSAValue]:

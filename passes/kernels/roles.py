@@ -186,9 +186,7 @@ def entry_registers(op: RolesOp) -> IntAttr:
     return IntAttr(bound // step * step)
 
 
-def bound_registers(
-    entry: EntryOp, ops: Sequence[Operation], threads: int, given: IntAttr | None, shared: int
-) -> None:
+def bound_registers(entry: EntryOp, ops: Sequence[Operation], threads: int, given: IntAttr | None, shared: int) -> None:
     """Keeps ptxas from spilling registers to let one block more of so many threads, with `shared` bytes, run on an SM.
 
     `ops` are all operations of the entry. Roles have `given` a bound. Kernels that take over tiles of other blocks get

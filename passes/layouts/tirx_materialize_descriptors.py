@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from xdsl.context import Context
@@ -16,6 +16,7 @@ from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemD
 from tirx.dialects.tirx import AddressOp, ReshapeOp, SlotOp, TransposeOp
 from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
+from tirx.dialects.xdsl_private import type_of
 from tirx.hw.features import supports
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.product import legal, target_of
@@ -76,17 +77,24 @@ def _start(emit: Emitter, tile: SSAValue, field: int) -> tuple[SSAValue, SSAValu
     at = tile
     while isinstance(at.owner, ReshapeOp | TransposeOp):
         at = at.owner.source
-    slot = at.owner if isinstance(at.owner, SlotOp) and at.owner.stride % _ADDRESS_UNIT == 0 else None
+    slot = at.owner if isinstance(at.owner, SlotOp) else None
+    units, rest = (0, 0) if slot is None else divmod(slot.stride, _ADDRESS_UNIT)
+    if rest:
+        slot = None
     address = emit(AddressOp(tile if slot is None else slot.storage)).result
     first = emit.bit_and(emit.div(address, _ADDRESS_UNIT), field)
-    return first, None if slot is None else emit.mul(slot.index, slot.stride // _ADDRESS_UNIT)
+    return first, None if slot is None else emit.mul(slot.index, units)
 
 
-def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
-    """The descriptor of a warpgroup's part: the constant fields, the tile's address, and the offset of the warpgroup.
+_Constant = tuple[int, tuple[int, int, int], int, int]
+"""The constant fields of a descriptor, its grid of warpgroups and how many they are, and its first address in units."""
 
-    Raises LocatedError where no descriptor reads a part, or the parts are not equally far apart.
-    """
+_Constants = dict[tuple[Hashable, ...], _Constant]
+"""The constants of descriptors with one type of the tile, by identity, and one set of properties."""
+
+
+def _constant(op: WgmmaDescriptorOp) -> _Constant:
+    """Raises LocatedError where no descriptor reads a part, or the parts are not equally far apart."""
     with legal(op):
         parts = op.descriptors()
     starts = [part.start // _ADDRESS_UNIT for part in parts]
@@ -98,16 +106,27 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
             "expected warpgroups that are equally far apart in the tile, found descriptors that start at bytes "
             + ", ".join(str(part.start) for part in parts),
         )
+    return template, grid, len(parts), starts[0]
+
+
+def _wgmma_descriptor(op: WgmmaDescriptorOp, constants: _Constants) -> SSAValue:
+    """The descriptor of a warpgroup's part: the constant fields, the tile's address, and the offset of the warpgroup.
+
+    Raises as `_constant`.
+    """
+    key = id(type_of(op.tile)), op.step.value.data, op.k.value.data, op.rows.value.data, op.first_rows
+    if (constant := constants.get(key)) is None:
+        constant = constants[key] = _constant(op)
+    template, (inner, across, along), warpgroups, start = constant
     emit = Emitter.before(op)
     low, further = _start(emit, op.tile, _START_FIELD)
     low = emit.add(low, template % (1 << 32))
-    if len(parts) > 1:
+    if warpgroups > 1:
         owner = thread_owner(op)
         first = 0 if owner is None else owner.thread_set.first // WARPGROUP_THREADS
         first += 0 if op.warpgroup is None else op.warpgroup.value.data
         thread = emit(ReadSpecialOp("tid.x")).result
         warpgroup = emit.add(emit.div(thread, WARPGROUP_THREADS), -first)
-        inner, across, along = grid
         for part, distance in ((emit.div, across), (emit.mod, along)):
             if distance:
                 low = emit.add(low, emit.mul(part(warpgroup, inner), distance))
@@ -115,7 +134,7 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
     base = emit.bit_or(emit.extend(low, i64), upper)
     if further is not None:
         base = emit.add(base, emit.extend(further, i64))
-    return emit.add(base, starts[0])
+    return emit.add(base, start)
 
 
 def _grid(starts: Sequence[int]) -> tuple[int, int, int] | None:
@@ -131,6 +150,11 @@ def _grid(starts: Sequence[int]) -> tuple[int, int, int] | None:
     return None
 
 
+_DESCRIPTORS = frozenset(
+    (SmemDescriptorOp, CpDescriptorOp, WgmmaDescriptorOp, InstructionDescriptorOp, ZeroColumnMaskOp)
+)
+
+
 class TirxMaterializeDescriptorsPass(ModulePass):
     """Derives the bits of every shared-memory, instruction and zero-column mask descriptor from layouts and types.
 
@@ -141,7 +165,10 @@ class TirxMaterializeDescriptorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         bases: _Bases = {}
-        for symbolic in list(walk(op)):
+        constants: _Constants = {}
+        for symbolic in walk(op):
+            if type(symbolic) not in _DESCRIPTORS:
+                continue
             match symbolic:
                 case SmemDescriptorOp() if (block := symbolic.parent) is not None:
                     value = _smem_descriptor(symbolic, block, bases)
@@ -149,7 +176,7 @@ class TirxMaterializeDescriptorsPass(ModulePass):
                     template = BLOCK_DESCRIPTOR.encode()
                     value = _at(symbolic, symbolic.tile, template, symbolic.offset.value.data, block, bases)
                 case WgmmaDescriptorOp():
-                    value = _wgmma_descriptor(symbolic)
+                    value = _wgmma_descriptor(symbolic, constants)
                 case InstructionDescriptorOp():
                     value = Emitter.before(symbolic).constant(symbolic.descriptor.data.encode(), i32)
                 case ZeroColumnMaskOp():

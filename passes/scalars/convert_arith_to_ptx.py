@@ -85,7 +85,7 @@ def convert_entry(entry: EntryOp) -> None:
                 set_type(value, i64)
     # By class and type, of which there are few, and not by operation.
     is_held = all(type(type_) is IndexType or register_class(type_) is not None for type_ in types)
-    if not is_held or any(kind.name.startswith("arith.") and kind not in RULES for kind in kinds):
+    if not (is_held and kinds.isdisjoint(_WITHOUT_RULE)):
         _check_forms(ops)
     del values
     constants: dict[tuple[int, int, int], tuple[SSAValue, Attribute, Attribute]] = {}
@@ -97,7 +97,7 @@ def convert_entry(entry: EntryOp) -> None:
             (result,), number = op.results, op.properties["value"]
             key = id(op.parent), id(number), id(type_of(result))
             if (known := constants.get(key)) is None:
-                constants[key] = _constant(op), number, type_of(result)
+                constants[key] = _constant(op, None), number, type_of(result)
             else:
                 replace_uses(result, known[0])
                 erase(op)
@@ -108,7 +108,7 @@ def convert_entry(entry: EntryOp) -> None:
             if replacement is not result:
                 replace_uses(result, replacement)
                 erase(op)
-        elif kind is UnrealizedConversionCastOp:
+        elif isinstance(op, UnrealizedConversionCastOp):
             _drop_identity_cast(op)
 
 
@@ -163,7 +163,7 @@ def _unsupported(op: Operation, *types: Attribute) -> LocatedError:
 
 
 @_rule(arith.ConstantOp)
-def _constant(op: Operation, _emit: Emitter | None = None) -> SSAValue:
+def _constant(op: Operation, _emit: object) -> SSAValue:
     number = op.properties["value"]  # of a type that registers hold
     if isinstance(number, IntegerAttr):
         number = integer_attr(number.value.data, op.results[0].type)
@@ -490,6 +490,10 @@ def _bitcast(op: arith.BitcastOp, emit: Emitter) -> SSAValue:
     if width(op.input.type) != width(op.result.type):  # an index has as many bits as a pointer
         raise _unsupported(op, op.input.type, op.result.type)
     return _in_place(op, ptx.MovOp, {})
+
+
+_WITHOUT_RULE = {*arith.Arith.operations}.difference(RULES)
+"""Operations that have no PTX form."""
 
 
 # Operations that are one instruction, by their type: most of them.

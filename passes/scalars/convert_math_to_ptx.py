@@ -6,6 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.core import entries
 
 
@@ -20,7 +21,7 @@ class ConvertMathToPtxPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in entries(op):
-            for inner in list(entry.walk()):
+            for inner in walk(entry):
                 if inner.name.startswith("math."):
                     from tirx.passes.scalars.math_functions import lower_math  # imports what only such kernels need
 

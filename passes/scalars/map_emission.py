@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
 from tirx.copy.slots import source_slots
-from tirx.dialects.definition import built, item
+from tirx.dialects.definition import fill, item, quicken
 from tirx.dialects.ptx.conversion import MovOp, PackOp, UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.packed import (
@@ -98,6 +98,34 @@ _SPECIAL = (IndexOp, arith.TruncFOp, arith.ExtFOp, arith.SIToFPOp, arith.UIToFPO
 """Operations that may be done to two elements at a time, or to packed ones, by instructions of their own."""
 
 
+class _Step:
+    """An operation of a map, with what all of its copies have in common; of another type than its own if one is given.
+
+    `is_plain` is True for one that is always done to each element by itself.
+    """
+
+    def __init__(self, op: Operation, type_: Attribute | None = None):
+        self.op = op
+        self.operands = operands_of(op)
+        self.types = [type_ or type_of(result) for result in op.results]
+        quicken(type(op))
+        types = [*map(type_of, self.operands), *self.types]
+        is_half = _FORMAT_OF.get(types[-1]) is not None
+        is_special = isinstance(op, _SPECIAL) or (is_half and (type(op) in _PACKED or op.name.startswith("math.")))
+        self.is_plain = not is_special and all(narrow_format(type_) is None for type_ in types)
+
+    def emit(self, emit: Emitter, operands: Sequence[SSAValue]) -> SSAValue:
+        """Emits the operation on other operands, for the passes that lower arith and math."""
+        op = self.op
+        copy = type(op).__new__(type(op))
+        fill(copy, operands, self.types, op.properties.copy())
+        emit(copy)
+        copy.location = op.location
+        if op.attributes:
+            copy.attributes = op.attributes.copy()
+        return item(copy.results, 0)
+
+
 class MapEmission:
     """Computes one map in every thread, two slots at a time.
 
@@ -139,18 +167,20 @@ class MapEmission:
         """Emits the map; returns the registers of each result."""
         require_inlined(self.op.body.block)
         body = [op for op in self.op.body.block.ops if op is not self.op.body.block.last_op]
-        varying = [(op, self._is_plain(op)) for op in self._emit_same(body)]
+        varying = [(item(op.results, 0), _Step(op)) for op in self._emit_same(body)]
         operands = [*zip(self.op.body.block.args, map(self._held, self.op.ins), self.slots, strict=True)]
-        results: list[dict[int, _Two]] = [{} for _ in self.op.res]
+        yielded = tuple(self.op.yielded)
+        results: list[dict[int, _Two]] = [{} for _ in yielded]
         for slot, low, high in self._pairs():
             values: dict[SSAValue, _Two] = {}
             for argument, held, slots in operands:
                 values[argument] = self._operand(held, slots[low], slots[high])
-            for op, is_plain in varying:
-                two = self._of_each(op, values) if is_plain else self._operation(op, values, low, high)
-                values[op.results[0]] = two
-            for result, yielded in zip(results, self.op.yielded, strict=True):
-                result[slot] = self._value(yielded, values)
+            for value, step in varying:
+                values[value] = (
+                    self._of_each(step, values) if step.is_plain else self._operation(step, values, low, high)
+                )
+            for result, value in zip(results, yielded, strict=True):
+                result[slot] = self._value(value, values)
         return [self._registers(TileType.of(tile), result) for tile, result in zip(self.op.res, results, strict=True)]
 
     def _pairs(self) -> Iterator[tuple[int, int, int]]:
@@ -173,17 +203,9 @@ class MapEmission:
                 varying.append(op)
                 depends |= set(op.results)
             else:
-                self.same[op.results[0]] = self._clone(op, [self.same.get(value, value) for value in operands_of(op)])
+                operands = [self.same.get(value, value) for value in operands_of(op)]
+                self.same[op.results[0]] = _Step(op).emit(self.emit, operands)
         return varying
-
-    def _clone(self, op: Operation, operands: Sequence[SSAValue], type_: Attribute | None = None) -> SSAValue:
-        """One operation on scalars, of another type if one is given, for the passes that lower arith and math."""
-        types = [type_ or result.type for result in op.results]
-        clone = self.emit(built(type(op), operands, types, op.properties))
-        clone.location = op.location
-        if op.attributes:
-            clone.attributes = dict(op.attributes)
-        return item(clone.results, 0)
 
     def _value(self, value: SSAValue, values: Mapping[SSAValue, _Two]) -> _Two:
         if value in values:
@@ -193,31 +215,28 @@ class MapEmission:
 
     # Operations on two elements.
 
-    def _is_plain(self, op: Operation) -> bool:
-        """Returns True for an operation that is always done to each element by itself."""
-        types = [type_of(value) for value in (*operands_of(op), *op.results)]
-        is_half = _FORMAT_OF.get(types[-1]) is not None
-        is_special = isinstance(op, _SPECIAL) or (is_half and (type(op) in _PACKED or op.name.startswith("math.")))
-        return not is_special and all(narrow_format(type_) is None for type_ in types)
-
-    def _of_each(self, op: Operation, values: Mapping[SSAValue, _Two]) -> _Two:
+    def _of_each(self, step: _Step, values: Mapping[SSAValue, _Two]) -> _Two:
         """The operation on each of two elements; on one if they are the same."""
         lows: list[SSAValue] = []
         highs: list[SSAValue] = []
         same = True
-        for value in operands_of(op):
-            two = self._value(value, values)
-            lows.append(low := two.low or self._low(two, value.type))
-            highs.append(high := self._high(two))
-            same = same and low is high
-        first = self._clone(op, lows)
-        return _Two(first, first if same else self._clone(op, highs))
+        for value in step.operands:
+            if (two := values.get(value)) is None:
+                low = high = self.same.get(value, value)
+            else:
+                low = two.low or self._low(two, type_of(value))
+                high = self._high(two)
+                same = same and low is high
+            lows.append(low)
+            highs.append(high)
+        first = step.emit(self.emit, lows)
+        return _Two(first, first if same else step.emit(self.emit, highs))
 
-    def _operation(self, op: Operation, values: Mapping[SSAValue, _Two], low: int, high: int) -> _Two:
+    def _operation(self, step: _Step, values: Mapping[SSAValue, _Two], low: int, high: int) -> _Two:
+        op, sources = step.op, step.operands
         if isinstance(op, IndexOp):
             indices = self._indices(op)
             return _Two(indices[low], indices[high])
-        sources = operands_of(op)
         operands = [self._value(value, values) for value in sources]
         if isinstance(op, arith.TruncFOp) and (two := self._narrowed(op, operands[0])) is not None:
             return two
@@ -234,7 +253,7 @@ class MapEmission:
         for value in (*sources, *op.results):
             if narrow_format(value.type) is not None:
                 raise NoFormError(op, f"expected arith.extf and arith.truncf only on {value.type}, found '{op.name}'")
-        return self._of_each(op, values)
+        return self._of_each(step, values)
 
     def _packed_operation(self, op: Operation, operands: Sequence[_Two]) -> _Two | None:
         """One instruction for both elements, if there is one and its operands differ between the two."""
@@ -270,11 +289,12 @@ class MapEmission:
         for two, value in zip(operands, op.operands, strict=True):
             low = self.emit(arith.ExtFOp(self._low(two, value.type), f32)).result
             wide.append(_Two(low, low if two.is_one else self.emit(arith.ExtFOp(self._high(two), f32)).result))
-        low = self._clone(op, [self._low(two, f32) for two in wide], f32)
+        step = _Step(op, f32)
+        low = step.emit(self.emit, [self._low(two, f32) for two in wide])
         if all(two.is_one for two in wide):
             low = self.emit(arith.TruncFOp(low, type_)).result
             return _Two(low, low)
-        result = _Two(low, self._clone(op, [self._high(two) for two in wide], f32))
+        result = _Two(low, step.emit(self.emit, [self._high(two) for two in wide]))
         return self._rounded(result, _FORMAT_OF[type_], type_)
 
     def _rounded(self, two: _Two, format_: PairFormat, type_: Attribute) -> _Two:
@@ -298,8 +318,9 @@ class MapEmission:
             operand = _Two(*(self.emit(arith.ExtFOp(value, f32)).result for value in (low, high)))
         elif source != f32:
             raise PackedElementsError(op, f"expected f16, bf16 or f32 to convert to {target}, found {source}")
-        emit = Emitter(self.emit.point, op.location)
-        return _Two(packed=emit(CvtPairOp(format_, self._low(operand, f32), self._high(operand))).result)
+        made = self.emit(CvtPairOp(format_, self._low(operand, f32), self._high(operand)))
+        made.location = op.location
+        return _Two(packed=made.result)
 
     def _widened(self, op: arith.ExtFOp, operand: _Two) -> _Two | None:
         """Elements of a byte by way of f16, which has all their numbers; None for wider ones."""

@@ -7,12 +7,14 @@ from math import factorial
 from math import tan as math_tan
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, bf16, f16, f32, f64, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import Float32Type, FloatAttr, IntegerAttr, bf16, f16, f32, f64, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects import ptx
+from tirx.dialects.definition import UNIT
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.ptx.functions import Function
+from tirx.dialects.xdsl_private import become
 from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.scalars.bf16_numbers import has, rounded, widened
@@ -79,9 +81,17 @@ _WIDE_COS = tuple((-1) ** n / factorial(2 * n) for n in range(1, 11))
 """cos(x) = 1 + x^2 p(x^2) for |x| <= pi / 4; relative error 2^-68."""
 
 
+_AT_ONCE: Mapping[type[Operation], type[Operation]] = {math.FmaOp: ptx.FmaOp, math.Exp2Op: ptx.Ex2ApproxOp}
+"""Operations on f32 that are one instruction of the same operands."""
+
+
 def lower_math(op: Operation) -> None:
     """Replaces a `math` operation inside a `ptx.entry` by instructions. Raises NoFormError if there are none."""
     type_ = op.results[0].type
+    if type(type_) is Float32Type and type(op) in _AT_ONCE:
+        flags: dict[str, Attribute] = {"ftz": UNIT} if type(op) is math.Exp2Op and may_approximate(op) else {}
+        become(op, _AT_ONCE[type(op)], flags)
+        return
     if (count := COUNTS.get(type(op))) is not None:
         if type_ not in (i32, i64):
             raise NoFormError(op, f"expected '{op.name}' on i32 or i64, found {type_}")
