@@ -52,9 +52,12 @@ def find_overrun(analysis: OrderingAnalysis, loops: Sequence[frozenset[Block]], 
     """
     if analysis.entry.cluster_size > 1 or not analysis.flow.values.count or not _announce_their_own(analysis):
         return None
-    given = dict[str, int](), *({name: number} for name, number in _single_turns(loops).items())
-    walks = (Walks(analysis, loops, 2 * slots + 2, each) for each in given)
-    return next((found for found in map(_find_overrun, walks) if found is not None), None)
+    walks = Walks(analysis, loops, 2 * slots + 2)
+    for given in (dict[str, int](), *({name: number} for name, number in _single_turns(loops).items())):
+        walks.begin(given)
+        if (found := _find_overrun(walks)) is not None:
+            return found
+    return None
 
 
 def _find_overrun(walks: Walks) -> Overrun | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -14,7 +14,7 @@ from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.synchronization import OrderingAnalysis
-from tirx.passes.checks.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
+from tirx.passes.checks.thread_values import Numbers, arithmetic_of, incoming, is_integer, wrapped
 from tirx.passes.ir.control_flow import successors
 from tirx.values import dataclass
 
@@ -51,21 +51,22 @@ class _End(Exception):
 class _Step:
     """
     An operation from which an address, a parity or a condition is computed: the registers of its result, of `bits`
-    bits, and of those of its `count` operands that have one.
+    bits, and of those of its `count` operands that have one; `compute` does, None if it is not known how.
     """
 
     op: Operation
     result: int
     operands: tuple[int, ...]
     count: int
+    compute: Callable[..., int | Numbers | None] | None
     bits: int
 
-    def compute(self, env: _Registers) -> bool:
+    def take(self, env: _Registers) -> bool:
         """Sets the result to the number of all lanes, or of each; None and False if an operand is not known."""
         known = [each for operand in self.operands if (each := env[operand]) is not None]
         found = None
-        if is_known := len(known) == self.count:
-            if (found := arithmetic(self.op, known)) is not None:
+        if (is_known := len(known) == self.count) and self.compute is not None:
+            if (found := self.compute(*known)) is not None:
                 found = wrapped(found, self.bits)
                 if not isinstance(found, int) and found.min() == found.max():
                     found = int(found.max())
@@ -86,10 +87,8 @@ class Walks:
         analysis: OrderingAnalysis,
         loops: Sequence[frozenset[Block]],
         turns: int,
-        given: Mapping[str, int],
     ):
-        self._flow, self._turns, self._given = analysis.flow, turns, given
-        """`given` are numbers of parameters."""
+        self._flow, self._turns = analysis.flow, turns
         self.warps = -(-self._flow.values.count // WARP_SIZE)
         """Of the block."""
         self._found: dict[Block, list[tuple[Operation, type, SSAValue | None]]] = defaultdict(list)
@@ -120,12 +119,18 @@ class Walks:
         self._registers: dict[SSAValue, int] = {}
         self._fixed: list[tuple[int, int | Numbers]] = []
         """Registers with a number for all threads, or one for each."""
+        self._parameters: list[tuple[int, str]] = []
+        """Registers of parameters, and their names."""
         self._all: dict[Block, list[_Step]] = {}
         self._conditions: list[SSAValue] = []
         """Those of branches that are not known for each thread."""
         self._find_registers()
         self._moves: dict[tuple[Block, int], tuple[Block, list[tuple[int, int | None]]]] = {}
         """A block and one of its ways -> where that leads, registers of arguments there, and of what they become."""
+
+    def begin(self, given: Mapping[str, int]) -> None:
+        """Begins walks with these numbers of parameters."""
+        self._given = [(register, given[name]) for register, name in self._parameters if name in given]
         self._walked: dict[object, tuple[int, list[Event]]] = {}
         """All that a walk depends on -> the warp that walks, and its events."""
         self._env: _Registers = []
@@ -173,7 +178,7 @@ class Walks:
         """Sets the registers that are known for each thread to those of a warp. Returns them."""
         self._env, self._steps = [None] * len(self._registers), {}
         found: list[int | bytes] = []
-        for register, given in self._fixed:
+        for register, given in (*self._fixed, *self._given):
             if not isinstance(given, int):
                 given = given[WARP_SIZE * warp : WARP_SIZE * (warp + 1)]
                 given = int(given[0]) if (given == given[0]).all() else given
@@ -184,7 +189,7 @@ class Walks:
     def _fold(self) -> None:
         """Computes what depends on no argument of a block."""
         for block in self._flow.blocks:
-            if steps := [step for step in self._all.get(block, ()) if not step.compute(self._env)]:
+            if steps := [step for step in self._all.get(block, ()) if not step.take(self._env)]:
                 self._steps[block] = steps
 
     def _find_main(self, loops: Sequence[frozenset[Block]]) -> dict[frozenset[Block], set[int]]:
@@ -232,8 +237,8 @@ class Walks:
             if isinstance(owner, ptx.SharedAllocOp):
                 key = owner if owner.dynamic is None else ptx.SharedAllocOp
                 self._fixed.append((register, allocations.setdefault(key, _APART * (len(allocations) + 1))))
-            elif isinstance(owner, ptx.LdParamOp) and (number := self._given.get(owner.param.data)) is not None:
-                self._fixed.append((register, number))
+            elif isinstance(owner, ptx.LdParamOp):
+                self._parameters.append((register, owner.param.data))
             elif known is not None and known.is_known:
                 self._fixed.append((register, known.given))
             elif isinstance(value, BlockArgument):
@@ -249,7 +254,8 @@ class Walks:
                 if op in needed:
                     given, (result,) = operands_of(op), op.results
                     operands = tuple([self._registers[each] for each in given if each in self._registers])
-                    step = _Step(op, self._registers[result], operands, len(given), ptx.width(result.type))
+                    bits = ptx.width(result.type)
+                    step = _Step(op, self._registers[result], operands, len(given), arithmetic_of(op), bits)
                     self._all[block].append(step)
 
     def _number(self, value: SSAValue | None) -> int:
@@ -266,7 +272,7 @@ class Walks:
     def _walk(self, block: Block, stop: Block | None) -> None:
         while block is not stop:
             for step in self._steps.get(block, ()):
-                if not step.compute(self._env) and isinstance(step.op, ptx.MinOp):
+                if not step.take(self._env) and isinstance(step.op, ptx.MinOp):
                     # The number of turns of a loop is large.
                     known = [each for operand in step.operands if (each := self._env[operand]) is not None]
                     self._env[step.result] = known[0] if known else None

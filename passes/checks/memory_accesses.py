@@ -135,14 +135,19 @@ class Footprint:
         return frozenset(self._numbers.tolist())
 
     @cached_property
-    def folded(self) -> NDArray[np.uint64]:
+    def touched(self) -> Threads:
         """
-        A bit for each granule that some thread touches, by its number modulo `_FOLDED`: footprints that meet have one
-        in common. Granules of tensor memory are as many columns.
+        Whether some thread touches a granule with each number modulo `_FOLDED`: footprints that meet have one in
+        common. Granules of tensor memory are as many columns.
         """
         bits = np.zeros(_FOLDED, np.bool_)
         bits[self._numbers % _FOLDED] = True
-        return np.packbits(bits).view(np.uint64)
+        return bits
+
+    @cached_property
+    def folded(self) -> NDArray[np.uint64]:
+        """The same as bits."""
+        return np.packbits(self.touched).view(np.uint64)
 
     def meets(self, own: Threads, other: Footprint, others: Threads) -> Threads | None:
         """
@@ -232,6 +237,16 @@ class _Places:
         self._found: list[tuple[Access, Footprint, bool]] = []
         self._bounds: IntArray = np.empty((0, 2), np.int64)
         self._folded: NDArray[np.uint64] = np.empty((0, 0), np.uint64)
+        self._counted = 0
+        self._counts = np.zeros((2, _FOLDED), np.int32)
+        """The writes, and all accesses, that touch each granule modulo `_FOLDED`, of the first so many."""
+
+    def is_apart(self, footprint: Footprint, *, write: bool) -> bool:
+        """Returns True if it is easily seen that no other access meets `footprint`, one of the two a write."""
+        for _, one, is_write in self._found[self._counted :]:
+            self._counts[0 if is_write else 1 :] += one.touched
+        self._counted = len(self._found)
+        return self._counts[int(write)][footprint.touched].max() <= int(write)
 
     def add(self, access: Access, footprint: Footprint, *, write: bool) -> None:
         """Makes `near` find `access`."""
@@ -305,6 +320,9 @@ class AccessTable:
 
     def is_alone(self, access: Access) -> bool:
         """Returns True if no other access of the entry meets it, one of the two a write."""
+        own = ((False, access.reads), (True, access.writes))
+        if all(self._origins[one.origin].is_apart(one, write=write) for write, some in own for one in some):
+            return True
         return all(other is access for other in self._around(access))
 
     def near(self, access: Access, pending: Collection[Access]) -> list[Access]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeVar
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
@@ -145,7 +145,7 @@ def wrapped(numbers: NumbersT, bits: int) -> NumbersT:
         return numbers & 1
     if isinstance(numbers, int):
         half = 1 << bits - 1
-        return (numbers + half & (1 << bits) - 1) - half
+        return numbers if -half <= numbers < half else (numbers + half & (1 << bits) - 1) - half
     return numbers.astype(np.int32).astype(np.int64) if bits == 32 else numbers
 
 
@@ -377,10 +377,16 @@ def arithmetic(op: Operation, numbers: Sequence[int | Numbers]) -> int | Numbers
 
     Operands are one integer each for all numbers, or as many integers as the others.
     """
+    compute = arithmetic_of(op)
+    return None if compute is None else compute(*numbers)
+
+
+def arithmetic_of(op: Operation) -> Callable[..., int | Numbers | None] | None:
+    """Returns the function of the operands that `arithmetic` computes; None if the operation does not say what."""
     if (function := _FUNCTIONS.get(type(op))) is not None:
-        return function(*numbers)
+        return function
     rule = _RULES.get(type(op))
-    return None if rule is None else rule(op, *numbers)
+    return None if rule is None else partial(rule, op)
 
 
 def _any(found: bool | Threads) -> bool:

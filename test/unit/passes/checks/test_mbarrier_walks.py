@@ -37,7 +37,8 @@ def _walked(body: str, threads: int, given: Mapping[str, int]) -> tuple[list[str
     """The events of each warp with their places and numbers, the warps that return, and what phases take."""
     text = f'ptx.entry @k(a : u64 ptr, n : u32) target("sm_90") reqntid({threads}) {{{_HEAD}{body}\n}}'
     (entry,) = entries(parsed(text))
-    walks = Walks(OrderingAnalysis(ControlFlow(entry)), [], 2, given)
+    walks = Walks(OrderingAnalysis(ControlFlow(entry)), [], 2)
+    walks.begin(given)
     found = [
         ", ".join(f"{_NAMES[each.does]} {each.place % (1 << 20)} {each.number}" for each in walks.of_warp(warp))
         for warp in range(walks.warps)
