@@ -137,8 +137,8 @@ class Footprint:
     @cached_property
     def touched(self) -> Threads:
         """
-        Whether some thread touches a granule with each number modulo `_FOLDED`: footprints that meet have one in
-        common. Granules of tensor memory are as many columns.
+        The numbers modulo `_FOLDED` of granules that some thread touches: footprints that meet have one in common.
+        Granules of tensor memory are as many columns.
         """
         bits = np.zeros(_FOLDED, np.bool_)
         bits[self._numbers % _FOLDED] = True

@@ -373,7 +373,7 @@ class _Names:
             number = self.counts.get(prefix, 0)
             self.counts[prefix] = number + 1
             final[placeholder] = f"{prefix}{number}"
-        parts[1::2] = [final[placeholder] for placeholder in parts[1::2]]
+        parts[1::2] = map(final.__getitem__, parts[1::2])
         return "".join(parts)
 
     def declarations(self) -> Iterator[str]:
