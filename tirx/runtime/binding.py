@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from numbers import Integral
 
 from tirx.dialects.formula import LaunchSizes
 from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, check_array, storage_of
@@ -166,7 +167,7 @@ def _grid(launch: Launch, sizes: LaunchSizes, given: Sequence[int] | None) -> Ex
         x, y, z = dims = tuple(map(sizes.evaluate, launch.grid))
     elif given is None:
         raise ArgumentError(f"'{launch.entry}': expected grid=(x, y, z): the kernel has no clause grid(...)")
-    elif not 1 <= len(given) <= 3:
+    elif not 1 <= len(given) <= 3 or not all(isinstance(each, Integral) for each in given):
         raise ArgumentError(f"'{launch.entry}': expected a grid of 1 to 3 extents, found {tuple(given)}")
     else:
         x, y, z = dims = (*given, 1, 1)[:3]

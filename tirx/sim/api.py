@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from numbers import Integral
+from typing import Any, cast
 
 import numpy.typing as npt
 
@@ -98,6 +99,8 @@ def run(
     64.0
     """
     level = _level(check)
+    if not _is_whole(0 if seed is None else seed):
+        raise SimError(f"expected a number or None for seed, found {seed!r}")
     _require_least(1, "jobs", jobs)
     _require_least(0, "bytes of dynamic shared memory", dynamic_shared)
     decoded = linked(ptx_text, entry, dynamic_shared, level, arithmetic)
@@ -124,8 +127,13 @@ def run(
         raise
 
 
+def _is_whole(value: object) -> bool:
+    """Returns True for integers of Python and numpy."""
+    return isinstance(value, Integral)
+
+
 def _require_least(least: int, what: str, found: int) -> None:
-    if found < least:
+    if not _is_whole(found) or found < least:
         raise SimError(f"expected {least} or more {what}, found {found}")
 
 
@@ -150,10 +158,10 @@ def _log(warning: SimWarning) -> None:
 
 
 def _dimensions(value: int | Sequence[int], what: str) -> Dimensions:
-    given = (value,) if isinstance(value, int) else tuple(int(each) for each in value)
-    if not 1 <= len(given) <= 3 or any(each < 1 for each in given):
+    given = tuple(cast("Sequence[int]", value if hasattr(value, "__iter__") else (value,)))
+    if not 1 <= len(given) <= 3 or not all(_is_whole(each) and each >= 1 for each in given):
         raise SimError(f"expected one to three positive numbers for the {what}, found {given}")
-    x, y, z = (*given, 1, 1)[:3]
+    x, y, z = (*map(int, given), 1, 1)[:3]
     return x, y, z
 
 

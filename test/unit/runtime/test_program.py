@@ -144,6 +144,8 @@ def test_a_grid_is_given_where_the_kernel_has_none() -> None:
         kernel.simulate(x, packed)
     with pytest.raises(ArgumentError, match=r"expected a grid of at most .*, found \(1, 65536, 1\)"):
         kernel.simulate(x, packed, grid=(1, 65536))
+    with pytest.raises(ArgumentError, match=r"expected a grid of 1 to 3 extents, found \(1.5,\)"):
+        kernel.simulate(x, packed, grid=(1.5,))
     with pytest.raises(ArgumentError, match=re.escape("expected shape (8, 4) (e2m1, packed in bytes), found (8, 8)")):
         kernel.simulate(x, np.zeros((8, 8), np.uint8), grid=(1,))
     with pytest.raises(ArgumentError, match="expected no grid: the kernel has a clause grid"):
