@@ -13,6 +13,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.memory_accesses import GRANULE, Access, AccessTable, Box, Footprint, Operand
 from tirx.passes.checks.thread_flow import ActiveThreads
 from tirx.passes.checks.thread_values import Symbol, ThreadValue, ThreadValues
+from tirx.rules import LaunchParameterError
 
 _PATTERN_BYTES = 1024
 """The longest that a swizzle takes to repeat."""
@@ -63,8 +64,8 @@ class AccessReader:
     def _access_of(self, op: Operation, stated: ptx.MemoryAccess, active: ActiveThreads) -> Access | None:
         """The access that `op` states; None if nothing is known of it."""
         kind = stated.kind
-        reads = tuple(self._footprints(stated.reads, kind)) if stated.reads else ()
-        writes = tuple(self._footprints(stated.writes, kind)) if stated.writes else ()
+        reads = tuple(self._footprints(op, stated.reads, kind)) if stated.reads else ()
+        writes = tuple(self._footprints(op, stated.writes, kind)) if stated.writes else ()
         if not (reads or writes) and (kind.is_in_order or kind is ptx.AccessKind.BULK_WRITE):
             return None
         barrier = None
@@ -72,12 +73,12 @@ class AccessReader:
             barrier = None if value.number is None else (value.symbols, value.number)
         return Access(op, kind, active, reads, writes, barrier, stated.warp_wide, stated.shape, stated.atomic)
 
-    def _footprints(self, regions: tuple[Region, ...], kind: ptx.AccessKind) -> Iterable[Footprint]:
+    def _footprints(self, op: Operation, regions: tuple[Region, ...], kind: ptx.AccessKind) -> Iterable[Footprint]:
         for region in regions:
             if isinstance(region, SharedMatrix):
                 found = _matrix(region, self._values)
             elif isinstance(region, ptx.TensorBox):
-                found = self._box(region)
+                found = self._box(op, region)
             elif (address := self._address(region.address, kind)) is None:
                 continue
             else:
@@ -85,21 +86,29 @@ class AccessReader:
             if found is not None:
                 yield found
 
-    def _box(self, region: ptx.TensorBox) -> Footprint | None:
-        """Returns the known granules of a box: whole ones inside of the tensor, at coordinates that are numbers."""
+    def _box(self, op: Operation, region: ptx.TensorBox) -> Footprint | None:
+        """Returns the known granules of a box: whole ones inside of the tensor, at coordinates that are numbers.
+
+        Raises LocatedError for a tensor of another rank.
+        """
         if region not in self._boxes:
-            self._boxes[region] = self._find_box(region)
+            self._boxes[region] = self._find_box(op, region)
             self.has_boxes |= self._boxes[region] is not None
         return self._boxes[region]
 
-    def _find_box(self, region: ptx.TensorBox) -> Footprint | None:
-        if not self._values.count or not isinstance(owner := region.map.owner, ptx.ParamAddressOp):
+    def _find_box(self, op: Operation, region: ptx.TensorBox) -> Footprint | None:
+        if not isinstance(owner := region.map.owner, ptx.ParamAddressOp):
             return None
         parameter = self._entry.param(owner.param.data)
         if parameter is None or not isinstance(parameter.source, tirx.TensorMapAttr):
             return None
         tensor = parameter.source.data
-        if tensor.steps:
+        if (rank := len(tensor.dims)) != (count := len(region.coordinates)):
+            name = owner.param.data
+            raise LaunchParameterError(
+                op, f"expected as many coordinates as tensor map '{name}' has dimensions ({rank}), found {count}"
+            )
+        if tensor.steps or not self._values.count:
             return None
         starts = [None if (value := self._values.get(each)) is None else value for each in region.coordinates]
         ends: list[tuple[int, int]] = []

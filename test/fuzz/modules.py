@@ -172,6 +172,8 @@ class Modules(InputClass):
             flags = _flags(first.removeprefix(RUN))
         except Exception:  # a line that minimisation has cut
             return REFUSED
+        if flags.output_path != "-":  # of a mutated line
+            return REFUSED
         output = compiled(flags, rest)
         if output is None:
             return REFUSED

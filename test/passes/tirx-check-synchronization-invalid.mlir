@@ -577,3 +577,18 @@ ptx.entry @commit_of_reads_of_a(t : u32) target("sm_107a") reqntid(32) {
   ptx.st shared %b, %0 : i32, i32
   ptx.ret
 }
+
+// -----
+
+#rows = #tirx.tensor_map<argument = 0, type = "f32", dims = [1024], strides = [], box = [64]>
+
+ptx.entry @other_rank(a : u64 ptr, rows : b8[128] align 64 from #rows) target("sm_90a") reqntid(1) {
+  %0 = ptx.constant 0 : i32
+  %tile = ptx.shared_alloc @tile bytes 512 align 128
+  %rows = ptx.param_address @rows
+  // expected-error@+1 {{expected as many coordinates as tensor map 'rows' has dimensions (1), found 2}}
+  ptx.cp.async.bulk.tensor.store %rows[%0, %0], %tile
+  ptx.cp.async.bulk.commit_group
+  ptx.cp.async.bulk.wait_group 0
+  ptx.ret
+}

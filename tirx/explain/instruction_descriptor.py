@@ -102,7 +102,8 @@ def _notes(descriptor: InstructionDescriptor, cta_group: int | None, ws: bool | 
     d = descriptor
     modifiers = [name for name in ("sparse", "negate_a", "negate_b", "saturate") if getattr(d, name)]
     scale = f", scale factors of {d.scale}" if d.scale else ""
-    text = f"D ({d.d}, {d.m} x {d.n}) += A ({d.a}, {d.m} x {d.k}, {d.a_major}-major) * B ({d.b}, {d.n} x {d.k}, "
+    k = result(lambda: d.k) or "?"  # a code without a K
+    text = f"D ({d.d}, {d.m} x {d.n}) += A ({d.a}, {d.m} x {k}, {d.a_major}-major) * B ({d.b}, {d.n} x {k}, "
     text += f"{d.b_major}-major){scale}{''.join(f', {name}' for name in modifiers)}"
     notes = [("meaning", text)]
     agreed = result(lambda: portable(d.kind, d.m, d.n, cta_group or 1, bool(ws), d.sparse, k_code=d.k_code))

@@ -157,6 +157,10 @@ def test_wrong_instruction_descriptor() -> None:
     assert explain_instruction_descriptor(0x08400010, "f16", target="sm_100a").legal
     with pytest.raises(LegalityError, match="expected a kind"):
         explain_instruction_descriptor(0x08400010, "f17")
+    without_k = explain_instruction_descriptor(0x08A0148C, "mxf4nvf4", target="sm_107a")
+    assert without_k.problems == ("kind::mxf4nvf4, sparse: expected a code of K of 0 or 1, found 2",)
+    assert without_k.summary.startswith("D (f32, 128 x 128) += A (e2m1, 128 x ?, K-major) * B (e2m1, 128 x ?, K-major)")
+    assert without_k.nearest == (0x08A01484, "widest_k 0x1 to 0x0")
 
 
 def test_wrong_mask() -> None:
