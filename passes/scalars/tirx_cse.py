@@ -63,30 +63,39 @@ class _Numbers:
         return number
 
     def of_all(self, named: Mapping[str, Attribute]) -> Hashable:
-        return frozenset([(name, self(attribute)) for name, attribute in named.items()]) if named else None
+        return frozenset([(name, self(attribute)) for name, attribute in named.items()])
 
 
-def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numbers) -> None:
-    """Replaces operations by equal ones of `known`, which lie around and before them, and adds the others to it."""
-    if len(region.blocks) != 1:
-        return
+def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numbers) -> list[Hashable]:
+    """Replaces operations by equal ones of `known`, which lie around and before them, and adds the others to it.
+
+    Returns their keys there.
+    """
+    added: list[Hashable] = []
+    if region.first_block is None or region.first_block is not region.last_block:
+        return added
     written = object()  # stands for the contents of memory
-    for op in operations(region.block):
+    for op in operations(region.first_block):
         if op.regions:
             isolated = op.has_trait(IsolatedFromAbove)
             for inner in op.regions:
-                _merge_equal(inner, {} if isolated else dict(known), number)
+                for key in _merge_equal(inner, {} if isolated else known, number):
+                    if not isolated:
+                        del known[key]
         if op.regions or (reads := _reads(type(op))) is None:
             written = object()
             continue
-        properties = number.of_all(op.properties), number.of_all(op.attributes) if op.attributes else None
-        types = tuple(map(number, map(type_of, op.results)))
-        key = type(op), operands_of(op), types, properties, written if reads else None
+        key = type(op), operands_of(op), *map(number, map(type_of, op.results))
+        if op.properties or op.attributes or reads:
+            key = key, number.of_all(op.properties), number.of_all(op.attributes), written if reads else None
         earlier = known.setdefault(key, op)
-        if earlier is not op:
-            for result, other in zip(op.results, earlier.results, strict=True):
-                replace_uses(result, other)
-            erase(op)
+        if earlier is op:
+            added.append(key)
+            continue
+        for result, other in zip(op.results, earlier.results, strict=True):
+            replace_uses(result, other)
+        erase(op)
+    return added
 
 
 _first_use: Callable[[SSAValue], Use | None] = attrgetter("first_use")
