@@ -207,7 +207,6 @@ def widest_vectors(addresses: NDArray[np.int64], used: NDArray[np.bool_], larges
     """(first register, count) of the widest accesses that every thread can do, in register order."""
     found: list[tuple[int, int]] = []
     registers = addresses.shape[1]
-    counts = [largest >> i for i in range(largest.bit_length() - 1)]
 
     def is_vector(first: int, count: int) -> bool:
         block = addresses[:, first : first + count]
@@ -221,9 +220,13 @@ def widest_vectors(addresses: NDArray[np.int64], used: NDArray[np.bool_], larges
 
     first = 0
     while first < registers:
-        count = next((each for each in counts if is_vector(first, each)), 1)
-        if used[first]:
-            found.append((first, count))
+        if not used[first]:
+            first += 1
+            continue
+        count = largest
+        while not is_vector(first, count):  # one register is one
+            count //= 2
+        found.append((first, count))
         first += count
     return found
 
