@@ -107,17 +107,19 @@ def test_parts_that_most_groups_have_are_common() -> None:
     """Without the parts of these, and numbers; a lookup is common, too."""
     parts, m, n = Parts(), Call("size", (0, 0)), Call("size", (0, 1))
     product = Call("add", (Call("mul", (m, n)), 7))
-    groups = [[parts.place(each)] for each in (Call("add", (product, 1)), Call("max", (product, 1)), 3, 4)]
+    costs = (Call("add", (product, 1)), Call("max", (product, 1)), Call("min", (product, 1)), 3, 4, 5)
+    groups = [[parts.place(each)] for each in costs]
     lookups = [parts.place(m), parts.place(n)]
-    assert parts.common(groups[:3]) == [*lookups, parts.place(product)]
+    assert parts.common(groups[:5]) == [*lookups, parts.place(product)]
     assert parts.common(groups) == lookups
 
 
 @pytest.mark.parametrize(("m", "n"), [(16, 2), (16, 16), (12, 1), (0, 1)])
 def test_bounds_of_conditions_may_be_products(m: int, n: int) -> None:
-    asked = Requirement(Call("size", (0, 0)), "multiple_of", Call("mul", (Call("size", (0, 1)), 8)), "")
     launch = LaunchSizes([(m, n)], [], 1)
-    assert (LeastCost([1], [[asked]]).place(launch) == 0) is asked.holds(launch)
+    for test in ("multiple_of", "at_most", "at_least", "equal"):
+        asked = Requirement(Call("size", (0, 0)), test, Call("mul", (Call("size", (0, 1)), 8)), "")
+        assert (LeastCost([1], [[asked]]).place(launch) == 0) is asked.holds(launch)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +135,34 @@ def test_formulas_that_grow_for_ever_are_refused(function: str, times: int, mess
         formula = Call(function, (formula, formula))
     with pytest.raises(ValueError, match=f"^expected {message}"):
         LeastCost([formula], [()])
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_operations_within_each_other_are_counted(place: int) -> None:
+    formula: Formula = Call("size", (0, 0))
+    for _ in range(600):
+        formula = Call("max", (formula, 8) if place == 0 else (8, formula))
+    assert compiled([formula])(_LAUNCHES[-1]) == [130]
+    with pytest.raises(
+        ValueError, match="^expected at most 600 operations within each other in a formula, found more$"
+    ):
+        compiled([Call("add", (formula, formula))])
+
+
+def test_a_sum_has_one_bit_more() -> None:
+    """Of 2 sizes it has 64, which 6 squares make 4096."""
+    size = Call("size", (0, 0))
+    for sizes in (2, 3):
+        formula: Formula = size
+        for _ in range(sizes - 1):
+            formula = Call("add", (formula, size))
+        for _ in range(6):
+            formula = Call("mul", (formula, formula))
+        if sizes == 2:
+            assert compiled([formula])(_LAUNCHES[1]) == [0]
+        else:
+            with pytest.raises(ValueError, match="^expected formulas of at most 4096 bits, found one of 4160$"):
+                compiled([formula])
 
 
 def test_nothing_is_least_of_none() -> None:
