@@ -56,9 +56,11 @@ class Span:
     @property
     def end(self) -> Scalar:
         """The index behind the last one that is there."""
-        if self.limit is not None and self.step == 1:
+        if self.limit is not None:
             return functions.minimum(self.start + self.extent, self.limit)
-        return self.start + (self.extent if self.size is None else self.size) * self.step
+        return (
+            self.start + (self.extent if self.size is None else functions.minimum(self.size, self.extent)) * self.step
+        )
 
     @property
     def index(self) -> Tile:

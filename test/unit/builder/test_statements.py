@@ -321,6 +321,15 @@ def _open_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     o[0, 0:1] = tx.full(f32, s.end.to(f32), 1)
 
 
+def _ends_of_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    """Of spans of four indices, moved and spread; from 2 on, all of them or three are there."""
+    o[:, :] = a[:, :]
+    for row, limit in ((0, n + 4), (1, n + 1)):
+        s = tx.tile(2, 4, end=limit)
+        for column, span in ((0, s), (1, s + 1), (2, s * 3), (3, s // 2)):
+            o[row, column] = span.end.to(f32)
+
+
 def _shapes(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     x = a[:, :].load().reshape(8, 4).T + a[:, :].transpose(1, 0).load().reshape(4, 8)
     o[:, :] = x + x[:, None, :].sum(1).reshape(4, 8) + x.max(0) + x.min(1) + x[0:1, :].broadcast(4, 8) + x.prod(0)
@@ -420,6 +429,7 @@ _MEMORY: list[tuple[Callable[..., None], Any]] = [
                             (np.s_[1, 0:5:2], (0, 2, 4)))),
     (_carried_spans, _X * (np.arange(8) % 4 < 3)),
     (_open_spans, _changed((np.s_[:, 7], 50), (np.s_[:, 0:3], _X[:, 4:7]), (np.s_[:, 3], -1), (np.s_[0, 0], 7))),
+    (_ends_of_spans, _changed((np.s_[0, :4], (6, 7, 18, 3)), (np.s_[1, :4], (5, 6, 15, 3)))),
     (_shapes, _shapes_then()),
     (_turned, _X.reshape(2, 4, 4).transpose(0, 2, 1).reshape(4, 8)),
     (_other_shapes, _changed((np.s_[:], 2 * _X), (0, 2 * _X[0] + _X[2]))),
