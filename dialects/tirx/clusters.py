@@ -13,6 +13,7 @@ from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx.attributes import MemorySpace, TileType
 from tirx.dialects.tirx.interface import Reduced, TileOpInterface
 from tirx.dialects.tirx.kernel import KernelOp
+from tirx.dialects.tirx.parts import slots_of
 from tirx.dialects.tirx.registers import require_register
 from tirx.dialects.tirx.roles import RoleOp
 from tirx.layout import LayoutError, TileLayout
@@ -26,20 +27,16 @@ class _Share(Reduced):
 
     def layout(self, whole: TileLayout) -> TileLayout:
         dims, columns = TileType.of(self.whole).dims, TileType.of(self.part).dims[-1]
-        registers, count = _registers(whole), dims[-1] // columns
+        registers, count = slots_of(whole), dims[-1] // columns
         boxes = [(*((0, n) for n in dims[:-1]), (q * columns, (q + 1) * columns)) for q in range(count)]
         first = whole.slice(dims, boxes[0])
         moved = [first.with_offset(m=q * registers // count) for q in range(count)]
-        if _registers(first) * count != registers or [whole.slice(dims, box) for box in boxes] != moved:
+        if slots_of(first) * count != registers or [whole.slice(dims, box) for box in boxes] != moved:
             raise LayoutError(
                 f"expected {count} shares of the columns that are one after the other in the registers of each "
                 f"thread, found {whole}"
             )
         return first
-
-
-def _registers(layout: TileLayout) -> int:
-    return layout.footprint().get("m", (0,))[-1] + 1
 
 
 @irdl_op_definition

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, ModuleOp, UnrealizedConversionCastOp, i8, i32
+from xdsl.dialects.builtin import IndexType, ModuleOp, i8, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -33,11 +33,6 @@ from tirx.rules import RegisterLayoutError, WholeWarpsError
 
 _MOST_TICKETS = 2**32 - 1
 """Blocks that a counter of 32 bits tells apart."""
-
-
-def _recast(emit: Emitter, tile: SSAValue, type_: Attribute) -> SSAValue:
-    """The same registers as a tile of another shape, or as a number."""
-    return tile if tile.type == type_ else emit(UnrealizedConversionCastOp.get([tile], [type_])).results[0]
 
 
 def _as_tiles(op: tirx.AtomicOp, value: SSAValue, place: SSAValue, expected: SSAValue | None = None) -> tirx.AtomicOp:
@@ -141,8 +136,8 @@ class _Expander:
         assert first is not None
         self.threads = self.kernel.num_threads
         emit = Emitter(InsertPoint.before(first), self.kernel.location)
-        tile = _recast(emit, emit(tirx.TicketOp()).result, self._number(i32))
-        left = emit.cast(_recast(emit, self._handed_out(emit, tile), i32), IndexType())
+        tile = emit.retyped(emit(tirx.TicketOp()).result, self._number(i32))
+        left = emit.cast(emit.retyped(self._handed_out(emit, tile), i32), IndexType())
         places: dict[tirx.GridAxis, SSAValue] = {}
         for axis in (tirx.GridAxis.X, tirx.GridAxis.Y):
             extent = emit(tirx.GridDimOp(axis)).result
@@ -172,8 +167,8 @@ class _Expander:
         )
         old = emit(_as_tiles(op, value, op.place, *others)).result
         if op.result.first_use is None:
-            return [_recast(emit, old, op.value.type)]
-        return [_recast(emit, self._handed_out(emit, old), op.value.type)]
+            return [emit.retyped(old, op.value.type)]
+        return [emit.retyped(self._handed_out(emit, old), op.value.type)]
 
     def _wait_until(self, emit: Emitter, op: tirx.WaitUntilOp) -> Sequence[SSAValue] | None:
         """Lets all threads have the flag that one of them has seen, where anybody asks for it."""
@@ -181,8 +176,8 @@ class _Expander:
             return None
         type_ = self._number(op.number.type)
         wait = emit(op.clone())
-        tile = _recast(emit, wait.result, type_)
-        return [_recast(emit, self._handed_out(emit, tile), op.number.type)]
+        tile = emit.retyped(wait.result, type_)
+        return [emit.retyped(self._handed_out(emit, tile), op.number.type)]
 
     def _memory(self, emit: Emitter, type_: tirx.TileType) -> SSAValue:
         first = self.kernel.body.block.first_op
@@ -203,8 +198,8 @@ class _Expander:
             return [self._through_shared(emit, op.source, plan.shared, type_)]
         # A byte each in registers, they would be packed in memory.
         bytes_of = [tirx.TileType.get(type_.dims, i8, type_.memory, layout) for layout in (source, result)]
-        moved = self._through_shared(emit, _recast(emit, op.source, bytes_of[0]), plan.shared, bytes_of[1])
-        return [_recast(emit, moved, type_)]
+        moved = self._through_shared(emit, emit.retyped(op.source, bytes_of[0]), plan.shared, bytes_of[1])
+        return [emit.retyped(moved, type_)]
 
     def _arrange(self, emit: Emitter, op: tirx.ConvertOp, arranged: Arrangement) -> Sequence[SSAValue] | None:
         """Returns a tile of some elements of another one, None where warps have them.
@@ -301,7 +296,7 @@ class _Expander:
         partial = reduced(split, dims, inside)
         if plan_reduction(split, dims, inside, self.threads) is None:
             return None
-        parts = [_recast(emit, tile, _like(tile, dims, split)) for tile in op.ins]
+        parts = [emit.retyped(tile, _like(tile, dims, split)) for tile in op.ins]
         shape = reduced_shape(dims, inside)
         if inside:
             types = [_like(tile, shape, partial) for tile in op.ins]
@@ -311,7 +306,7 @@ class _Expander:
         last = reduced(layout, shape, across)
         types = [_like(tile, reduced_shape(shape, across), last) for tile in op.ins]
         totals = emit(tirx.ReduceOp(parts, across, _how(op), types)).res
-        return [_recast(emit, total, tirx.TileType.of(result)) for total, result in zip(totals, op.res, strict=True)]
+        return [emit.retyped(total, tirx.TileType.of(result)) for total, result in zip(totals, op.res, strict=True)]
 
     def _gather(self, emit: Emitter, parts: Sequence[SSAValue], layout: TileLayout) -> list[SSAValue]:
         """Lets every thread have what all warps found."""
@@ -350,24 +345,22 @@ class _Expander:
         """
         dim, reverse = op.along[0], op.reverse is not None
         partial, part = reduced(split, shape, (dim + 2,)), reduced_shape(shape, (dim + 2,))
-        parts = [_recast(emit, tile, _like(tile, shape, split)) for tile in op.ins]
+        parts = [emit.retyped(tile, _like(tile, shape, split)) for tile in op.ins]
         types = [type_ for dims, layout in ((shape, split), (part, partial)) for type_ in _likes(op.ins, dims, layout)]
         totals = emit(tirx.ScanOp(parts, dim + 2, _how(op), types, reverse=reverse)).totals
         layout = _gathered(partial, part, (dim, dim + 1))
         line = (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 3 :])
-        gathered = [_recast(emit, tile, _like(tile, line, layout)) for tile in self._gather(emit, totals, layout)]
+        gathered = [emit.retyped(tile, _like(tile, line, layout)) for tile in self._gather(emit, totals, layout)]
         one, last = reduced_shape(line, (dim,)), reduced(layout, line, (dim,))
         types = [*_likes(op.ins, line, layout), *_likes(op.ins, one, last)]
         inits = self._converted(emit, op.inits, last)
         before = emit(tirx.ScanOp(gathered, dim, _how(op), types, inits, exclusive=True, reverse=reverse))
-        own = [_recast(emit, tile, _like(tile, part, layout)) for tile in before.scanned]
+        own = [emit.retyped(tile, _like(tile, part, layout)) for tile in before.scanned]
         types = _likes(op.ins, shape, split)
         own = self._converted(emit, own, partial)
         exclusive = op.exclusive is not None
         found = emit(tirx.ScanOp(parts, dim + 2, _how(op), types, own, exclusive=exclusive, reverse=reverse)).scanned
-        scanned = [
-            _recast(emit, tile, tirx.TileType.of(result)) for tile, result in zip(found, op.scanned, strict=True)
-        ]
+        scanned = [emit.retyped(tile, tirx.TileType.of(result)) for tile, result in zip(found, op.scanned, strict=True)]
         return scanned + [
             self._converted(emit, [total], layout_of(op, tirx.TileType.of(result)))[0]
             for total, result in zip(before.totals, op.totals, strict=False)

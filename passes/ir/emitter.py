@@ -7,7 +7,17 @@ from functools import lru_cache
 from typing import Literal, TypeVar
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness, i1, i64
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    Signedness,
+    UnrealizedConversionCastOp,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -119,6 +129,10 @@ class Emitter:
     @staticmethod
     def after(op: Operation) -> Emitter:
         return Emitter(InsertPoint.after(op), op.location)
+
+    def retyped(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """The same registers as a value of another type."""
+        return value if value.type == type_ else self(UnrealizedConversionCastOp.get([value], [type_])).results[0]
 
     def __call__(self, op: OpT) -> OpT:
         """Inserts `op` and returns it."""

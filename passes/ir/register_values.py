@@ -25,6 +25,7 @@ from tirx.dialects.ptx.conversion import UnpackOp
 from tirx.dialects.ptx.core import ConstantOp
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.dialects.tirx.maps import INLINED
+from tirx.dialects.tirx.parts import slots_of
 from tirx.layout import TileLayout
 from tirx.layout.arrays import np
 from tirx.passes.ir.emitter import Emitter
@@ -85,7 +86,7 @@ def register_format(tile: TileType) -> RegisterFormat:
     layout = tile.layout
     if not isinstance(layout, TileLayout):
         raise AssertionError(f"expected a register tile with a tile layout, found {tile}")
-    slots = layout.footprint().get("m", (0,))[-1] + 1
+    slots = slots_of(layout)
     bits = tile.dtype.storage_bits
     packed = max(1, REGISTER_BITS // bits)
     match tile.element_type:

@@ -162,12 +162,13 @@ def _drop_signs(kernel: tirx.KernelOp) -> None:
         if isinstance(op, memref.LoadOp | memref.StoreOp) and not isinstance(op.memref.owner, memref.AllocaOp):
             if isinstance(op, memref.LoadOp) and _is_signed(op.res):
                 uses = list(op.res.uses)
-                plain = _cast(Emitter.after(op), op.res, scalar_type(op.res.type))
+                plain = Emitter.after(op).retyped(op.res, scalar_type(op.res.type))
                 for use in uses:
                     use.operation.operands[use.index] = plain
                 kept.add(op.res)
             elif isinstance(op, memref.StoreOp) and scalar_type(stored := _element_type(op.memref)) != stored:
-                op.operands[0] = _cast(Emitter.before(op), op.value, stored)
+                # The value may have this type now and lose it below.
+                op.operands[0] = Emitter.before(op)(UnrealizedConversionCastOp.get([op.value], [stored])).results[0]
     for value in found:
         if value not in kept:
             Rewriter.replace_value_with_new_type(value, _without_sign(value.type))
@@ -190,7 +191,7 @@ def _compute_without_sign(op: Operation) -> None:
         case arith.IndexCastOp(input=value) if type(value.type) is IntegerType:
             if value.type.signedness.data is Signedness.UNSIGNED and value.type.bitwidth < i64.bitwidth:
                 emit = Emitter.before(op)
-                op.operands[0] = emit.extend(_cast(emit, value, scalar_type(value.type)), i64)
+                op.operands[0] = emit.extend(emit.retyped(value, scalar_type(value.type)), i64)
         case _ if any(map(_is_signed, (*op.operands, *op.results))) and not isinstance(op, arith.IndexCastOp):
             found = next(value.type for value in (*op.operands, *op.results) if _is_signed(value))
             raise NoFormError(
@@ -218,7 +219,3 @@ def _without_sign(type_: Attribute) -> Attribute:
 
 def _element_type(value: SSAValue) -> Attribute:
     return cast("MemRefType[Attribute]", value.type).element_type
-
-
-def _cast(emit: Emitter, value: SSAValue, type_: Attribute) -> SSAValue:
-    return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]

@@ -30,7 +30,7 @@ from tirx.layout.dtypes import element_type
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.views import POINTER_ALIGNMENT
 from tirx.passes.match.workspaces import workspace_places
-from tirx.passes.scalars.narrow_numbers import narrow_format, number_bits
+from tirx.passes.scalars.narrow_numbers import narrow_format
 from tirx.rules import KernelArgumentError
 from tirx.values import dataclass
 
@@ -82,7 +82,7 @@ class Parameters:
         type_ = tirx.scalar_type(op.results[0].type)
         if type_ == i8 or narrow_format(type_) is not None:
             byte = emit.value(arith.TruncIOp(emit(ptx.LdU8Op(ptx.Space.GLOBAL, address)).result, i8))
-            return byte if type_ == i8 else number_bits(emit, byte, type_)
+            return emit.retyped(byte, type_)
         return emit.value(ptx.LdOp(ptx.Space.GLOBAL, address, [type_]))
 
     def store(self, op: memref.StoreOp, emit: Emitter, thread: SSAValue) -> None:
@@ -91,7 +91,7 @@ class Parameters:
         address = self.element(op, op.memref, op.indices, emit)
         value = op.value
         if value.type == i8 or narrow_format(value.type) is not None:
-            byte = value if value.type == i8 else number_bits(emit, value)
+            byte = emit.retyped(value, i8)
             store = ptx.StU8Op(ptx.Space.GLOBAL, address, emit.value(arith.ExtUIOp(byte, i32)))
         else:
             store = ptx.StOp(ptx.Space.GLOBAL, address, [value])

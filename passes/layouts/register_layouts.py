@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 from math import prod
 
-from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
@@ -230,10 +229,7 @@ def _drop_identity(op: tirx.ConvertOp) -> None:
     source, result = _tile_layout(op.source), _tile_layout(op.result)
     if source is None or result is None or not same_layout(source, result) or not _is_in_place(op):
         return
-    value = op.source
-    if value.type != op.result.type:
-        value = Emitter.before(op)(UnrealizedConversionCastOp.get([value], [op.result.type])).results[0]
-    op.result.replace_all_uses_with(value)
+    op.result.replace_all_uses_with(Emitter.before(op).retyped(op.source, op.result.type))
     erase(op)
 
 

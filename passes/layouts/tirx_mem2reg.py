@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     Signedness,
-    UnrealizedConversionCastOp,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -421,7 +420,7 @@ def _retyped(emit: Emitter, value: SSAValue, type_: tirx.TileType) -> SSAValue:
     if value.type == type_ and source is not None:
         return value
     if source is not None and destination is not None and same_layout(source, destination):
-        return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
+        return emit.retyped(value, type_)
     return emit(tirx.ConvertOp(value, type_)).result
 
 

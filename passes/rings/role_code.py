@@ -6,7 +6,7 @@ import abc
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp, i32
+from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -122,10 +122,7 @@ class RoleCode(abc.ABC):
 
     def started(self, emit: Emitter, init: SSAValue, type_: Attribute) -> SSAValue:
         """Returns a loop's first carried value; a tile that starts a value which is pending later counts as pending."""
-        value = self.value(init)
-        if value.type == type_:
-            return value
-        return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
+        return emit.retyped(self.value(init), type_)
 
     def trips(self, op: ForOp, emit: Emitter) -> SSAValue:
         """The number of iterations of a loop."""

@@ -15,12 +15,10 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    UnrealizedConversionCastOp,
     bf16,
     f16,
     f32,
     f64,
-    i8,
     i16,
     i32,
 )
@@ -66,11 +64,6 @@ _UNSIGNED_PREDICATES = 6
 def narrow_format(type_: Attribute) -> PairFormat | None:
     """Returns the format of two elements of a float type that no register of its own holds; None for other types."""
     return _FORMATS.get(type(type_))
-
-
-def number_bits(emit: Emitter, value: SSAValue, type_: Attribute = i8) -> SSAValue:
-    """Returns a float of at most 8 bits as the i8 in whose low bits it is, or such an i8 as a float of `type_`."""
-    return emit(UnrealizedConversionCastOp.get([value], [type_])).results[0]
 
 
 @dataclass(frozen=True)

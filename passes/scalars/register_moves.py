@@ -20,7 +20,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.register_values import RegisterFormat, layout_of, register_format, zero_register
 from tirx.passes.match.product import legal
-from tirx.passes.scalars.narrow_numbers import narrow_format, number_bits
+from tirx.passes.scalars.narrow_numbers import narrow_format
 from tirx.rules import StageError
 
 Registers = Sequence[SSAValue]
@@ -132,7 +132,7 @@ def element(emit: Emitter, type_: TileType, registers: Registers) -> SSAValue:
     found = scalar_type(type_.element_type)
     if found == i8 or narrow_format(found) is not None:
         byte = emit(arith.TruncIOp(registers[0], i8)).result
-        return byte if found == i8 else number_bits(emit, byte, found)
+        return emit.retyped(byte, found)
     return elements_of(emit, type_, registers)[0]
 
 

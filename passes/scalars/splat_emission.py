@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerType, f32, i8, i32
 from xdsl.ir import SSAValue
 
 from tirx.dialects.ptx.base import register_class
@@ -14,7 +14,7 @@ from tirx.dialects.tirx import SplatOp
 from tirx.passes.ir.emitter import Emitter, bit_pattern
 from tirx.passes.ir.register_values import NARROW_FLOATS, REGISTER_BITS, float_code, register_format
 from tirx.passes.scalars.map_emission import packed_bytes
-from tirx.passes.scalars.narrow_numbers import narrow_format, number_bits
+from tirx.passes.scalars.narrow_numbers import narrow_format
 from tirx.rules import PackedElementsError
 
 
@@ -32,7 +32,7 @@ def _register(emit: Emitter, op: SplatOp, packed: int) -> SSAValue:
     if str(value.type) in NARROW_FLOATS:
         if (register := _narrow(emit, op)) is not None:
             return register
-        value = number_bits(emit, value)
+        value = emit.retyped(value, i8)
     if value.type in (IntegerType(4), IntegerType(8)):
         ones = sum(1 << at for at in range(0, REGISTER_BITS, REGISTER_BITS // packed))
         return emit.mul(emit.extend(value, i32), ones)
