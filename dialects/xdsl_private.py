@@ -185,6 +185,20 @@ def _collect(op: Operation, region_first: bool, found: list[Operation]) -> None:
         found.append(op)
 
 
+def has_inside(op: Operation, wanted: Mapping[type[Operation], bool]) -> bool:
+    """Returns True if an operation inside of `op` is of a class that is wanted."""
+    for region in op.regions:
+        block = region._first_block
+        while block is not None:
+            inner = block._first_op
+            while inner is not None:
+                if wanted[type(inner)] or (inner.regions and has_inside(inner, wanted)):
+                    return True
+                inner = inner._next_op
+            block = block._next_block
+    return False
+
+
 def fill(
     op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute], properties: dict[str, Attribute]
 ) -> None:

@@ -11,9 +11,21 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec
 
-from tirx.dialects.nesting import walk
+from tirx.dialects.xdsl_private import has_inside
 from tirx.passes.registry import ACTS_ON, pass_path
 from tirx.values import dataclass
+
+
+class _ActsOn(dict[type[Operation], bool]):
+    """Classes of operations -> True if a pass acts on them, by the beginnings of their names."""
+
+    def __init__(self, names: tuple[str, ...]):
+        super().__init__()
+        self._names = names
+
+    def __missing__(self, kind: type[Operation]) -> bool:
+        self[kind] = found = kind.name.startswith(self._names)
+        return found
 
 
 @dataclass(frozen=True)
@@ -30,8 +42,8 @@ class DeferredPass(ModulePass):
         return self.step
 
     @cached_property
-    def _acts_on(self) -> tuple[str, ...]:
-        return ACTS_ON[str(self.step)]
+    def _acts_on(self) -> _ActsOn:
+        return _ActsOn(ACTS_ON[str(self.step)])
 
     @cached_property
     def _pass(self) -> ModulePass:
@@ -40,8 +52,7 @@ class DeferredPass(ModulePass):
 
     def needed(self, module: ModuleOp) -> ModulePass | None:
         """Returns the pass, imported; None if it would do nothing."""
-        kinds: set[type[Operation]] = {*map(type, walk(module))}
-        return self._pass if any(kind.name.startswith(self._acts_on) for kind in kinds) else None
+        return self._pass if has_inside(module, self._acts_on) else None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if (running := self.needed(op)) is not None:
