@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ModuleOp, UnitAttr, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import IndexType, ModuleOp, UnitAttr, UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -34,6 +34,9 @@ _ROWS = 0
 
 _Owner = SSAValue | RegisterClass
 """An allocation, or the register tiles that are one class."""
+
+_ALIGNED = (tirx.MapOp, tirx.ReduceOp, tirx.BroadcastOp)
+"""Operations on register tiles whose extents along a dimension are the same or 1: blocks compute halves of it alone."""
 
 _COPIES = Iter(PAIR, 1, CTA_AXIS)
 """The replica that says that each block of a pair holds all of a tile."""
@@ -87,6 +90,11 @@ def _ends(op: Operation) -> tuple[SSAValue, SSAValue]:
     ends = tirx.transfer(op)
     assert ends is not None, op.name
     return ends
+
+
+def _register_tiles(op: Operation) -> list[SSAValue]:
+    """The register tiles that an operation reads and writes."""
+    return [value for value in (*op.operands, *op.results) if is_register_tile(value)]
 
 
 def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int | None:
@@ -146,7 +154,8 @@ class _Splitter:
         for mma in products:
             self._distribute_operands(mma)
         copies = [op for op in ops if tirx.transfer(op) is not None]
-        while any(self._spread(copy) for copy in copies):
+        aligned = [op for op in ops if isinstance(op, _ALIGNED)]
+        while any([*map(self._spread, copies), *map(self._spread_aligned, aligned)]):
             pass  # until nothing more follows from it
         for op in ops:
             self._check(op)
@@ -160,6 +169,8 @@ class _Splitter:
         check_pair_order(accesses)
         for copy in copies:
             self._views(copy)
+        for op in aligned:
+            self._index(op)
         for alloc in allocs:
             self._retype(alloc)
         for registers in self.registers:
@@ -274,8 +285,45 @@ class _Splitter:
                 return True
         return False
 
+    def _split_of(self, op: Operation) -> int | None:
+        """The dimension of a map, reduction or broadcast of which each block computes half."""
+        found = (self._of(tile) for tile in _register_tiles(op))
+        return next((dimension for dimension in found if dimension is not None), None)
+
+    def _spread_aligned(self, op: Operation) -> bool:
+        """Distributes the tiles of a map, reduction or broadcast that have no layout like another one of its tiles.
+
+        Those of extent 1 along the dimension stay whole. Returns True if it did.
+        """
+        if (dimension := self._split_of(op)) is None:
+            return False
+        before = len(self.splits)
+        for tile in _register_tiles(op):
+            if tirx.TileType.of(tile).dims[dimension] != 1 and (owner := self._owner(tile)) not in self.fixed:
+                if (wanted := self._root_dimension(tile, dimension)) is not None:
+                    self.splits.setdefault(owner, wanted)
+        return len(self.splits) > before
+
+    def _check_aligned(self, op: Operation) -> None:
+        if (dimension := self._split_of(op)) is None:
+            return
+        tiles = _register_tiles(op)
+        if isinstance(op, tirx.ReduceOp) and dimension in op.along:
+            raise PairError(
+                op, f"expected to combine along others than dimension {dimension}, whose halves two blocks hold"
+            )
+        first = next(tile for tile in tiles if self._of(tile) is not None)
+        for tile in tiles:
+            whole = tirx.TileType.of(tile).dims[dimension] == 1
+            if self._of(tile) != (None if whole else dimension):
+                raise PairError(op, _two_ways(tirx.TileType.of(first), tirx.TileType.of(tile)))
+
     def _check(self, op: Operation) -> None:
-        used = [value for value in op.operands if isinstance(value.type, tirx.TileType) and self._of(value) is not None]
+        used = [
+            value
+            for value in (*op.operands, *op.results)
+            if isinstance(value.type, tirx.TileType) and self._of(value) is not None
+        ]
         match op:
             case tirx.SubviewOp() if used:
                 dimension = self.splits_of(op.source)
@@ -310,9 +358,13 @@ class _Splitter:
                 )
             case tirx.ReshapeOp():
                 self._of(op.result)
+            case tirx.MapOp() | tirx.ReduceOp() | tirx.BroadcastOp():
+                self._check_aligned(op)
             case tirx.SubviewOp() | tirx.TransposeOp() | tirx.FillOp() | tirx.MmaOp():
                 pass
-            case scf.ForOp() | scf.YieldOp() | arith.SelectOp() | UnrealizedConversionCastOp():
+            case tirx.AllocOp() | tirx.SplatOp() | tirx.ZeroOp():
+                pass
+            case scf.ForOp() | scf.IfOp() | scf.YieldOp() | arith.SelectOp() | UnrealizedConversionCastOp():
                 pass  # register tiles
             case _ if used:
                 raise PairError(op, f"expected no distributed tile on '{op.name}', found {used[0].type}")
@@ -370,24 +422,45 @@ class _Splitter:
         if (found := _view_and_start(tile)) is None:
             raise PairError(copy, "expected a view of a memref, or a part of one, for a tile of the pair")
         view, starts = found
-        if not view.is_box:
-            raise PairError(copy, "expected a box of a memref for a tile of the pair, found another view")
+        if not view.joins_rings:
+            raise PairError(copy, "expected a view without index tiles for a tile of the pair, found one that has them")
         emit = Emitter.before(copy)
         dims = _half(tirx.TileType.of(tile).dims, dimension)
-        outer = len(view.indices) - len(dims)
-        places = [emit.add(index, start) for index, start in zip(view.indices[outer:], starts, strict=True)]
-        offset = emit.mul(self._rank(), dims[dimension])
-        places[dimension] = emit.add(places[dimension], offset)
-        indices = [*view.indices[:outer], *places]
+        places = view.places
+        begins = [0 if place.of_tile is None else starts[place.of_tile] for place in places]
+        indices = [emit.add(each.index, n * each.step) for each, n in zip(places, begins, strict=True)]
+        offset, sizes = emit.mul(self._rank(), dims[dimension]), list[SSAValue]()
+        for d, (place, start) in enumerate(zip(places, begins, strict=True)):
+            split, size = place.of_tile == dimension, place.size
+            if split:
+                indices[d] = emit.add(indices[d], emit.mul(offset, place.step))
+            if size is not None:  # counts from where the view begins
+                if start:
+                    size = emit(arith.SubiOp(size, emit.constant(start, IndexType()))).result
+                sizes.append(emit(arith.SubiOp(size, offset)).result if split else size)
         type_ = tirx.TileType.get(dims, tirx.TileType.of(tile).element_type, tirx.MemorySpace.GLOBAL)
-        begins_inside = view.begins_inside is not None
-        half = tirx.ViewOp(view.source, indices, type_, clipped=view.clipped is not None, begins_inside=begins_inside)
+        half = tirx.ViewOp(view.source, [*indices, *sizes], type_, view.dims, view.steps, view.sized)
+        half.clipped, half.begins_inside = view.clipped, view.begins_inside
         return emit(keep_narrow_mark(view, half)).result
+
+    def _index(self, op: Operation) -> None:
+        """Lets `tirx.index` in a map count from where the half of this block begins."""
+        if not isinstance(op, tirx.MapOp) or (dimension := self._split_of(op)) is None:
+            return
+        indices = [each for each in op.body.walk() if isinstance(each, tirx.IndexOp)]
+        for index in indices:
+            if index.dim.value.data == dimension:
+                half = op.out_types[0].dims[dimension] // PAIR
+                start = Emitter.before(op).mul(self._rank(), half)
+                emit = Emitter.after(index)
+                place = emit.add(index.result, start)
+                assert isinstance(place.owner, Operation)  # `start` is no constant
+                index.result.replace_uses_with_if(place, lambda use, own=place.owner: use.operation is not own)
 
     def _rank(self) -> SSAValue:
         if self.rank is None:
             first = self.kernel.body.block.first_op
-            assert first is not None  # the copy
+            assert first is not None  # the operation that asks
             self.rank = Emitter(InsertPoint.before(first), self.kernel.location)(tirx.CtaRankOp()).result
         return self.rank
 
@@ -426,9 +499,10 @@ class TirxSplitPairsPass(ModulePass):
     """Kernels with `cluster(2)` say what a pair of blocks does; this makes of it what each block does, `per_cta`.
 
     Distributed are tiles whose layout has the axis `cbx`, the operands and accumulators of products on tensor memory,
-    with the metadata and scale factors of A, and what has no layout and is copied to or from such a tile: each block
-    keeps its half of one dimension, and views of global memory move to that half. Of other tiles, such as the scale
-    factors of B, both blocks keep a copy. Products get the clause `pair`.
+    with the metadata and scale factors of A, and what has no layout and is copied to or from such a tile, or is in
+    registers and in a map, reduction or broadcast with it: each block keeps its half of one dimension, and views of
+    global memory move to that half. Of other tiles, such as the scale factors of B, both blocks keep a copy. Products
+    get the clause `pair`.
     """
 
     name = "tirx-split-pairs"

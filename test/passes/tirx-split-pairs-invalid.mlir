@@ -209,7 +209,36 @@ tirx.kernel @rows_by_index(%d: memref<64x8xf32>) cluster(2) threads(128) {
   %s = tirx.alloc : !half
   %t = tirx.zero : !tirx.tile<8xi32, register>
   %g = tirx.view %d[[%t], %c0] : memref<64x8xf32>, !tirx.tile<8xi32, register> -> !tirx.tile<8x8xf32, global>
-  // expected-error@+1 {{expected a box of a memref for a tile of the pair, found another view}}
+  // expected-error@+1 {{expected a view without index tiles for a tile of the pair, found one that has them}}
   tirx.copy %g, %s : !tirx.tile<8x8xf32, global>, !half
+  tirx.return
+}
+
+// -----
+
+!half = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+!r = !tirx.tile<8x8xf32, register>
+
+tirx.kernel @sums_of_columns() cluster(2) threads(128) {
+  %s = tirx.alloc : !half
+  %x = tirx.load %s : !half -> !r
+  // expected-error@+1 {{expected to combine along others than dimension 0, whose halves two blocks hold}}
+  %m = tirx.reduce %x dim(0) add : !r -> !tirx.tile<1x8xf32, register>
+  tirx.return
+}
+
+// -----
+
+!rows = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(2, 4, 8) : (1@cbx, 8, 1)]>>
+!columns = !tirx.tile<8x8xf32, shared, #tirx.tile_layout<S[(8, 2, 4) : (4, 1@cbx, 1)]>>
+!r = !tirx.tile<8x8xf32, register>
+
+tirx.kernel @rows_and_columns() cluster(2) threads(128) {
+  %s = tirx.alloc : !rows
+  %t = tirx.alloc : !columns
+  %x = tirx.load %s : !rows -> !r
+  %y = tirx.load %t : !columns -> !r
+  // expected-error@+1 {{expected two tiles that are distributed over the pair in the same way}}
+  %z = tirx.map ins(%x, %y : !r, !r) (%e, %f) { %e + %f } -> !r
   tirx.return
 }

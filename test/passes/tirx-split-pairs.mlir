@@ -199,3 +199,47 @@ tirx.kernel @between_memrefs(%d: memref<64x64xf32>, %e: memref<64x64xf32>) targe
   tirx.copy %c, %from : !columns, !tirx.tile<8x64xf32, global>
   tirx.return
 }
+
+// Maps, reductions and broadcasts compute the half of a block; what has extent 1 along it stays whole, `tirx.index`
+// counts from where the half begins, and views may be transposed, have steps and sizes.
+
+!as = !tirx.tile<256x64xf16, shared>
+!bs = !tirx.tile<32x64xf16, shared>
+!sums = !tirx.tile<256x32xf32, tensor>
+!registers = !tirx.tile<256x32xf32, register>
+
+// CHECK-LABEL: tirx.kernel @epilogue
+// CHECK-NEXT:    %0 = tirx.cta_rank
+// CHECK:         %x = tirx.load %acc : !tirx.tile<128x32xf32, tensor> -> !tirx.tile<128x32xf32, register>
+// CHECK:         %row = tirx.load %{{.*}} : !tirx.tile<1x32xf32, global> -> !tirx.tile<1x32xf32, register>
+// CHECK:         %[[ROWS:.*]] = arith.shli %0, %{{.*}} : index
+// CHECK:         %[[STEPS:.*]] = arith.shli %[[ROWS]], %{{.*}} : index
+// CHECK-NEXT:    %[[PLACE:.*]] = arith.addi %{{.*}}, %[[STEPS]] : index
+// CHECK-NEXT:    %[[LEFT:.*]] = arith.subi %n, %[[ROWS]] : index
+// CHECK-NEXT:    %[[V:.*]] = tirx.view %s[%[[PLACE]]] dims(0, _) steps [2] clipped to [%[[LEFT]]] : memref<512xf32> -> !tirx.tile<128x1xf32, global>
+// CHECK-NEXT:    %scale = tirx.load %[[V]] : !tirx.tile<128x1xf32, global> -> !tirx.tile<128x1xf32, register>
+// CHECK:         %[[HALF:.*]] = arith.shli %0, %{{.*}} : index
+// CHECK-NEXT:    %y = tirx.map ins(%x, %row, %scale : !tirx.tile<128x32xf32, register>, !tirx.tile<1x32xf32, register>, !tirx.tile<128x1xf32, register>) {
+// CHECK-NEXT:    ^{{.*}}
+// CHECK-NEXT:      %[[I:.*]] = tirx.index 0
+// CHECK-NEXT:      %[[OWN:.*]] = arith.addi %[[I]], %[[HALF]] : index
+// CHECK-NEXT:      %[[J:.*]] = tirx.index 1
+// CHECK-NEXT:      %{{.*}} = arith.cmpi slt, %[[OWN]], %[[J]] : index
+// CHECK:         %m = tirx.reduce %y dim(1) max : !tirx.tile<128x32xf32, register> -> !tirx.tile<128x1xf32, register>
+// CHECK-NEXT:    %w = tirx.broadcast %m : !tirx.tile<128x1xf32, register> -> !tirx.tile<128x32xf32, register>
+// CHECK:         tirx.view %d[%{{.*}}, %{{.*}}] dims(1, 0) : memref<32x256xf32> -> !tirx.tile<128x32xf32, global>
+// CHECK:         tirx.view %most[%{{.*}}] dims(0, _) : memref<256xf32> -> !tirx.tile<128x1xf32, global>
+tirx.kernel @epilogue(%a: memref<256x64xf16>, %b: memref<32x64xf16>, %bias: memref<1x32xf32>, %s: memref<512xf32>, %most: memref<256xf32>, %d: memref<32x256xf32>, %n: index) target("sm_100a") cluster(2) threads(128) {
+  %sa = tirx.alloc copy(%a[0, 0]) : memref<256x64xf16>, !as
+  %sb = tirx.alloc copy(%b[0, 0]) : memref<32x64xf16>, !bs
+  %acc = tirx.alloc : !sums
+  tirx.mma %sa, %sb, %acc : !as, !bs, !sums
+  %x = tirx.load %acc : !sums -> !registers
+  %row = tirx.load %bias[0, 0] : memref<1x32xf32> -> !tirx.tile<1x32xf32, register>
+  %scale = tirx.load %s[0] dims(0, _) steps [2] clipped to [%n] : memref<512xf32> -> !tirx.tile<256x1xf32, register>
+  %y = tirx.map ins(%x, %row, %scale : !registers, !tirx.tile<1x32xf32, register>, !tirx.tile<256x1xf32, register>) (%e, %f, %g) { select(index(0) < index(1), 0.0, %e * %g + %f) } -> !registers
+  %m = tirx.reduce %y dim(1) max : !registers -> !tirx.tile<256x1xf32, register>
+  %w = tirx.broadcast %m : !tirx.tile<256x1xf32, register> -> !registers
+  tirx.store %w, %d[0, 0] dims(1, 0) : !registers, memref<32x256xf32>
+  tirx.store %m, %most[0] dims(0, _) : !tirx.tile<256x1xf32, register>, memref<256xf32>
+}

@@ -104,6 +104,45 @@ def test_written_accumulator(m: int, layout: str) -> None:
     simulate(ptx, m, 64, 32, "f16", "f32", seed=1)
 
 
+EPILOGUE = """
+!s = !tirx.tile<128x32xf32, register>
+!column = !tirx.tile<128x1xf32, register>
+tirx.kernel @epilogue(%a: memref<128x16xf16>, %b: memref<32x16xf16>, %bias: memref<1x32xf32>, %scale: memref<256xf32>,
+    %most: memref<128xf32>, %d: memref<32x128xf16>, %n: index) target("sm_100a") grid(1) cluster(2) threads(128) {
+  %sa = tirx.alloc copy(%a[0, 0]) : memref<128x16xf16>, !tirx.tile<128x16xf16, shared>
+  %sb = tirx.alloc copy(%b[0, 0]) : memref<32x16xf16>, !tirx.tile<32x16xf16, shared>
+  %acc = tirx.alloc fill(0.0) : !tirx.tile<128x32xf32, tensor>
+  tirx.mma %sa, %sb, %acc
+    : !tirx.tile<128x16xf16, shared>, !tirx.tile<32x16xf16, shared>, !tirx.tile<128x32xf32, tensor>
+  %x = tirx.load %acc : !tirx.tile<128x32xf32, tensor> -> !s
+  %row = tirx.load %bias[0, 0] : memref<1x32xf32> -> !tirx.tile<1x32xf32, register>
+  %by = tirx.load %scale[0] dims(0, _) steps [2] clipped to [%n] : memref<256xf32> -> !column
+  %y = tirx.map ins(%x, %row, %by : !s, !tirx.tile<1x32xf32, register>, !column) (%e, %f, %g) {
+    select(index(0) < index(1) + 80, %e * %g + %f, -100.0)
+  } -> !s
+  %m = tirx.reduce %y dim(1) max : !s -> !column
+  %wide = tirx.broadcast %m : !column -> !s
+  %z = tirx.map ins(%y, %wide : !s, !s) (%e, %f) { f16(%e - %f) } -> !tirx.tile<128x32xf16, register>
+  tirx.store %z, %d[0, 0] dims(1, 0) : !tirx.tile<128x32xf16, register>, memref<32x128xf16>
+  tirx.store %m, %most[0] dims(0, _) : !column, memref<128xf32>
+}
+"""
+
+
+def test_epilogue() -> None:
+    """Each block computes its half of maps, reductions and broadcasts, and finds it in views of any kind."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-2, 3, (rows, 16)).astype(np.float16) for rows in (128, 32))
+    bias, scale = rng.integers(-9, 10, (1, 32)).astype(np.float32), rng.integers(1, 4, 256).astype(np.float32)
+    most, d = np.zeros(128, np.float32), np.zeros((32, 128), np.float16)
+    tirx.build(EPILOGUE).kernels["epilogue"].simulate(a, b, bias, scale, most, d, 100, check="strict")
+    by = np.where(np.arange(128) < 100, scale[::2], 0)[:, None]
+    y = np.where(
+        np.arange(128)[:, None] < np.arange(32) + 80, a.astype(np.float32) @ b.astype(np.float32).T * by + bias, -100
+    )
+    assert np.array_equal(most, y.max(1)) and np.array_equal(d.T, y - y.max(1, keepdims=True))
+
+
 CLUSTER_BARRIER = "barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wait.acquire.aligned;"
 
 
