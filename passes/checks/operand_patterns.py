@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from tirx.copy.tma import SWIZZLES_OF_LAYOUTS
 from tirx.diagnostics import in_line, warn
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
-from tirx.dialects.ptx.effects import AccessKind, Bytes, SharedMatrix
+from tirx.dialects.ptx.effects import AccessKind, Bytes, MatrixRows, SharedMatrix
 from tirx.dialects.ptx.memory import ParamAddressOp, StOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp
 from tirx.dialects.tirx import TensorMapAttr
@@ -26,6 +26,9 @@ from tirx.smem.wgmma_descriptor import decode_descriptor
 from tirx.values import dataclass
 
 _PATTERN_BYTES = max(mode.period_bytes for mode in SWIZZLE_MODES.values())
+
+_MATRIX_ROW_BYTES = 16
+"""Bytes of a row that `stmatrix` stores at the address of a lane."""
 
 _START_FIELD = 0x7FFF
 """Bits 0-14 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA, "Shared memory descriptor"). Where
@@ -71,11 +74,11 @@ def warn_of_patterns(analysis: OrderingAnalysis, counters: Counters) -> None:
     is let through if anything writes them that fits, or that tells no pattern, or whose address is not known.
     """
     operands = list(_operands(analysis, counters))
-    if not operands or (copies := _copies(analysis, counters)) is None:
+    if not operands or (copies := _copies(analysis, counters)) is None or (stores := _stores(analysis)) is None:
         return
     writes: dict[object, _Write] = {}
     """Those that differ, each as the first that is like it."""
-    for one in (*copies, *_stores(analysis)):
+    for one in (*copies, *stores):
         writes.setdefault((one.allocation, one.starts.tobytes(), one.size, one.swizzles), one)
     filling: dict[object, list[_Write]] = {}
     """An allocation and where operands begin in it -> the writes that fill that."""
@@ -142,8 +145,11 @@ def _copies(analysis: OrderingAnalysis, counters: Counters) -> list[_Write] | No
     return found
 
 
-def _stores(analysis: OrderingAnalysis) -> list[_Write]:
-    """Stores of threads, and their asynchronous copies; none of them if an address is not known."""
+def _stores(analysis: OrderingAnalysis) -> list[_Write] | None:
+    """Stores of threads and warps, and asynchronous copies of threads. None if it is not known what some of them write.
+
+    Those of matrices tell no pattern.
+    """
     found: list[_Write] = []
     known: dict[tuple[ThreadValue, ActiveThreads], tuple[Numbers, frozenset[str]]] = {}
     """Addresses and the threads that store there -> their numbers, and the swizzles before which these are regular."""
@@ -151,9 +157,9 @@ def _stores(analysis: OrderingAnalysis) -> list[_Write]:
         if access.kind not in (AccessKind.GENERIC, AccessKind.COPY) or not access.writes or _is_fill(op):
             continue
         (region,) = access.writes
-        value = analysis.flow.values.get(region.address) if isinstance(region, Bytes) else None
-        if value is None or not isinstance(region, Bytes) or op.parent is None:
-            return []
+        value = analysis.flow.values.get(region.address) if isinstance(region, Bytes | MatrixRows) else None
+        if value is None or not isinstance(region, Bytes | MatrixRows) or op.parent is None:
+            return None
         active = analysis.flow.active[op.parent]
         if not active.mask:
             continue
@@ -164,9 +170,12 @@ def _stores(analysis: OrderingAnalysis) -> list[_Write]:
                     swizzles = _regular(numbers) if active.exact else frozenset[str](SWIZZLE_MODES)
                     known[value, active] = numbers, swizzles
                 numbers, swizzles = known[value, active]
-                found.append(_Write(op, allocation, numbers + region.offset, region.size, swizzles))
+                if isinstance(region, MatrixRows):
+                    found.append(_Write(op, allocation, numbers, _MATRIX_ROW_BYTES, frozenset[str](SWIZZLE_MODES)))
+                else:
+                    found.append(_Write(op, allocation, numbers + region.offset, region.size, swizzles))
             case _:
-                return []
+                return None
     return found
 
 

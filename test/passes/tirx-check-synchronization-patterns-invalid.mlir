@@ -173,3 +173,49 @@ ptx.entry @never(t : u32) target("sm_100a") reqntid(128) {
 ^end:
   ptx.ret
 }
+
+// -----
+
+// Warps store matrices where a bulk tensor copy has been: the addresses of their rows tell no pattern.
+
+ptx.entry @stored_by_warps(a : u64 ptr, t : u32, map : b8[128] align 64 from #tirx.tensor_map<argument = 0, type = "f16", dims = [64, 4096], strides = [128], box = [64, 128], swizzle = "none">) target("sm_100a") reqntid(32) {
+  %0 = ptx.constant 0 : i32
+  %4 = ptx.constant 4 : i32
+  %8 = ptx.constant 8 : i32
+  %tid = ptx.read_special tid.x
+  %t = ptx.ld.param @t : i32
+  %map = ptx.param_address @map
+  %bar = ptx.shared_alloc @bar bytes 16 align 8
+  %done = ptx.add %bar, %8 : i32
+  %tile = ptx.shared_alloc @tile bytes 16384 align 1024
+  %fields = ptx.constant 4611756662049538048 : i64
+  %idesc = ptx.constant 138412048 : i32
+  %no = ptx.constant false
+  %offset = ptx.shl %tid, %4 : i32
+  %mine = ptx.add %tile, %offset : i32
+  %elected = ptx.elect.sync
+  ptx.cond_bra %elected, ^copy, ^store
+^copy:
+  ptx.mbarrier.init %bar, 1
+  ptx.mbarrier.init %done, 1
+  ptx.fence.mbarrier_init
+  ptx.mbarrier.arrive.expect_tx %bar, 16384
+  ptx.cp.async.bulk.tensor.load "shared::cta" %tile, %map[%0, %0], %bar
+  ptx.bra ^store
+^store:
+  ptx.bar.sync 0
+  ptx.mbarrier.wait_parity %bar, %0
+  ptx.stmatrix "m8n8" %mine, %tid, %tid, %tid, %tid : i32, i32, i32, i32
+  ptx.fence.proxy.async "shared::cta"
+  ptx.bar.sync 0
+  ptx.cond_bra %elected, ^issue, ^end
+^issue:
+  %units = ptx.shr unsigned %tile, %4 : i32
+  %wide = ptx.cvt unsigned %units : i32 -> i64
+  %desc = ptx.or %wide, %fields : i64
+  tcgen05.mma f16 %t, %desc, %desc, %idesc, %no : i32, i64
+  tcgen05.commit %done
+  ptx.bra ^end
+^end:
+  ptx.ret
+}
