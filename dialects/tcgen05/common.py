@@ -139,6 +139,8 @@ def _tile_layout(type_: TileType) -> TileLayout:
 
 def same_registers(fragment: TileLayout, layout: TileLayout) -> bool:
     """Returns True if two register layouts are one, also when one counts threads and the other warps and lanes."""
+    if fragment == layout:
+        return True
     try:
         return fragment.fuse_threads().equivalent(layout.fuse_threads())
     except LayoutError:

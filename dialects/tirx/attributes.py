@@ -350,7 +350,9 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
     def with_layout(self, layout: TileLayout | ComposeLayout) -> TileType:
         """The same tile, placed."""
-        return TileType(self.shape, self.element_type, self.memory_space, layout_attr(layout))
+        if self.parameters_of_shape:
+            return TileType(self.shape, self.element_type, self.memory_space, layout_attr(layout))
+        return _tile_type(self.dims, self.element_type, self.memory, layout)
 
     def verify(self) -> None:
         if self.parameters_of_shape:

@@ -224,9 +224,13 @@ class TileLayout:
         name = canonical_name(name)
         return tuple([it for it in iters if canonical_name(it.axis) == name])
 
-    def footprint(self) -> dict[str, tuple[int, int]]:
-        """Per axis the smallest and largest coordinate that any copy of any element has."""
+    @cached_property
+    def _footprint(self) -> Mapping[str, tuple[int, int]]:
         return strided.footprint(self.strided)
+
+    def footprint(self) -> Mapping[str, tuple[int, int]]:
+        """Per axis the smallest and largest coordinate that any copy of any element has."""
+        return self._footprint
 
     def span(self, axis: str = "m") -> int:
         """Length of the footprint on one axis, max - min + 1, holes included; the offset does not matter."""
@@ -372,9 +376,16 @@ class TileLayout:
 
         Raises LayoutError when the axes leave a level open (laneid and wgid say nothing of the warp) or overlap.
         """
-        from tirx.layout import scopes
+        fields = self.__dict__
+        if "_fused" not in fields:
+            from tirx.layout import scopes
 
-        return TileLayout._canonical(scopes.fuse_threads(self.canonicalize().strided))
+            normal = self.canonicalize()
+            plain = scopes.fuse_threads(normal.strided)
+            fused = normal if plain is normal.strided else TileLayout._canonical(plain)
+            fields["_fused"] = None if fused is self else fused  # itself would be a circle
+        found = fields["_fused"]
+        return self if found is None else found
 
     def scope(self) -> tuple[str, str] | None:
         """The innermost scope that the thread axes count and the outermost one that they lie inside of.
