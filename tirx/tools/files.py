@@ -22,6 +22,8 @@ def read_input(path: str) -> bytes:
         raise FileError(f"cannot read '{path}': {error.strerror}") from error
     except ValueError as error:  # a null character
         raise FileError(f"cannot read {path!r}: {error}") from error
+    except MemoryError as error:  # such as a device without an end
+        raise FileError(f"cannot read '{path}': it does not fit into memory") from error
 
 
 def write_output(path: str, text: str) -> None:

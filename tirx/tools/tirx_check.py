@@ -23,6 +23,7 @@ from tirx.passes.pipeline import OptionError
 from tirx.runtime.check_arguments import Numbers
 from tirx.runtime.program import Program, build, compiled
 from tirx.text.parsing import parse_located
+from tirx.text.source import check_encoding
 from tirx.text.verification import CheckError, InvalidPassOutputError
 from tirx.tools import commands
 from tirx.tools.files import FileError, read_input, write_output
@@ -73,8 +74,9 @@ def _compiled(module: ModuleOp, flags: Namespace) -> Program:
 
 def _check(flags: Namespace) -> int:
     start = time.process_time()
-    text = read_input(flags.input).decode(errors="surrogateescape")
-    module = parse_located(new_context(), text, flags.input)
+    data = read_input(flags.input)
+    check_encoding(flags.input, data)
+    module = parse_located(new_context(), data.decode(), flags.input)
     program = _compiled(module, flags)
     known = program.kernels | program.variants
     chosen = {name: each for name, each in known.items() if flags.kernel in (None, name)}

@@ -218,6 +218,13 @@ def test_the_lowering_is_watched_to_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     assert caught.value.change.startswith("--- in front of convert-tirx-to-ptx")
 
 
+def test_bytes_that_are_no_text(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_bytes(b"// caf\xe9\n")
+    assert main([str(path)]) == 1
+    assert capsys.readouterr().err.startswith(f"{path}:1:7: error: expected UTF-8 text, found byte 0xe9")
+
+
 def test_a_note_says_how_far_results_are_right(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "part.mlir"
     path.write_text(PART)

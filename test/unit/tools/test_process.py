@@ -125,6 +125,12 @@ def test_readers_and_files_that_fail(monkeypatch: pytest.MonkeyPatch, capsys: py
         assert closed.call_count == calls and capsys.readouterr().err == said
 
 
+def test_inputs_without_an_end(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Path, "read_bytes", Mock(side_effect=MemoryError))
+    with pytest.raises(files.FileError, match="^cannot read '/dev/zero': it does not fit into memory$"):
+        files.read_input("/dev/zero")
+
+
 def test_output_that_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with (tmp_path / "o").open("w") as output:
         monkeypatch.setattr(sys, "stdout", output)
