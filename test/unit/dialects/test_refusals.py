@@ -416,8 +416,8 @@ ptx.ret
     expected an alignment that is a power of two, found 12
 "test.op"() {plan = #tirx.memory_plan<shared = 16, alignment = 2147483648>} : () -> ()
     expected an alignment of at most 1073741824 bytes, found 2147483648
-ptx.binary @k target("sm_1") launch {} text ""
-    unknown target 'sm_1'; did you mean 'sm_121'? Supported targets: TARGETS
+ptx.binary @k target("sm_90aa") launch {} text ""
+    unknown target 'sm_90aa'; did you mean 'sm_90a'? Supported targets: TARGETS
 "test.op"() {s = #tirx.size<3>} : () -> ()
     expected an expression of parameters, found 3
 "test.op"() {s = #tirx.size<BM floordiv 0>} : () -> ()
