@@ -230,6 +230,22 @@ def _use(op: Operation, operands: Iterable[SSAValue]) -> None:
     op._operand_uses = tuple(uses)
 
 
+def move_rest(op: Operation, into: Block) -> None:
+    """Moves an operation, and those behind it in its block, into a block that has none."""
+    block, before = op.parent, op._prev_op
+    if block is None or into._first_op is not None:
+        raise ValueError(f"expected '{op.name}' in a block, and a block without operations to move it to")
+    into._first_op, into._last_op, block._last_op, op._prev_op = op, block._last_op, before, None
+    if before is None:
+        block._first_op = None
+    else:
+        before._next_op = None
+    moved: Operation | None = op
+    while moved is not None:
+        moved.parent = into
+        moved = moved._next_op
+
+
 def move_arguments(block: Block, into: Block) -> None:
     """Gives the arguments of a block, with their uses, to one that has none."""
     if into._args:

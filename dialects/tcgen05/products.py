@@ -41,7 +41,7 @@ from tirx.rules import InstructionFormError, InstructionNameError, ProductClause
 from tirx.smem.smem_descriptor import SEGMENTED_BYTES
 from tirx.tcgen05.check import Mma
 from tirx.tcgen05.kinds import KINDS
-from tirx.tcgen05.mma_info import FORM_FEATURES, K_BITS, TABLE_COLUMNS, MmaInfo
+from tirx.tcgen05.mma_info import FORM_FEATURES, K_BITS, TABLE_COLUMNS, MmaInfo, needed_features
 
 _METADATA_LANES = 8
 """Lanes of every 32 that hold scale factors of B, or the metadata of 16-bit types."""
@@ -179,7 +179,14 @@ class MmaOp(CtaGroupOp):
     FORMS_NEED: ClassVar = FORM_FEATURES
 
     def features(self) -> tuple[str, ...]:
-        return MmaInfo(self.describe(IMMEDIATE)).features
+        return needed_features(
+            self.kind.data.value,
+            text(self.scale_vector),
+            sparse=self.sparse_metadata is not None,
+            scaled_d=self.scale_d is not None,
+            collected_b=self.collector_b is not None,
+            has_table=self.table is not None,
+        )
 
     def effects(self) -> Effects:
         """The operands in shared and tensor memory, as far as the instruction descriptor is known."""

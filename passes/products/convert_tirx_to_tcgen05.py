@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
@@ -392,26 +393,17 @@ class _KernelLowering:
         """Returns a mask of the warps that store a view of a tensor tile. A warp writes all its lanes: warps without
         elements of the view must not store.
         """
-        part = TensorTile.of(tirx.TileType.of(store.destination))
-        wanted = part.cells()
-        others = (
-            part.written(shape)
-            & TensorTile.of(tirx.TileType.of(tirx.base_allocation(store.destination))).cells()
-            & ~wanted
-        )
-        if not others.any():
-            return ALL_WARPS
-        active = np.any(wanted, axis=(1, 2, 3))
-        spoilt = np.argwhere(others & active[:, None, None, None])
-        if len(spoilt):
-            warp, lane, column, _ = (int(x) for x in spoilt[0])
+        part, whole = store.destination, tirx.base_allocation(store.destination)
+        warps, spoilt = _stored(tirx.TileType.of(part), shape, tirx.TileType.of(whole))
+        if spoilt is not None:
+            warp, lane, column, _ = spoilt
             raise RegisterLayoutError(
                 store,
                 f"expected a part of a tensor tile in whole warps of 32 lanes (16 where every warp holds 16) and in "
                 f"neighbouring columns, as tcgen05.st writes them; it would overwrite lane {32 * warp + lane}, column "
                 f"{column}, of the rest of the tile",
             )
-        return sum(1 << int(warp) for warp in np.flatnonzero(active))
+        return warps
 
     @staticmethod
     def _is_one_of(emit: Emitter, warps: int, threads: tirx.ThreadSet) -> SSAValue:
@@ -462,6 +454,22 @@ def _columns_of(emit: Emitter, tile: SSAValue, first: int, count: int) -> SSAVal
     """The elements `first` to `first + count - 1` of every row of a tensor tile of rank 2."""
     rows, elements = tirx.TileType.of(tile).dims
     return tile if count == elements else emit(tirx.SubviewOp.of(tile, (0, first), (rows, count))).result
+
+
+@lru_cache(maxsize=256)
+def _stored(part: tirx.TileType, shape: str, whole: tirx.TileType) -> tuple[int, tuple[int, ...] | None]:
+    """Returns a mask of the warps that store a part of a tensor tile, and the first cell of the rest of the tile that
+    they would overwrite: warp, lane, column and place in it.
+    """
+    tile = TensorTile.of(part)
+    wanted = tile.cells()
+    others = tile.written(shape) & TensorTile.of(whole).cells() & ~wanted
+    if not others.any():
+        return ALL_WARPS, None
+    active = np.any(wanted, axis=(1, 2, 3))
+    spoilt = np.argwhere(others & active[:, None, None, None])
+    warps = sum(1 << int(warp) for warp in np.flatnonzero(active))
+    return warps, tuple(map(int, spoilt[0])) if len(spoilt) else None
 
 
 class ConvertTirxToTcgen05Pass(ModulePass):

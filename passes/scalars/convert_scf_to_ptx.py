@@ -14,7 +14,7 @@ from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
-from tirx.dialects.xdsl_private import move_arguments
+from tirx.dialects.xdsl_private import move_arguments, move_rest
 from tirx.passes.ir.emitter import erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
 from tirx.rules import NoFormError, StageError
@@ -73,14 +73,9 @@ def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tup
     """Cuts the block of `op` in two: what comes before `op`, and a block `name` of `op` and what follows it."""
     before = op.parent_block()
     assert before is not None and before.parent is not None, f"'{op.name}' is detached"
-    # As `split_before`, which counts the blocks of the region.
+    # As `split_before`, which counts the blocks of the region, and looks at each operation that it moves.
     after = Block(arg_types=arg_types)
-    moved = [op]
-    while (following := moved[-1].next_op) is not None:
-        moved.append(following)
-    for following in moved:
-        following.detach()
-    after.add_ops(moved)
+    move_rest(op, after)
     before.parent.insert_block_after(after, before)
     after.name_hint = name
     return before, after

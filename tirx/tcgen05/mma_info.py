@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from tirx.hw.dtypes import find_dtype
@@ -140,6 +140,25 @@ def _decoded(value: ValueT | int | None, decode: Callable[[int], ValueT]) -> Val
     return result(lambda: decode(value)) if isinstance(value, int) else value
 
 
+@lru_cache(maxsize=256)
+def needed_features(
+    kind: str, scale_vector: str | None, *, sparse: bool, scaled_d: bool, collected_b: bool, has_table: bool
+) -> tuple[str, ...]:
+    """Rows of `tirx.hw.features` that the form of an instruction needs, from what its text says."""
+    extra = {
+        f"tcgen05.kind::{kind}": f"tcgen05.kind::{kind}" in FEATURES,
+        "tcgen05.scale_input_d": scaled_d,
+        "tcgen05.collector::b": collected_b,
+        "tcgen05.sparse_mxf4": sparse and KINDS[kind].is_packed,
+        "tcgen05.decompress::lut::b": has_table,
+    }
+    found = result(lambda: find_scale_vector(kind, scale_vector))
+    scaling = () if found is None else (found.feature,)
+    if has_table and scale_vector == "scale_vec::1X":
+        scaling = (*scaling, "tcgen05.decompress::lut::b.scale_vec::1X")
+    return ("tcgen05", *(feature for feature, needed in extra.items() if needed), *scaling)
+
+
 class MmaInfo:
     """Properties derived from the description of an instruction; None where something they need is not known."""
 
@@ -161,17 +180,14 @@ class MmaInfo:
     @property
     def features(self) -> tuple[str, ...]:
         """Rows of `tirx.hw.features` that the form of the instruction needs."""
-        extra = {
-            f"tcgen05.kind::{self.kind.name}": f"tcgen05.kind::{self.kind.name}" in FEATURES,
-            "tcgen05.scale_input_d": self.mma.scale_input_d is not None,
-            "tcgen05.collector::b": self.mma.collector_b is not None,
-            "tcgen05.sparse_mxf4": self.mma.sparse and self.kind.is_packed,
-            "tcgen05.decompress::lut::b": self.mma.lut_b is not None,
-        }
-        scaling = () if self.scale_vector is None else (self.scale_vector.feature,)
-        if self.mma.lut_b is not None and self.mma.scale_vector == "scale_vec::1X":
-            scaling = (*scaling, "tcgen05.decompress::lut::b.scale_vec::1X")
-        return ("tcgen05", *(feature for feature, needed in extra.items() if needed), *scaling)
+        return needed_features(
+            self.mma.kind,
+            self.mma.scale_vector,
+            sparse=self.mma.sparse,
+            scaled_d=self.mma.scale_input_d is not None,
+            collected_b=self.mma.collector_b is not None,
+            has_table=self.mma.lut_b is not None,
+        )
 
     @property
     def collector_usages(self) -> str:
