@@ -20,7 +20,8 @@ else:
     def dataclass(cls=None, /, *, frozen=False, eq=True, slots=False):
         """Makes a class a dataclass; see `dataclasses.dataclass`. Fields of type InitVar are not supported.
 
-        A class that extends a frozen one of the standard library is made by that.
+        A class that extends a frozen one of the standard library is made by that. Objects of a frozen class that has
+        `HASHED_ONCE` keep their hash, as what they consist of is hashed in Python.
         """
 
         def made(cls):
@@ -61,6 +62,8 @@ def _made(cls: Any, frozen: bool, eq: bool, slots: bool) -> Any:
         if not is_hashed:
             names = [each.name for each in all_fields if (each.compare if each.hash is None else each.hash)]
             cls.__hash__ = _hash(names) if frozen else None
+            if frozen and getattr(cls, "HASHED_ONCE", False):
+                cls.__hash__, cls.__getstate__, cls._hash = _hashed_once(cls.__hash__), _without_hash, None
     if frozen:
         _freeze(cls, {each.name for each in all_fields})
     if frozen and slots:
@@ -136,6 +139,24 @@ def _hash(names: list[str]) -> Any:
         return hash(get(self))
 
     return of_one if len(names) == 1 else of_all
+
+
+def _hashed_once(hash_: Any) -> Any:
+    """Returns a method that keeps the hash with the object."""
+
+    def __hash__(self: Any) -> int:
+        if (found := self._hash) is None:
+            object.__setattr__(self, "_hash", found := hash_(self))
+        return found
+
+    return __hash__
+
+
+def _without_hash(self: Any) -> dict[str, Any]:
+    """Returns the state of an object without the hash, which is another one in another process."""
+    state: dict[str, Any] = dict(vars(self))
+    state.pop("_hash", None)
+    return state
 
 
 def _freeze(cls: Any, names: set[str]) -> None:

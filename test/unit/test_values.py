@@ -142,6 +142,29 @@ def test_objects_are_restored_from_pickles() -> None:
     assert pickle.loads(pickle.dumps(_Kept(5))) == _Kept(5)
 
 
+class _Word:
+    hashed = 0
+
+    def __hash__(self) -> int:
+        _Word.hashed += 1
+        return 5
+
+
+@values.dataclass(frozen=True)
+class _Hashed:
+    HASHED_ONCE = True
+
+    word: _Word | int
+
+
+def test_hashes_are_kept_with_an_object_but_not_in_pickles() -> None:
+    one = _Hashed(_Word())
+    assert hash(one) == hash(one) and _Word.hashed == 1 and one != _Hashed(_Word())
+    hash(number := _Hashed(7))
+    copied = pickle.loads(pickle.dumps(number))
+    assert copied == number and vars(copied) == {"word": 7} and hash(copied) == hash(number)
+
+
 def test_a_class_may_extend_one_of_the_standard_library() -> None:
     assert _Pass(2) == _Pass(2) != _Pass()
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'x'"):

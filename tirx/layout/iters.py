@@ -28,6 +28,8 @@ class Iter:
     S[(8, 2) : (4@laneid, 1)]
     """
 
+    HASHED_ONCE = True
+
     extent: int
     stride: int
     axis: str

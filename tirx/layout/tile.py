@@ -81,6 +81,8 @@ class TileLayout:
     an equal layout; the layout without shard iters (a single element) prints `S[]`.
     """
 
+    HASHED_ONCE = True
+
     shard: Iters = ()
     replica: Iters = ()
     offset: tuple[tuple[str, int], ...] = field(default=())

@@ -46,6 +46,8 @@ class IndexExpr:
     It is abstract, but no `abc.ABC`: to ask whether an object is one of a subclass would be a call of Python each time.
     """
 
+    HASHED_ONCE = True
+
     @cached_property
     @abc.abstractmethod
     def known(self) -> Integers:

@@ -234,6 +234,18 @@ def test_arguments_of_a_block_become_those_of_another():
         xdsl_private.move_arguments(Block(arg_types=[i32]), other)
 
 
+def test_operations_move_with_those_behind_them():
+    ops = [arith.ConstantOp.from_int_and_width(i, i32) for i in range(3)]
+    block, behind, whole = Block(ops), Block(), Block()
+    xdsl_private.move_rest(ops[1], behind)
+    assert [*block.ops] == ops[:1] and [*behind.ops] == ops[1:] and [*reversed(behind.ops)] == ops[:0:-1]
+    assert block.last_op is ops[0] and all(op.parent is behind for op in ops[1:])
+    xdsl_private.move_rest(ops[1], whole)
+    assert behind.is_empty and behind.last_op is None and [*whole.ops] == ops[1:]
+    with pytest.raises(ValueError, match="expected 'arith.constant' in a block, and a block without operations"):
+        xdsl_private.move_rest(ops[0], whole)
+
+
 def _weak(region: Region) -> list[ref[Operation | Block | Region]]:
     return [ref(each) for each in (region, *region.blocks, *region.walk())]
 
