@@ -154,7 +154,7 @@ def _hashed_once(hash_: Any) -> Any:
 
 def _without_hash(self: Any) -> dict[str, Any]:
     """Returns the state of an object without the hash, which is another one in another process."""
-    state: dict[str, Any] = dict(vars(self))
+    state: dict[str, Any] = self.__dict__.copy()
     state.pop("_hash", None)
     return state
 
