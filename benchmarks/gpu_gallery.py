@@ -44,7 +44,10 @@ def _program(
 
 
 def _w4a16(m: int, n: int = 8192, k: int = 8192, parts: int = 2) -> Program:
-    """K in parts for blocks of a cluster, in longer slots; more rows of w for more rows of x that each block reads."""
+    """One row of x has a kernel of its own. Others have K in parts for blocks of a cluster, in longer slots.
+
+    A block that reads more rows of x has more rows of w, too.
+    """
     amount = n * k / 2 + n * k / 16 + 2 * m * k + 4 * m * n
 
     def make(torch: Any) -> Made:
@@ -60,8 +63,10 @@ def _w4a16(m: int, n: int = 8192, k: int = 8192, parts: int = 2) -> Program:
         }
         return (x, packed, scales, torch.zeros(m, n, device="cuda")), x.float() @ whole.float().T, peers
 
+    if m == 1:
+        return _program("w4a16", f"{m}x{n}x{k}", "gallery/w4a16_row.mlir", amount, make)
     tiles = (
-        (r"BM in \[16, 8, 64\]", f"BM in [{max(8, m)}]"),
+        (r"BM in \[16, 8, 64\]", f"BM in [{m}]"),
         (r"BN in \[128, 64\]", f"BN in [{64 if m <= 16 else 128}]"),
         (r"BK in \[256, 512\]", f"BK in [{512 if m <= 16 and parts > 1 else 256}]"),
         (r"threads\(BN \* 2\)", rf"\g<0> attributes {{tirx.parts = {parts} : i32}}"),
@@ -288,7 +293,7 @@ def _dft(rows: int = 1 << 20) -> Program:
 
 GALLERY = (
     *(_w4a16(m) for m in (1, 16, 64)),
-    _w4a16(16, 28672, parts=1),
+    *(_w4a16(m, 28672, parts=1) for m in (1, 16)),
     _fp8(4096),
     _fp8(8192),
     _grouped(),

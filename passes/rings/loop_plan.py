@@ -11,7 +11,6 @@ from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.nesting import top_of, walk
-from tirx.dialects.tirx.interface import is_register_tile
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
 from tirx.passes.ir.index_analysis import never_runs
@@ -439,23 +438,24 @@ def _last_use(loop: scf.ForOp, tile: StagedTile) -> Operation:
     """The operation of the loop's body behind which a slot is passed on.
 
     Fragments that products use count as reads of the products: what loads them may move behind earlier products. So do
-    tiles that fragments of wgmma are computed of: slots are passed on while products run.
+    tiles that fragments are computed of: slots of wgmma are passed on while products run, and mma.sync has one ring of
+    all its operands then, for which threads wait once.
     """
     order = {op: i for i, op in enumerate(loop.body.block.ops)}
     tops = [read.top for read in tile.reads]
     for read in tile.reads:
         if isinstance(read.op, tirx.LoadOp):
-            direct = [use.operation for use in read.op.result.uses]
-            by_wgmma = [op for op in _reached(read.op) if isinstance(op, tirx.MmaOp) and not is_register_tile(op.b)]
-            products = [op for op in (*direct, *by_wgmma) if isinstance(op, tirx.MmaOp)]
+            products = [op for op in _reached(read.op) if isinstance(op, tirx.MmaOp)]
             tops += [top for op in products if (top := top_of(op, loop)) is not None]
     return max(tops, key=order.__getitem__)
 
 
 def _reached(op: Operation) -> Iterator[Operation]:
-    """The operations that use the results of an operation, or what registers are computed of them."""
+    """The operations that use the results of an operation, or what registers are computed of them without products."""
     for use in (use for result in op.results for use in result.uses):
         yield use.operation
+        if isinstance(use.operation, tirx.MmaOp):
+            continue
         if isinstance(use.operation, UnrealizedConversionCastOp) or computes(use.operation):
             yield from _reached(use.operation)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
+from tirx.dialects.tirx.interface import is_register_tile
 from tirx.passes.match.slots import FEWEST_SLOTS, MOST_SLOTS, Cluster
 from tirx.rules import ScheduleOptionError
 from tirx.values import dataclass
@@ -36,7 +37,8 @@ class Schedule:
     `tile` is M, N and bytes of K of a block. `slots` are the most that a ring gets. `pending` products stay unfinished
     while the next one is issued. `group` is the width of a column of tiles in the order of a persistent kernel.
     `stages_stores`: whether register tiles are worth the shared memory that they take on their way to global memory.
-    `persistent`: whether blocks loop over tiles, one on each SM.
+    `persistent`: whether blocks loop over tiles, one on each SM. `moves_registers`: whether warps that load give some
+    to others.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Schedule:
     stages_stores: bool = True
     persistent: bool = True
     cluster: Cluster = Cluster.NONE
+    moves_registers: bool = True
 
     def __str__(self) -> str:
         m, n, k = self.tile
@@ -70,6 +73,18 @@ SCHEDULES: dict[str, Schedule] = {
         # Four lanes store 64 bytes of f64 at a time, and slots are worth more than the tile of sums.
         Schedule("mma_sync f64", (128, 128, 128), 5, 0, Roles.LOAD, tirx.TileOrder.GROUP, 8, stages_stores=False),
         Schedule("mma_sync", (128, 256, 128), 4, 0, Roles.LOAD, tirx.TileOrder.GROUP, 8),
+        # As for wgmma; and more warps hide what they compute better than more registers.
+        Schedule(
+            "mma_sync, computed operands",
+            (32, 256, 128),
+            3,
+            0,
+            Roles.LOAD,
+            tirx.TileOrder.GROUP,
+            8,
+            persistent=False,
+            moves_registers=False,
+        ),
         Schedule("none", (128, 128, 128), 4, 0, Roles.NONE, tirx.TileOrder.ROW),
     )
 }
@@ -92,7 +107,29 @@ def _family(product: tirx.ProductOp) -> str:
         return "tcgen05"
     if product.b_type.memory is tirx.MemorySpace.SHARED:
         return "wgmma, A in registers" if product.a_type.memory is tirx.MemorySpace.REGISTER else "wgmma"
-    return "mma_sync f64" if product.a_type.dtype.name == "f64" else "mma_sync"
+    if product.a_type.dtype.name == "f64":
+        return "mma_sync f64"
+    return "mma_sync, computed operands" if any(map(_is_computed, (product.a, product.b))) else "mma_sync"
+
+
+def _is_computed(operand: SSAValue) -> bool:
+    """Returns True for an operand that threads compute of what they load, and of no product."""
+    seen: set[Operation] = set()
+    waiting = [operand.owner]
+    maps = False
+    while waiting:
+        match op := waiting.pop():
+            case tirx.ProductOp() | Block():
+                return False
+            case tirx.LoadOp():
+                continue
+            case _ if op not in seen:
+                seen.add(op)
+                maps = maps or isinstance(op, tirx.MapOp)
+                waiting += [value.owner for value in op.operands if is_register_tile(value)]
+            case _:
+                pass
+    return maps
 
 
 def at_once(most: int | None, cluster: int = 1) -> Formula:

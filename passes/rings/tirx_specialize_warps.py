@@ -213,6 +213,7 @@ def _warps_of_roles(
     if rest:
         raise NotApplicable(kernel, f"{kernel.num_threads} threads are no whole warps")
     movable = (target := kernel.target_info) is None or supports(target, "setmaxnreg")
+    movable = movable and start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).moves_registers
     moves = movable and warps % WARPGROUP == 0 and not has_products
     registers = role_registers(warps // WARPGROUP, live_registers(kernel)) if moves else None
     load_warps = 1 if registers is None else WARPGROUP

@@ -59,10 +59,10 @@ class TirxTileLoopPass(ModulePass):
     The tile `%i, %j` takes the place of `tirx.block_id y` and `x`; with a third dimension of the grid, `%i` counts its
     rows too. `order` is `row`, `group` or `hilbert`; `auto` looks it up by the family of the products, for kernels that
     stage tiles in a loop and have more tiles than the target has multiprocessors, but keeps the grid of loops with
-    several products where that is not known to be faster, and of those in which threads make A of wgmma: blocks of them
-    run side by side on a multiprocessor. `none` keeps every grid. With `hardware` (sm_100 and newer) the grid stays,
-    too, and blocks that run ask for the tiles of those that have not started (cluster launch control). `attributes
-    {tirx.order = "group"}` says it for one kernel.
+    several products where that is not known to be faster, and of those in which threads make A of wgmma, or an operand
+    of mma.sync: blocks of them run side by side on a multiprocessor. `none` keeps every grid. With `hardware` (sm_100
+    and newer) the grid stays, too, and blocks that run ask for the tiles of those that have not started (cluster launch
+    control). `attributes {tirx.order = "group"}` says it for one kernel.
 
     `multiprocessors` is how many of them a kernel may count on, in place of all that the largest GPU of its target has
     and of all that the GPU of a launch has: for a part of a GPU (a MIG slice, one that another kernel shares), and to

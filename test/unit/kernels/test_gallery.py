@@ -193,6 +193,7 @@ KERNELS: dict[str, tuple[Callable[[Any], list[Any]], list[Any]]] = {
     "ragged_attention": (_ragged_attention, _N),
     "stream_k": (_stream_k, _N),
     "w4a16": (_w4a16, [(64, 64, 64), (16, 128, 128), (77, 71, 96)]),
+    "w4a16_row": (_w4a16, [(1, 32, 512), (2, 64, 128), (3, 71, 672)]),
     "fp8_gemm": (_fp8_gemm, [(64, 64, 128), (16, 192, 256), (77, 72, 144)]),
     "depthwise_conv": (
         lambda s: [integers(*s), integers(3, s[2]), _zeros(*s)],
@@ -272,6 +273,24 @@ def test_weights_of_four_bits_are_shared_out(options: str) -> None:
     program = tirx.build(text_of("w4a16"), target="sm_90a", options=options)
     assert "ld.shared.v4" in program.ptx and "ld.shared.u8" not in program.ptx
     program.kernels["w4a16"].check(*_w4a16((17, 68, 288)))
+
+
+def test_one_row_has_many_warps() -> None:
+    """A ring of all operands, small roles, and a block for each tile: several are on an SM, whose warps make halves."""
+    remarks: list[str] = []
+    with diagnostic_handler(lambda each: remarks.append(each.message)):
+        program = tirx.build(text_of("w4a16_row"), target="sm_90a", salt="remarks")
+    assert "a ring of 3 slots of 10240 bytes for %sx, %sw, %ss, filled 2 iterations ahead by tma" in remarks
+    assert "roles of @w4a16_row: @math with 8 warps, @load with 1 warp" in remarks
+    assert not any("loops over" in each for each in remarks)
+    assert program.ptx.count("mbarrier.try_wait") == 2
+    kernel, runs = program.kernels["w4a16_row"], set[bytes]()
+    for seed in range(2):
+        *given, d = _w4a16((1, 36, 544))
+        kernel.simulate(*given, d, seed=seed)
+        np.testing.assert_array_equal(d, _of_four_bits(given))
+        runs.add(d.tobytes())
+    assert len(runs) == 1
 
 
 def test_backward_of_causal_attention() -> None:
@@ -457,6 +476,7 @@ PROMISES: dict[str, Callable[[Sequence[Any]], Array | tuple[Array, ...]]] = {
     "moe": _of_experts,
     "conv2d": _convolved,
     "w4a16": _of_four_bits,
+    "w4a16_row": _of_four_bits,
     "fp8_gemm": _scaled,
     "depthwise_conv": _taps,
     "swiglu": _silu,

@@ -59,10 +59,43 @@ def test_room_for_register_tiles(threads: int, each: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "slots"), [("gallery/w4a16", 3), ("flash_attention", MOST_SLOTS), ("wgmma_gemm", MOST_SLOTS)]
+    ("name", "slots"),
+    [
+        ("gallery/w4a16", 3),
+        ("gallery/w4a16_row", 3),
+        ("flash_attention", MOST_SLOTS),
+        ("wgmma_gemm", MOST_SLOTS),
+    ],
 )
 def test_operands_that_threads_make(name: str, slots: int) -> None:
     """Loops all of whose products read A from registers get rings of three slots, and blocks side by side on an SM."""
     kernel, *_ = kernels(embed.parse((EXAMPLES / f"{name}.mlir").read_text(), name))
     found = start_values(op for op in kernel.walk() if isinstance(op, ProductOp))
     assert (found.slots, found.persistent) == (slots, slots > 3)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "row"),
+    [
+        ("%x", "%x", "mma_sync"),
+        ("%y", "%x", "mma_sync, computed operands"),
+        ("%x", "%y", "mma_sync, computed operands"),
+        ("%z", "%x", "mma_sync"),  # what is computed of sums comes later than what is loaded
+    ],
+)
+def test_operands_of_mma_sync_that_threads_make(first: str, second: str, row: str) -> None:
+    text = f"""
+!h = !tirx.tile<16x16xf16, register>
+!f = !tirx.tile<16x16xf32, register>
+tirx.kernel @k(%a: memref<16x16xf16>, %d: memref<16x16xf32>) target("sm_80") threads(32) {{
+  %c = tirx.zero : !f
+  %x = tirx.load %a[0, 0] : memref<16x16xf16> -> !h
+  %y = tirx.map ins(%x : !h) (%e) {{ %e * 2.0 }} -> !h
+  %s = tirx.mma %x, %x, %c : !h, !h, !f -> !f
+  %z = tirx.map ins(%s : !f) (%e) {{ f16(%e) }} -> !h
+  %r = tirx.mma {first}, {second}, %c : !h, !h, !f -> !f
+  tirx.store %r, %d[0, 0] : !f, memref<16x16xf32>
+}}"""
+    (kernel,) = kernels(embed.parse(text))
+    found = start_values([[op for op in kernel.walk() if isinstance(op, ProductOp)][-1]])
+    assert (found.name, found.moves_registers) == (row, row == "mma_sync")
