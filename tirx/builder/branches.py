@@ -13,6 +13,7 @@ from tirx.builder.carried import (
     Bodies,
     Unbound,
     bound_values,
+    check_structure,
     element,
     flat,
     is_same,
@@ -47,6 +48,10 @@ def condition_of(value: Any) -> Scalar | bool:
     return bool(value)
 
 
+_RESULT = object()
+"""Stands for a result of the branch."""
+
+
 def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[str, Any]) -> tuple[Any, ...]:
     """An `if`: `scf.if` where the kernel computes the condition."""
     condition = condition_of(test)
@@ -61,7 +66,7 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
     for block, body in zip(blocks, (yes, no), strict=True):
         with trace.inside(block), written_once(known):
             ends.append(body(*given))
-    merged: list[Any] = []
+    merged: list[tuple[Any, list[Any]]] = []
     yielded: list[tuple[SSAValue, SSAValue, Any, set[SSAValue]]] = []
     for name, before, a, b in zip(names, given, *ends, strict=True):
         count = len(yielded)
@@ -71,7 +76,7 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
             if not isinstance(before, Unbound):
                 raise
             del yielded[count:]  # a name of both branches, which nobody may use behind them
-            merged.append(Unbound(name, "the if", error.message))
+            merged.append((None, [Unbound(name, "the if", error.message)]))
     for block, at in zip(blocks, (0, 1), strict=True):
         with trace.inside(block):
             if at == 0 or block.ops or yielded:
@@ -79,34 +84,18 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
     regions = [Region(block) if at == 0 or block.ops else Region() for at, block in enumerate(blocks)]
     op = trace(scf.IfOp(condition.value, [each[0].type for each in yielded], regions[0], regions[1]))
     results = iter([wrapped(trace, value, *each[2:]) for value, each in zip(op.results, yielded, strict=True)])
-    return tuple(_filled(each, results) for each in merged)
+    return tuple(packed(a, iter([next(results) if leaf is _RESULT else leaf for leaf in own])) for a, own in merged)
 
 
-class _Result:
-    """Stands for a result of the branch."""
-
-
-_RESULT = _Result()
-
-
-def _filled(value: Any, results: Any) -> Any:
-    if isinstance(value, Unbound | _Result):
-        return value if isinstance(value, Unbound) else next(results)
-    leaves = [next(results) if isinstance(leaf, _Result) else leaf for leaf in flat(value)]
-    return packed(value, iter(leaves))
-
-
-def _merged(trace: Trace, name: str, a: Any, b: Any, blocks: list[Block], yielded: list[Any]) -> Any:
-    """The value of a name behind a branch: leaves that differ are results."""
+def _merged(trace: Trace, name: str, a: Any, b: Any, blocks: list[Block], yielded: list[Any]) -> tuple[Any, list[Any]]:
+    """The structure of a name behind a branch, and its leaves: those that differ are results."""
     if isinstance(a, Unbound) or isinstance(b, Unbound):
-        return Unbound(name, "the if")
+        return None, [Unbound(name, "the if")]
     if isinstance(a, Span) and a is not b:
         raise BuildError(f"expected tiles and scalars as results of an if, found a span in `{name}`; carry its start")
-    first, second = flat(a), flat(b)
-    if len(first) != len(second):
-        raise BuildError(f"expected `{name}` to have one structure behind an if, found two")
+    check_structure(a, b, f"expected `{name}` to have one structure behind an if, found two")
     leaves: list[Any] = []
-    for x, y in zip(first, second, strict=True):
+    for x, y in zip(flat(a), flat(b), strict=True):
         if is_same(x, y):
             leaves.append(x)
             continue
@@ -124,7 +113,7 @@ def _merged(trace: Trace, name: str, a: Any, b: Any, blocks: list[Block], yielde
                 pair.append(ssa_value(each, like, name, "behind an if"))
         yielded.append((*pair, like, memories_of(x, y)))
         leaves.append(_RESULT)
-    return packed(a, iter(leaves))
+    return a, leaves
 
 
 def if_expression(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:

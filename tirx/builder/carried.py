@@ -34,6 +34,25 @@ def flat(value: Any) -> list[Any]:
             return [value]
 
 
+def _structure(value: Any) -> Any:
+    match value:
+        case tuple() | list():
+            return [_structure(each) for each in cast("Sequence[Any]", value)]
+        case dict():
+            return [(key, _structure(each)) for key, each in cast("dict[Any, Any]", value).items()]
+        case Span():
+            return value.extent, value.step, value.size is None
+        case _:
+            return None
+
+
+def check_structure(first: Any, second: Any, message: str) -> None:
+    """Raises BuildError where two values differ in more than their leaves: in their keys, or how their spans go on."""
+    if _structure(first) != _structure(second):
+        alike = len(flat(first)) == len(flat(second))
+        raise BuildError(message + "; keys, and extents and steps of spans, are part of it" * alike)
+
+
 def packed(value: Any, leaves: Iterable[Any]) -> Any:
     """The structure of a value with other leaves."""
     match value:
@@ -44,7 +63,9 @@ def packed(value: Any, leaves: Iterable[Any]) -> Any:
         case Span():
             start = next(iter(leaves))
             size = None if value.size is None else next(iter(leaves))
-            return value if start is value.start else Span(start, value.extent, step=value.step, count=lambda: size)
+            if start is value.start and size is value.size:
+                return value
+            return Span(start, value.extent, step=value.step, count=lambda: size)
         case _:
             return next(iter(leaves))
 
@@ -270,10 +291,9 @@ class Carried:
             if isinstance(before, Unbound):
                 found.append(before)
                 continue
-            leaves = flat(after)
-            if len(leaves) != len(flat(before)):
-                raise BuildError(f"expected `{name}` to keep its structure in a loop, found another one at its end")
-            found += leaves
+            message = f"expected `{name}` to keep its structure in a loop, found another one at its end"
+            check_structure(before, after, message)
+            found += flat(after)
         again = False
         for i, (before, after) in enumerate(zip(self.leaves, found, strict=True)):
             if isinstance(before, Unbound):

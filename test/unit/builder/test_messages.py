@@ -347,6 +347,21 @@ _SAID = [
     ),
     ("x = 1\nif n > 3:\n    x = (1, 2)", "expected `x` to have one structure behind an if, found two"),
     (
+        "x = (tx.tile(0, 4), 1)\nif n > 3:\n    x = (tx.tile(0, 2), 1)",
+        "expected `x` to have one structure behind an if, found two; keys, and extents and steps of spans, are part of "
+        "it",
+    ),
+    (
+        'x = {"a": n, "b": 1}\nif n > 3:\n    x = {"b": 1, "a": n}',
+        "expected `x` to have one structure behind an if, found two; keys, and extents and steps of spans, are part of "
+        "it",
+    ),
+    (
+        "x = tx.tile(0, 4)\nfor _ in tx.range(n):\n    x = x * 2",
+        "expected `x` to keep its structure in a loop, found another one at its end; keys, and extents and steps of "
+        "spans, are part of it",
+    ),
+    (
         "x = 1\nfor _ in tx.range(n):\n    x = 0.5",
         "expected `x` with a type in a loop, found a number of Python; f32(0.5) gives it one",
     ),

@@ -321,6 +321,17 @@ def _open_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     o[0, 0:1] = tx.full(f32, s.end.to(f32), 1)
 
 
+def _spans_of_branches(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    start = n.to(index) - 3
+    all_of_it, one = start + 4, start + 1
+    s = tx.tile(start, 4), tx.tile(start, 4, end=all_of_it), n
+    if n > 3:
+        s = tx.tile(start + 2, 4), tx.tile(start, 4, end=one), n + 2
+    o[:, :] = a[:, :]
+    for row in (0, 1):
+        o[row, s[row]] = tx.full(f32, s[2].to(f32), 4)
+
+
 def _ends_of_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     """Of spans of four indices, moved and spread; from 2 on, all of them or three are there."""
     o[:, :] = a[:, :]
@@ -429,6 +440,7 @@ _MEMORY: list[tuple[Callable[..., None], Any]] = [
                             (np.s_[1, 0:5:2], (0, 2, 4)))),
     (_carried_spans, _X * (np.arange(8) % 4 < 3)),
     (_open_spans, _changed((np.s_[:, 7], 50), (np.s_[:, 0:3], _X[:, 4:7]), (np.s_[:, 3], -1), (np.s_[0, 0], 7))),
+    (_spans_of_branches, _changed((np.s_[0, 3:7], 6), ((1, 1), 6))),
     (_ends_of_spans, _changed((np.s_[0, :4], (6, 7, 18, 3)), (np.s_[1, :4], (5, 6, 15, 3)))),
     (_shapes, _shapes_then()),
     (_turned, _X.reshape(2, 4, 4).transpose(0, 2, 1).reshape(4, 8)),
