@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from fuzz.engine import ACCEPTED, REFUSED, ROOT, InputClass, Problem
@@ -45,6 +45,20 @@ _COPY = """tirx.kernel @copy(%a: memref<32x4xf32>, %n: index) target("sm_80") gr
   tirx.return
 }
 """
+_BOXES = """tirx.kernel @copy(%a: memref<?x32xf32>, %b: memref<8x32xf32>) target("sm_90a") grid(ceildiv(size(0, 0), 8))
+    threads(32) {
+  %g = tirx.view %a[0, 0] : memref<?x32xf32> -> !tirx.tile<8x32xf32, global>
+  %s = tirx.alloc : !tirx.tile<8x32xf32, shared>
+  tirx.copy %g, %s engine tma : !tirx.tile<8x32xf32, global>, !tirx.tile<8x32xf32, shared>
+  %t = tirx.load %s : !tirx.tile<8x32xf32, shared> -> !tirx.tile<8x32xf32, register>
+  tirx.store %t, %b[0, 0] : !tirx.tile<8x32xf32, register>, memref<8x32xf32>
+}
+"""
+_STRANGE: tuple[Any, ...] = (
+    None, True, -1, 0, 1, 2**31, 2**63, 10**30, 1.5, "", "p", [], {}, ["size", 0, 0], ["size", 9, 0], ["stride", 0, 0],
+    ["mul", 2**40, ["size", 0, 0]], ["ceildiv", 8, 0], ["ceildiv", 8, ["size", 1, 1]], ["half", 1, 2],
+)  # fmt: skip
+"""Values of JSON that launch descriptors do not have everywhere."""
 _WORDS = ("smem", "wgmma", "idesc", "mask", "tensormap")
 _FIELDS = (
     "start=1024", "lbo=16", "sbo=1024", "swizzle=128B", "swizzle=none", "a=f16", "b=e4m3", "d=f32", "m=128", "n=256",
@@ -67,12 +81,32 @@ _NOTATIONS = (
 
 
 @cache
-def _copy() -> tuple[str, str]:
+def _copy(text: str) -> tuple[str, str]:
     """PTX and launch descriptors, as JSON, of a kernel."""
     from tirx.runtime.launch import write_launches
 
-    program = tirx.build(_COPY)
+    program = tirx.build(text)
     return program.ptx, write_launches([program.kernels["copy"].launch])
+
+
+def _with_strange_value(text: str, rng: random.Random) -> str:
+    """Another value at one place of a text of JSON, or none."""
+    data = json.loads(text)
+    places: list[tuple[Any, Any]] = []
+
+    def walk(value: dict[Any, Any] | list[Any]) -> None:
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            places.append((value, key))
+            if isinstance(each, dict | list):
+                walk(cast("dict[Any, Any]", each))
+
+    walk(data)
+    parent, key = rng.choice(places)
+    if rng.random() < 0.2:
+        del parent[key]
+    else:
+        parent[key] = rng.choice(_STRANGE)
+    return json.dumps(data)
 
 
 def _npy(rng: random.Random) -> str:
@@ -118,17 +152,23 @@ class Commands(InputClass):
         return ["tirx-opt", "in.mlir", *rng.sample(flags, rng.randint(0, 4))], {"in.mlir": _COPY}
 
     def _sim(self, rng: random.Random) -> tuple[list[str], dict[str, str]]:
-        ptx, launches = _copy()
+        has_boxes = rng.random() < 0.5
+        ptx, launches = _copy(_BOXES if has_boxes else _COPY)
+        if rng.random() < 0.4:
+            launches = _with_strange_value(launches, rng)
         files = {"p.ptx": ptx, "l.json": launches, "a.npy": _npy(rng)}
         how = ["--launch", "l.json"] if rng.random() < 0.6 else ["--block", rng.choice(("32", "64,2", "1024"))]
         argument = rng.choice(("--arg", "--out"))
-        values = [[argument, "a.npy"], [argument, "d.npy:f32:32x4"], ["--arg", "5"], ["--arg", "-1.5e3"], []]
+        new = "d.npy:f32:8x32" if has_boxes else "d.npy:f32:32x4"
+        right = ["--out", "e.npy:f32:8x32", "--out", new] if has_boxes else ["--out", new, "--arg", "5"]
+        values = [[argument, "a.npy"], [argument, new], ["--arg", "5"], ["--arg", "-1.5e3"], []]
         others = [
             ["--grid", "2"], ["--cluster", "2,1"], ["--entry", "copy"], ["--dynamic-shared", "4096"], ["--seed", "7"],
             ["--check", "strict"], ["--no-check"], ["--arithmetic", "exact"], ["--trace"], ["--trace-values"],
             ["--trace-threads", "0-3"], ["--trace-lines", "5-20"], ["--dump", "12:registers"], ["--profile"],
         ]  # fmt: skip
-        chosen = [rng.choice(values), rng.choice(values), *rng.sample(others, rng.randint(0, 3))]
+        given = [right] if rng.random() < 0.5 else [rng.choice(values), rng.choice(values)]
+        chosen = [*given, *rng.sample(others, rng.randint(0, 3))]
         flags = [word for group in chosen for word in group]
         return ["tirx-sim", "p.ptx", *how, *flags, "--max-instructions", _INSTRUCTIONS], files
 
