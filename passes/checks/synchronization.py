@@ -251,8 +251,9 @@ class OrderingAnalysis:
                 if not accesses and synchronization is None and not state.loading and op not in self._others:
                     continue  # neither on memory nor on registers that come later
                 check(op, accesses, synchronization, active, state)
-                self._step(op, active, state)
-                self.latest.update(dict.fromkeys(accesses, op))
+                if accesses or synchronization is not None:
+                    self._step(op, active, state)
+                    self.latest.update(dict.fromkeys(accesses, op))
 
     def _solve(self) -> Mapping[int, State]:
         """The state at the start of each block, by its position."""

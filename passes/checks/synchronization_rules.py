@@ -133,6 +133,9 @@ class _Checker:
             if isinstance(op, MmaAsyncOp):
                 for value in (*op.d, *(() if op.a_is_descriptor else op.a)):
                     self._products.setdefault(get(value, value), []).append(op)
+        roots = self._writers.keys() | self._products.keys()
+        self._watched = {*roots, *(value for value, root in shared.items() if root in roots)}
+        """All values in these registers."""
 
     def _register(self, value: SSAValue) -> SSAValue:
         return self._shared.get(value, value)
@@ -215,9 +218,12 @@ class _Checker:
         order no access to memory; here the wait is always asked for. The products of wgmma may add to what products
         before them have not finished (PTX ISA, "wgmma.mma_async").
         """
+        is_instruction, is_free = isinstance(op, PTXInstruction), self._watched.isdisjoint
+        if is_instruction and is_free(op.results) and is_free(operands_of(op)):
+            return
         if not self._products:
             written: Sequence[SSAValue] = ()
-        elif isinstance(op, PTXInstruction):
+        elif is_instruction:
             # What products write after each other they write in order.
             written = () if isinstance(op, MmaAsyncOp) else op.results
         else:
