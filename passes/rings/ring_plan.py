@@ -31,7 +31,6 @@ from tirx.passes.rings.proof.parties import (
     multiplies_in_pairs,
     owners,
     response_place,
-    stations_of,
 )
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
 from tirx.passes.rings.proof.structure import activity
@@ -240,6 +239,7 @@ class RingsPlan:
         if model is None:
             raise AssertionError(f"expected a kernel of the scheduled level, found @{self.kernel.sym_name.data}")
         self.model = model
+        self.places: Mapping[Owner, Mapping[Place, Members]] = self.extraction.places
         self.happens = activity(model)
         self.owners = owners(self.kernel)
         if (threads := self.kernel.num_threads) % WARP_SIZE:
@@ -276,11 +276,6 @@ class RingsPlan:
     def cta_group(self) -> int:
         """The blocks that multiply together: 2 for products of pairs."""
         return tirx.PAIR if multiplies_in_pairs(self.kernel) else 1
-
-    @cached_property
-    def places(self) -> Mapping[Owner, Mapping[Place, Members]]:
-        """The stations at which every role works, and with which of its threads."""
-        return {owner: stations_of(owner) for owner in self.owners}
 
     def station(self, place: Place) -> Station:
         """The station of a place."""

@@ -52,7 +52,7 @@ class RoleCode(abc.ABC):
         """The branch of the elected thread at the end of a block, to which more may be added."""
         self.in_first_block: set[Operation] = set()
         """Branches that only the first block of a cluster or pair takes; all of a role may stand in one."""
-        self.is_first = runs_in_first_block_only(owner)
+        self.is_first = runs_in_first_block_only(owner, plan.places[owner])
 
     @abc.abstractmethod
     def block(self, block: Block, emit: Emitter) -> None:

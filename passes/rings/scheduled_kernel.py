@@ -64,7 +64,7 @@ def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAV
         inside = around = Emitter(InsertPoint.at_end(inner), role.location)
         if plan.is_single(role):
             inside = around.branch(around(LeaderOp()).result)
-        if runs_in_first_block_only(role):
+        if runs_in_first_block_only(role, plan.places[role]):
             inside = inside.branch(in_first_block(inside, plan))
         code = Schedule(plan, storage, role, dict(values), inside)
         code.block(role.body.block, inside)

@@ -81,6 +81,8 @@ class Extraction:
     parties: dict[str, Party] = field(default_factory=dict[str, Party])
     """The parties by their labels."""
     accesses: dict[Owner, list[TileAccess]] = field(default_factory=dict[Owner, list[TileAccess]])
+    places: dict[Owner, dict[Place, Members]] = field(default_factory=dict[Owner, dict[Place, Members]])
+    """The stations at which every role works, and with which of its parties."""
     ranks: dict[str, int] = field(default_factory=dict[str, int])
     scalar: ScalarNames = field(default_factory=ScalarNames)
     loop_names: dict[Operation, str] = field(default_factory=dict[Operation, str])
@@ -140,11 +142,11 @@ class Extraction:
         for ring in self.names:
             self._require_contents(ring)
         blocks, led = cluster_blocks(self.source), blocks_led(self.source)
-        parties = [party for role in roles for party in parties_of(role, blocks, led)]
+        self.places = places = {role: stations_of(role) for role in roles}
+        parties = [party for role in roles for party in parties_of(role, places[role], blocks, led)]
         for party in parties:
             if self.parties.setdefault(party.label, party) is not party:
                 raise PartyError(f"expected another name of a role, found a second party {party.label}", party.owner)
-        places = {role: stations_of(role) for role in roles}
         rings = {
             name: found
             for ring in self.names

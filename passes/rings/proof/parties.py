@@ -175,11 +175,13 @@ def is_of_one_thread(owner: Owner, places: Mapping[Place, Members]) -> bool:
     )
 
 
-def parties_of(owner: Owner, blocks: Sequence[int | None], led: int) -> list[Party]:
-    """The parties of a role in each block of the cluster in which it runs; one of each `led` blocks leads them."""
+def parties_of(owner: Owner, places: Mapping[Place, Members], blocks: Sequence[int | None], led: int) -> list[Party]:
+    """The parties of a role, which works at these stations, in each block of the cluster in which it runs; one of each
+    `led` blocks leads them.
+    """
     prefix, count = _units(owner)
     names = [f"{prefix}{i}" for i in range(count)] if count > 1 else [""]
-    alone = runs_in_first_block_only(owner)
+    alone = runs_in_first_block_only(owner, places)
     leading = {block: (block or 0) % led == 0 for block in blocks}
     return [
         Party(owner, name, i, block, leads)
@@ -218,11 +220,10 @@ def _derived_unit(owner: Owner) -> tirx.Unit:
     return tirx.Unit.THREAD
 
 
-def runs_in_first_block_only(owner: Owner) -> bool:
+def runs_in_first_block_only(owner: Owner, places: Mapping[Place, Members]) -> bool:
     """True for a role of one thread that works for all blocks of a cluster or pair: it issues products of pairs, or
-    asks for tiles, and does nothing else but to read which tile comes next.
+    asks for tiles, and does nothing else but to read which tile comes next. `places` are its stations.
     """
-    places = stations_of(owner)
     return set(places.values()) == {Members.FIRST} and is_of_one_thread(owner, places)
 
 

@@ -8,7 +8,6 @@ its party's own path: held while touched, complete before released, fenced, fill
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from copy import copy
 from typing import NamedTuple
 
 from tirx.passes.rings.proof.errors import (
@@ -101,7 +100,8 @@ class State:
         self.trail: tuple[str, ...] = ()
 
     def copy(self) -> State:
-        new = copy(self)
+        new = object.__new__(State)
+        vars(new).update(vars(self))
         new.waiting = {role: list(steps) for role, steps in self.waiting.items()}
         new.acquired, new.released, new.passed = self.acquired.copy(), self.released.copy(), self.passed.copy()
         new.held, new.filled = self.held.copy(), self.filled.copy()
@@ -276,14 +276,14 @@ class State:
             return (access.ring, access.station, access.use) == (step.ring, step.station, use)
 
         self._require_complete(role, step, use)
-        mine = [access for access in self.unfenced if access.party == role and is_of_use(access)]
-        if mine and self.happens.needs_fence(ring, step.station):
-            raise SlotUseError(
-                f"{role} releases a slot of {ring.name} without a proxy fence",
-                step.origin,
-                [("the access by threads", access.origin) for access in mine],
-            )
-        self.unfenced = {access: None for access in self.unfenced if access not in mine}
+        if mine := [access for access in self.unfenced if access.party == role and is_of_use(access)]:
+            if self.happens.needs_fence(ring, step.station):
+                raise SlotUseError(
+                    f"{role} releases a slot of {ring.name} without a proxy fence",
+                    step.origin,
+                    [("the access by threads", access.origin) for access in mine],
+                )
+            self.unfenced = {access: None for access in self.unfenced if access not in mine}
         self._require_filled(role, step, ring, use, self.filled.pop((*place, use), None))
         self.released[place] += 1
         self.held[place] = self.held[place][1:]

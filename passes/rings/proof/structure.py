@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Flag, auto
+from functools import cached_property
 
 from tirx.passes.rings.proof.errors import ArrivalError, PartyError, UndecidedError
 from tirx.passes.rings.proof.model import (
@@ -50,20 +51,32 @@ class Activity:
 
     at: Mapping[tuple[str, int], Happens]
 
+    @cached_property
+    def _of_rings(self) -> Mapping[str, Happens]:
+        found: dict[str, Happens] = {}
+        for (ring, _), here in self.at.items():
+            found[ring] = found.get(ring, Happens.NOTHING) | here
+        return found
+
+    @cached_property
+    def _written(self) -> frozenset[tuple[str, int]]:
+        return frozenset(place for place, here in self.at.items() if here & WRITES)
+
+    @cached_property
+    def _carrying(self) -> frozenset[str]:
+        return frozenset(ring for ring, anywhere in self._of_rings.items() if Happens.CARRY in anywhere)
+
     def of(self, ring: Ring) -> Happens:
         """Returns the kinds of accesses at any station of a ring."""
-        found = Happens.NOTHING
-        for station in range(len(ring.stations)):
-            found |= self.at[(ring.name, station)]
-        return found
+        return self._of_rings[ring.name]
 
     def writes(self, ring: str, station: int) -> bool:
         """True if a party writes slots at the station."""
-        return bool(self.at[(ring, station)] & WRITES)
+        return (ring, station) in self._written
 
     def carries(self, ring: Ring) -> bool:
         """True if the first station reads what the use before left."""
-        return Happens.CARRY in self.of(ring)
+        return ring.name in self._carrying
 
     def needs_fence(self, ring: Ring, station: int) -> bool:
         """True if threads have to fence before they pass a slot on.
