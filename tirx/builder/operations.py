@@ -101,7 +101,7 @@ def wrapped(value: SSAValue) -> Any:
                 return Memory(current(), value)
             return Tile.of(value)
         case MemRefType():
-            return Array(current(), value, array_type(value.type), -1)
+            return Array(current(), value, array_type(value.type), None)
         case _:
             trace, dtype = current(), dtype_of(value.type)
             return Scalar(trace, trace.typed(value, dtype.scalar), dtype)

@@ -39,12 +39,12 @@ class Array:
     a view f32[16, 32] f32 64
     """
 
-    def __init__(self, trace: Trace, value: SSAValue, type_: ArrayType, number: int):
+    def __init__(self, trace: Trace, value: SSAValue, type_: ArrayType, number: int | None):
         self.trace = trace
         self.value = value
         self.type = type_
         self.number = number
-        """Its place among the arguments of the kernel."""
+        """Its place among the arguments of the kernel; None for the result of an operation."""
 
     def __repr__(self) -> str:
         return f"an array {self.type}"
@@ -67,7 +67,7 @@ class Array:
         if key not in self.trace.kept:
             at = self.trace.constant(dim, index.attribute)
             value = self.trace.at_entry(memref.DimOp(self.value, at)).result
-            formula = Call("size", (self.number, dim)) if self.number >= 0 else None
+            formula = None if self.number is None else Call("size", (self.number, dim))
             self.trace.kept[key] = Scalar(self.trace, value, index, natural=True, formula=formula)
         return self.trace.kept[key]
 
@@ -148,7 +148,8 @@ def view_of(trace: Trace, source: SSAValue, type_: ArrayType, key: Place, array:
         if isinstance(place, slice):
             if extent is None and cast(Any, place).stop is None and trace.specialises:
                 assert array is not None
-                raise NeedsExtent(array.number, len(spans))
+                if array.number is not None:
+                    raise NeedsExtent(array.number, len(spans))
             start, size, step = slice_of(place, extent)
             if step < 1:
                 raise BuildError(f"expected a positive step of a view, found {step}; .load()[::-1] turns a tile around")
@@ -313,14 +314,15 @@ class View(Tile):
     def _size(self, span: Span, dim: int) -> Scalar | None:
         """The number of positions, where the extent of the array does not say so."""
         limit, extent = span.limit, self.array_type.shape[dim]
-        if limit is not None and limit.formula is not None and self.array is not None:
+        number = None if self.array is None else self.array.number
+        if limit is not None and limit.formula is not None and number is not None:
             if isinstance(limit.formula, int):
                 if limit.formula == extent:
                     return None
             elif limit.formula.function == "size":
                 argument, of = cast("tuple[int, int]", limit.formula.operands)
-                if (argument, of) != (self.array.number, dim):
-                    self.trace.requires[(argument, of), (self.array.number, dim)] = None
+                if (argument, of) != (number, dim):
+                    self.trace.requires[(argument, of), (number, dim)] = None
                 return None
         return span.size
 

@@ -505,3 +505,43 @@ def test_blocks_know_how_many_there_are() -> None:
     program = tx.build(tx.jit(f32[2, 3], threads=32, target="sm_80")(_sizes_of_grids).module)
     program.kernels["_sizes_of_grids"].simulate(found)
     assert (found == 32).all()
+
+
+_PART = tx.attribute("memref<?x64xf32, strided<[64, 1], offset: ?>>")
+
+
+def _rows_behind(a: Any, n: Any) -> Any:
+    """`n` rows from row `n` on."""
+    open_ = -9223372036854775808
+    return tx.op.memref.subview(
+        a,
+        [n],
+        [n],
+        static_offsets=tx.attribute(f"array<i64: {open_}, 0>"),
+        static_sizes=tx.attribute(f"array<i64: {open_}, 64>"),
+        static_strides=tx.attribute("array<i64: 1, 1>"),
+        to=_PART,
+    )
+
+
+def test_arrays_that_operations_make_are_no_arguments() -> None:
+    """Their extents are neither those of arguments, nor found at a call."""
+
+    @tx.jit(f32[None, 64], f32[None, 64], tx.index, threads=32, target="sm_80", grid=[1])
+    def rows(a: Any, b: Any, n: Any) -> None:
+        part = _rows_behind(a, n)
+        for m in tx.tiles(a.shape[0], 16):
+            b[m, :] = part[m, :].load(pad=7.0)
+
+    a, b = np.arange(32 * 64, dtype=np.float32).reshape(32, 64), np.zeros((32, 64), np.float32)
+    rows.simulate(a, b, 8)
+    assert np.array_equal(b[:8], a[8:16]) and (b[8:] == 7).all()
+
+    @tx.jit(threads=32, target="sm_80", grid=[1])
+    def whole(a: Any, b: Any, n: Any) -> None:
+        b[0:16, :] = _rows_behind(a, n.to(tx.index))[:, :].load()
+
+    with pytest.raises(
+        tx.BuildError, match="expected an extent that is a number, found `:` of one that the launch knows"
+    ):
+        whole.simulate(a, b, 8)
