@@ -156,6 +156,8 @@ def test_tiles_without_room_are_none() -> None:
     for name, threads in (("sm_100a", 128), ("sm_90a", 256)):
         rated = [rated_tile(turned, Target.parse(name), (128, n, 64), threads) for n in (64, 128, 144, 256)]
         assert [each is not None for each in rated] == [True, True, False, False]
+    rated = [rated_tile(operands, target, (128, n, 64), 256, None, shares) for n in (24, 32) for shares in ("a", "b")]
+    assert [each is not None for each in rated] == [True, False, True, True]  # a block of a pair loads half of B
     many = choose_tiles(Operands((128, 256, 512), f16, f16, f32, f16, batch=40), target)
     assert " ".join(f"{c}:{1e6 * c.score:.4g}" for c in many[:4]) == (
         "128x88x64:5.287 128x128x64:5.629 64x88x64:5.95 64x256x64:6.023"
