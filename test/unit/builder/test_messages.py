@@ -357,6 +357,10 @@ _SAID = [
         "it",
     ),
     (
+        "x = tx.tile(0, 4)\nfor _ in tx.range(n):\n    x = tx.tile(0, 4, end=n)",
+        "expected `x` to keep its structure in a loop, found another one at its end",
+    ),
+    (
         "x = tx.tile(0, 4)\nfor _ in tx.range(n):\n    x = x * 2",
         "expected `x` to keep its structure in a loop, found another one at its end; keys, and extents and steps of "
         "spans, are part of it",

@@ -324,9 +324,9 @@ def _open_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
 def _spans_of_branches(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     start = n.to(index) - 3
     all_of_it, one = start + 4, start + 1
-    s = tx.tile(start, 4), tx.tile(start, 4, end=all_of_it), n
-    if n > 3:
-        s = tx.tile(start + 2, 4), tx.tile(start, 4, end=one), n + 2
+    s = tx.tile(start + 2, 4), tx.tile(start, 4, end=one), n + 2
+    if n < 4:
+        s = tx.tile(start, 4), tx.tile(start, 4, end=all_of_it), n
     o[:, :] = a[:, :]
     for row in (0, 1):
         o[row, s[row]] = tx.full(f32, s[2].to(f32), 4)
