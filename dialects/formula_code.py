@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from heapq import heapify, heapreplace
+from itertools import count
 from math import inf
 from typing import Any, cast
 
 from tirx.dialects.formula import OPERATORS, Call, Formula, FormulaError, LaunchSizes, Requirement
+
+_DEEPEST = 30
+"""Operations of one expression."""
 
 _MOST_BITS = 4096
 """Bits that products may have: descriptors may square numbers again and again."""
@@ -19,7 +22,7 @@ _MOST_BITS = 4096
 _NESTED = 600
 """Operations within each other."""
 
-_TESTS = {"multiple_of": "{} % {} == 0", "at_most": "{} <= {}", "at_least": "{} >= {}", "equal": "{} == {}"}
+_TESTS = {"multiple_of": "{} % ({}) == 0", "at_most": "{} <= {}", "at_least": "{} >= {}", "equal": "{} == {}"}
 
 _Key = tuple[str, int, int] | Formula
 
@@ -68,14 +71,25 @@ class LeastCost:
 
     def _place(self, launch: LaunchSizes) -> int | None:
         bounds, given = cast("_Bounds", self._first(launch))
-        left = list(zip(bounds, range(len(bounds)), map(iter, self._later), strict=True))
-        heapify(left)
-        while left and left[0][0] < inf:
-            bound, place, later = left[0]
-            part = next(later, None)
-            if part is None:
+        least = min(bounds, default=None)
+        if least is None or least == inf:
+            return None
+        place = bounds.index(least)
+        for part in self._later[place]:
+            least = max(least, self._function(part)(*given))
+        left = [(bound, i) for i, bound in enumerate(bounds) if bound <= least and i != place]
+        for known in count():
+            following: list[tuple[int, int]] = []
+            for bound, i in left:
+                if (bound, i) > (least, place):
+                    continue
+                if known == len(self._later[i]):
+                    least, place = bound, i
+                else:
+                    following.append((max(bound, self._function(self._later[i][known])(*given)), i))
+            if not following:
                 return place
-            heapreplace(left, (max(bound, self._function(part)(*given)), place, later))
+            left = sorted(following)
         return None
 
     def _function(self, part: int) -> Callable[..., int]:
@@ -151,15 +165,18 @@ class Parts:
         wanted = [place for place, tests in results for place in (place, *(p for each in tests for p in each[1:]))]
         outer = set(given) if is_inner else set[int]()
         needed = self._below([*wanted, *(() if is_inner else given)], outer)
+        uses = Counter(part for place in needed - outer for part in self.operands(place))
+        uses.update([*wanted, *given])
         code: dict[int, str] = {}
-        lines: list[str] = []
+        depth, lines = Counter[int](), list[str]()
         for place in sorted(needed):
-            if isinstance(number := self.keys[place], int):
-                code[place] = int.__repr__(number)
-                continue
-            code[place] = f"v{place}"
-            if place not in outer:
-                lines.append(f" v{place} = {self._code(place, [code[each] for each in self.operands(place)])}")
+            operands = self.operands(place)
+            code[place] = f"v{place}" if place in outer else self._code(place, [code[each] for each in operands])
+            depth[place] = 1 + max((depth[each] for each in operands), default=0)
+            is_long = not code[place].isalnum() and not isinstance(self.keys[place], int)
+            if is_long and (uses[place] > 1 or depth[place] > _DEEPEST):
+                lines.append(f" v{place} = {code[place]}")
+                code[place], depth[place] = f"v{place}", 0
         found: list[str] = []
         for place, tests in results:
             passed = " and ".join(_TESTS[test].format(code[a], code[b]) for test, a, b in tests)
@@ -189,26 +206,31 @@ class Parts:
         return isinstance(self.keys[place], Call)
 
     def _code(self, place: int, operands: Sequence[str]) -> str:
-        """The code of a part, whose operands are these names and numbers."""
+        """The code of a part, whose operands have that code: a name, a number, or in parentheses unless a product."""
         match self.keys[place]:
             case ("add", _, _):
-                return "{} + {}".format(*operands)
+                return "({} + {})".format(*operands)
             case ("mul", _, _):
                 return "{} * {}".format(*operands)
             case ("ceildiv", _, int(divisor)) if isinstance(number := self.keys[divisor], int):
                 return f"-({operands[0]} // {-number})"
             case ("ceildiv", _, _):
-                return "-(-{} // {})".format(*operands)
+                return "-(-{} // ({}))".format(*operands)
             case ("min" | "max" as function, _, _):
-                first, second = operands
-                return f"{first} if {first} {'<' if function == 'min' else '>'} {second} else {second}"
+                names = [
+                    each if each.isalnum() else f"{where}{place}" for where, each in zip("ab", operands, strict=True)
+                ]
+                first, second = (a if a == b else f"({b} := {a})" for a, b in zip(operands, names, strict=True))
+                return f"({names[0]} if {first} {'<' if function == 'min' else '>'} {second} else {names[1]})"
             case Call("size", (int(argument), int(dimension))):
                 return f"launch.shapes[{argument}][{dimension}]"
             case Call("stride", (int(argument), int(dimension))):
                 return f"launch.strides[{argument}][{dimension}]"
             case Call("sm_count"):
                 return "launch.sm_count"
-            case Call("cluster_count", (int(blocks),)):
+            case Call(_, (int(blocks),)):
                 return f"launch.clusters({blocks})"
+            case int(number):
+                return int.__repr__(number)
             case key:
-                raise AssertionError(f"expected a formula, found {key}")
+                raise ValueError(f"expected a formula, found {key}")
