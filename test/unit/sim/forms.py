@@ -27,7 +27,7 @@ FORMS = list(_forms())
 
 def module(target: str, instructions: list[str]) -> str:
     """A module with a kernel `k0`, `k1`, ... for each instruction."""
-    text = f".version {'9.4' if 'sm_107' in target else '9.3'}\n.target {target}\n.address_size 64\n"
+    text = f".version {'9.5' if 'sm_107' in target else '9.3'}\n.target {target}\n.address_size 64\n"
     for index, instruction in enumerate(instructions):
         body = instruction + ";"
         if "TABLE" in body:
