@@ -24,7 +24,7 @@ def test_comparisons(predicate: str, width: int) -> None:
     block = Block(arg_types=[IntegerType(width)])
     block.add_op(given := arith.ConstantOp.from_int_and_width(3, width))
     block.add_op(arith.CmpiOp(given.result, given.result, predicate))
-    assert widen_narrow(list(block.ops), defined_values(block.ops)) == (width == 8)
+    assert widen_narrow(list(block.ops), defined_values(list(block.ops))) == (width == 8)
     extended = (UNSIGNED if predicate.startswith("u") else SIGNED) * 2
     assert _names(block) == [*(extended if width == 8 else []), "arith.cmpi"]
 
@@ -35,5 +35,5 @@ def test_operations_that_say_their_sign(name: str, sign: str) -> None:
     block = Block(arg_types=[IntegerType(8)])
     operation = f"arith.{name}{sign}i"
     block.add_op(KINDS[operation].create(operands=[block.args[0]] * 2, result_types=[IntegerType(8)]))
-    assert widen_narrow(list(block.ops), defined_values(block.ops))
+    assert widen_narrow(list(block.ops), defined_values(list(block.ops)))
     assert _names(block) == [*(SIGNED if sign == "s" else UNSIGNED) * 2, operation, "arith.trunci"]
