@@ -16,7 +16,7 @@ from tirx.diagnostics import (
     report,
     wants_remarks,
 )
-from tirx.dialects.tirx import KernelOp, RingOp, TileType
+from tirx.dialects.tirx import KernelOp, MmaOp, RingOp, TileType
 from tirx.dialects.xdsl_private import clone, discard
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.values import dataclass, field
@@ -72,10 +72,10 @@ _UNPROVED = WeakKeyDictionary[KernelOp, _Together]()
 
 
 def prove_together(kernel: KernelOp, stage: str, step: Callable[[], None], until: str | None = None) -> None:
-    """Does a step of a pass, which may attempt changes. Proves them along with those that a pass before left unproved.
+    """Does a step of a pass, which may attempt changes. Proves them along with those that passes before left unproved.
 
     They are left unproved where the pass `until`, which calls this function too, comes next and nobody asks for
-    remarks: what both have made is what has to be right. Where the proof fails the kernel is what it was before both,
+    remarks: what all have made is what has to be right. Where the proof fails the kernel is what it was before them,
     and each step is done again with a proof for each change.
     """
     is_last = until is None or following_stage() != until or wants_remarks()
@@ -107,6 +107,11 @@ def prove_together(kernel: KernelOp, stage: str, step: Callable[[], None], until
     for stage, step in together.steps:
         with in_stage(stage):
             step()
+
+
+def until_fragments(kernel: KernelOp, following: str) -> str | None:
+    """Returns the pass `following` for kernels that `tirx-prefetch-fragments` will come to, None for others."""
+    return following if any(isinstance(op, MmaOp) for op in kernel.walk()) else None
 
 
 def _keep(before: KernelOp, said: list[Diagnostic]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
@@ -29,7 +30,7 @@ from tirx.passes.match.narrow_places import keep_narrow_mark
 from tirx.passes.match.pipelining import NotApplicable, hardware_operation, require_no_ordering
 from tirx.passes.match.product import ILLEGAL
 from tirx.passes.match.slots import CLUSTER, Cluster
-from tirx.passes.rings.attempt import attempt
+from tirx.passes.rings.attempt import attempt, prove_together, until_fragments
 from tirx.passes.rings.cluster_tiles import ClusterTiles, formula_of
 from tirx.passes.rings.proof.parties import Members, is_issued_by_one_thread, owners, stations_of
 from tirx.passes.rings.proof.slots import slot_tile
@@ -69,16 +70,20 @@ class TirxMulticastCopiesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_multiprocessors(op, self.multiprocessors)
         for kernel in tirx.kernels(op):
-            word = chosen_word(kernel, CLUSTER, self.cluster, "a cluster of", (AUTO, *Cluster))
-            products = (inner for inner in kernel.walk() if isinstance(inner, ProductOp))
-            along = start_values(products).cluster if word == AUTO else Cluster(word)
-            if along is Cluster.NONE:
-                continue
-            clusters = _Clusters(kernel, along, self.multiprocessors)
-            try:
-                attempt(kernel, f"has no {clusters.what}", clusters.share)
-            except NotApplicable as e:
-                remark(e.where, NoClusters(kernel.sym_name.data, clusters.what, e.reason))
+            until = until_fragments(kernel, "tirx-release-early")
+            prove_together(kernel, self.name, partial(self._choose, kernel), until)
+
+    def _choose(self, kernel: tirx.KernelOp) -> None:
+        word = chosen_word(kernel, CLUSTER, self.cluster, "a cluster of", (AUTO, *Cluster))
+        products = (inner for inner in kernel.walk() if isinstance(inner, ProductOp))
+        along = start_values(products).cluster if word == AUTO else Cluster(word)
+        if along is Cluster.NONE:
+            return
+        clusters = _Clusters(kernel, along, self.multiprocessors)
+        try:
+            attempt(kernel, f"has no {clusters.what}", clusters.share)
+        except NotApplicable as e:
+            remark(e.where, NoClusters(kernel.sym_name.data, clusters.what, e.reason))
 
 
 def _what(size: int) -> str:

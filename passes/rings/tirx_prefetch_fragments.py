@@ -11,10 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.diagnostics import remark
-from tirx.dialects.tirx import ForOp, LoadOp, MmaOp, kernels
+from tirx.dialects.tirx import ForOp, KernelOp, LoadOp, MmaOp, kernels
 from tirx.dialects.traits import is_pure
 from tirx.passes.ir.emitter import Emitter
-from tirx.passes.rings.attempt import attempt
+from tirx.passes.rings.attempt import attempt, prove_together
 from tirx.remarks import MultipliedInSteps
 from tirx.values import dataclass
 
@@ -37,22 +37,25 @@ class TirxPrefetchFragmentsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            if not any(isinstance(inner, MmaOp) for inner in kernel.walk()):
-                continue
-            from tirx.passes.products.fragment_steps import StagedProduct, plan_steps
-            from tirx.passes.rings.next_slot import prefetch_next_slots  # imports what only such kernels need
+            prove_together(kernel, self.name, partial(self._prefetch, kernel))
 
-            loops = [inner for inner in kernel.walk() if isinstance(inner, ForOp)]
-            if self.next_slot and loops:
-                attempt(kernel, "loads no fragments of the next slot ahead", partial(prefetch_next_slots, loops))
-            for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
-                product = StagedProduct.of(mma)
-                if product is None or not _loads_may_move(product):
-                    continue
-                steps = plan_steps(product)
-                if steps.count > 1:
-                    remark(mma, MultipliedInSteps(steps.count, steps.size))
-                    _split(steps)
+    def _prefetch(self, kernel: KernelOp) -> None:
+        if not any(isinstance(inner, MmaOp) for inner in kernel.walk()):
+            return
+        from tirx.passes.products.fragment_steps import StagedProduct, plan_steps
+        from tirx.passes.rings.next_slot import prefetch_next_slots  # imports what only such kernels need
+
+        loops = [inner for inner in kernel.walk() if isinstance(inner, ForOp)]
+        if self.next_slot and loops:
+            attempt(kernel, "loads no fragments of the next slot ahead", partial(prefetch_next_slots, loops))
+        for mma in [inner for inner in kernel.walk() if isinstance(inner, MmaOp)]:
+            product = StagedProduct.of(mma)
+            if product is None or not _loads_may_move(product):
+                continue
+            steps = plan_steps(product)
+            if steps.count > 1:
+                remark(mma, MultipliedInSteps(steps.count, steps.size))
+                _split(steps)
 
 
 def _loads_may_move(product: StagedProduct) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tirx.dialects import tirx
 from tirx.hw.features import supports
+from tirx.passes.rings.attempt import prove_together, until_fragments
 from tirx.passes.rings.proof.errors import located
 from tirx.passes.rings.proof.slots import Place, place_of
 from tirx.passes.rings.proof.tile_accesses import tile_accesses
@@ -24,10 +27,14 @@ class TirxReleaseEarlyPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
-            if (target := kernel.target_info) is None or not supports(target, "tcgen05.commit.sync_restrict"):
-                continue
-            with located(kernel):
-                _mark(kernel)
+            until = until_fragments(kernel, "tirx-prefetch-fragments")
+            prove_together(kernel, self.name, partial(_mark_early, kernel), until)
+
+
+def _mark_early(kernel: tirx.KernelOp) -> None:
+    if (target := kernel.target_info) is not None and supports(target, "tcgen05.commit.sync_restrict"):
+        with located(kernel):
+            _mark(kernel)
 
 
 def _mark(kernel: tirx.KernelOp) -> None:

@@ -35,7 +35,7 @@ from tirx.passes.match.pipelining import (
     require_no_ordering,
     written_memref,
 )
-from tirx.passes.rings.attempt import attempt, prove_together
+from tirx.passes.rings.attempt import attempt, prove_together, until_fragments
 from tirx.passes.rings.live_registers import live_registers
 from tirx.passes.rings.proof.errors import RingError
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
@@ -80,7 +80,8 @@ class TirxSpecializeWarpsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
-            prove_together(kernel, self.name, partial(self._choose, kernel))
+            until = until_fragments(kernel, "tirx-multicast-copies")
+            prove_together(kernel, self.name, partial(self._choose, kernel), until)
 
     def _choose(self, kernel: tirx.KernelOp) -> None:
         word = chosen_word(kernel, ROLES, self.roles, "roles to be", (AUTO, *Roles))

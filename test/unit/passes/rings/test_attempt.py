@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
+from unit.examples import EXAMPLES
 from unit.passes.parsed import context, parsed
 from xdsl.dialects.builtin import UnitAttr
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, in_stage, remark, warn
-from tirx.dialects.tirx import KernelOp, ReleaseOp, RingOp, kernels
+from tirx.dialects.tirx import ForOp, KernelOp, ReleaseOp, RingOp, kernels
+from tirx.passes import lower_to_ptx_passes
 from tirx.passes.ir.emitter import erase
 from tirx.passes.rings import attempt as attempts
+from tirx.passes.rings import next_slot
 from tirx.passes.rings.attempt import STRICT, attempt, prove_together
 from tirx.passes.rings.proof import proof
 from tirx.passes.rings.tirx_pipeline_loops import TirxPipelineLoopsPass
 from tirx.remarks import Reason
+from tirx.text.verification import run_passes
 
 _KERNEL = """
 !s = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[64, 64]>>
@@ -147,6 +151,39 @@ def test_changes_of_two_passes_are_proved_at_once(
     assert [*kernel.attributes] == kept
     kernel.verify()
     assert [each.stage for each in said if each.message == "changed"] == kept
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_fragments_are_proved_with_the_rings_that_they_come_from(is_wrong: bool, monkeypatch: pytest.MonkeyPatch):
+    """One proof; where it fails the rings stay, and the fragments of the next slot are not loaded ahead."""
+    proved: list[KernelOp] = []
+    prove, ahead = proof.prove, next_slot.prefetch_next_slots
+
+    def counted(kernel: KernelOp) -> object:
+        proved.append(kernel)
+        return prove(kernel)
+
+    def changed(loops: Iterable[ForOp]) -> None:
+        first, *_ = found = list(loops)
+        ahead(found)
+        if is_wrong:
+            erase(next(op for op in first.walk() if isinstance(op, ReleaseOp)))
+
+    monkeypatch.setattr(proof, "prove", counted)
+    monkeypatch.setattr(next_slot, "prefetch_next_slots", changed)
+    passes = lower_to_ptx_passes().passes
+    last = [each.name for each in passes].index("tirx-prefetch-fragments")
+    skews: list[list[int]] = []
+    for end in (last + 1, last):  # without the pass that comes last the one before it proves the rings
+        proved.clear()
+        module = parsed((EXAMPLES / "mma_m16n8k16_f16_gemm.mlir").read_text())
+        run_passes(context(), module, passes[:end])
+        assert (len(proved) == 1) == (end == last or not is_wrong)
+        (kernel,) = kernels(module)
+        assert any(isinstance(op, RingOp) for op in kernel.walk())
+        prove(kernel)
+        skews.append([op.rounds_ahead for op in kernel.walk() if isinstance(op, ForOp)])
+    assert (skews[0] == skews[1]) == is_wrong
 
 
 def test_changes_are_proved_by_the_pass_that_nobody_follows():
