@@ -240,6 +240,24 @@ class _Places:
         self._counted = 0
         self._counts = np.zeros((2, _FOLDED), np.int32)
         """The writes, and all accesses, that touch each granule modulo `_FOLDED`, of the first so many."""
+        self._once: tuple[int, bool] = 0, False
+        """Whether each byte is written once, for the first so many."""
+
+    def is_written_once(self) -> bool:
+        """Returns True if all accesses are writes at addresses of threads, and no two threads or accesses meet."""
+        found = self._found
+        if self._once[0] != len(found):
+            self._once = len(found), False
+            if all(write and not one.is_tensor and one.operand is None for _, one, write in found):
+                offsets: defaultdict[tuple[ThreadValue, ActiveThreads], list[int]] = defaultdict(list)
+                for access, one, _ in found:
+                    offsets[one.address, access.active].append(one.offset)
+                starts = [np.add.outer(own, key[0].numbers[key[1].threads]).ravel() for key, own in offsets.items()]
+                self._once = (
+                    len(found),
+                    _smallest_gap(np.concatenate(starts)) >= max(one.columns for _, one, _ in found),
+                )
+        return self._once[1]
 
     def is_apart(self, footprint: Footprint, *, write: bool) -> bool:
         """Returns True if it is easily seen that no other access meets `footprint`, one of the two a write."""
@@ -321,6 +339,8 @@ class AccessTable:
     def is_alone(self, access: Access) -> bool:
         """Returns True if no other access of the entry meets it, one of the two a write."""
         own = ((False, access.reads), (True, access.writes))
+        if all(self._origins[one.origin].is_written_once() for one in access.footprints):
+            return True
         if all(self._origins[one.origin].is_apart(one, write=write) for write, some in own for one in some):
             return True
         return all(other is access for other in self._around(access))

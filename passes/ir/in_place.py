@@ -204,24 +204,54 @@ class _Registers:
             self._roots[value] = root
 
     def _pass_on(self, entry: EntryOp) -> None:
-        passed = [
-            pair
+        """Joins the arguments of blocks with the values that branches pass on, as far as they do not overlap."""
+        branches = [
+            [pair for pair in passed_values(block.last_op) if not isinstance(pair[1].owner, ConstantOp)]
             for block in entry.body.blocks
             if block.last_op is not None
-            for pair in passed_values(block.last_op)
-            if not isinstance(pair[1].owner, ConstantOp)
         ]
         changed = True
         while changed:
             changed = False
-            for argument, value in passed:
-                root, other = self._roots.get(argument, argument), self._roots.get(value, value)
-                # Only what some product overwrites.
-                if root is other or (root not in self._members and other not in self._members):
-                    continue
-                if not _overlap(self._ranges_of(root), self._ranges_of(other)):
-                    self._join(root, other)
-                    changed = True
+            for passed in branches:
+                changed |= self._pass_together(passed) or self._pass_one_by_one(passed)
+
+    def _open(self, argument: SSAValue, value: SSAValue) -> tuple[SSAValue, SSAValue] | None:
+        """The roots of what is passed on, if they may be joined: only what some product overwrites is."""
+        root, other = self._roots.get(argument, argument), self._roots.get(value, value)
+        if root is other or (root not in self._members and other not in self._members):
+            return None
+        return root, other
+
+    def _pass_one_by_one(self, passed: Sequence[tuple[SSAValue, SSAValue]]) -> bool:
+        """Joins what a branch passes on where a pair does not overlap. Returns True if there is any."""
+        changed = False
+        for pair in passed:
+            if (roots := self._open(*pair)) is not None and not _overlap(*map(self._ranges_of, roots)):
+                self._join(*roots)
+                changed = True
+        return changed
+
+    def _pass_together(self, passed: Sequence[tuple[SSAValue, SSAValue]]) -> bool:
+        """As one by one, where all arguments together, as the registers of a tile, do not overlap all values."""
+        found = [roots for pair in passed if (roots := self._open(*pair)) is not None]
+        if len(found) < 2 or len({root for roots in found for root in roots}) < 2 * len(found):
+            return False
+        arguments, values = zip(*found, strict=True)
+        if _overlap(self._ranges_together(arguments), self._ranges_together(values)):
+            return False
+        for roots in found:
+            self._join(*roots)
+        return True
+
+    def _ranges_together(self, roots: Iterable[SSAValue]) -> _Ranges:
+        """The live ranges of several classes."""
+        users: dict[Operation | Block, set[Operation]] = {}
+        for root in roots:
+            for value in self._members.get(root, (root,)):
+                owner, own = _definition_and_users(value)
+                users.setdefault(owner, set()).update(own)
+        return _merged([run for owner, own in users.items() for run in self._live_ranges(owner, own)])
 
     def _ranges_of(self, root: SSAValue) -> _Ranges:
         if (found := self._ranges.get(root)) is None:
@@ -230,30 +260,30 @@ class _Registers:
         return found
 
     def _ranges_of_one(self, value: SSAValue) -> _Ranges:
-        key = [value.op if type(value) is OpResult else value.owner]
-        use = value.first_use
-        while use is not None:
-            key.append(user_of(use))
-            use = next_use(use)
-        if (found := self._kept.get(whole := tuple(key))) is None:
-            found = self._kept[whole] = self._live_ranges(value)
+        owner, users = _definition_and_users(value)
+        if (found := self._kept.get(key := (owner, *users))) is None:
+            found = self._kept[key] = _merged(self._live_ranges(owner, users))
         return found
 
-    def _live_ranges(self, value: SSAValue) -> _Ranges:
+    def _live_ranges(self, owner: Operation | Block, users: Iterable[Operation]) -> list[_Run]:
         """The operations in front of which a value is needed: from its definition to its last use in each block."""
-        if isinstance(owner := value.owner, Block):
+        if isinstance(owner, Block):
             origin = self._numbers[owner]
             start, _ = self._spans[origin]
         else:
             origin, start = self._numbers.get(owner.parent), self._positions[owner]
         written = self._end_of_product(owner) if isinstance(owner, MmaAsyncOp) else start + 0.5
         runs = [(start, written)]  # it is written, even if nobody reads it
-        entered: set[int] = set()
-        for use in value.uses:
-            block, position = self._numbers[use.operation.parent], self._positions[use.operation]
+        ends: dict[int, float] = {}
+        """Blocks that it comes to from others -> its last use there."""
+        for user in users:
+            block, position = self._numbers[user.parent], self._positions[user]
             if block == origin and position > start:
                 runs.append((start, position))
-                continue
+            elif position > ends.get(block, 0):
+                ends[block] = position
+        entered: set[int] = set()
+        for block, position in ends.items():
             runs.append((self._spans[block][0], position))
             pending = [block]
             while pending:
@@ -263,7 +293,7 @@ class _Registers:
                     if before != origin and before not in entered:
                         entered.add(before)
                         pending.append(before)
-        return _merged(runs)
+        return runs
 
     def _end_of_product(self, product: MmaAsyncOp) -> float:
         """The position of the wait for a product, or of the end of its block: until then it writes its registers."""
@@ -276,6 +306,16 @@ class _Registers:
                 return self._positions[op]
             op = op.next_op
         return self._spans[self._numbers[product.parent]][1]
+
+
+def _definition_and_users(value: SSAValue) -> tuple[Operation | Block, list[Operation]]:
+    """The operation or block that defines a value, and the operations that use it."""
+    users: list[Operation] = []
+    use = value.first_use
+    while use is not None:
+        users.append(user_of(use))
+        use = next_use(use)
+    return value.op if type(value) is OpResult else value.owner, users
 
 
 _Run = tuple[float, float]

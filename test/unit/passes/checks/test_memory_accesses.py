@@ -195,6 +195,28 @@ def test_one_access_stands_for_all_that_do_the_same():
     assert not table.is_alone(first)
 
 
+def test_writes_of_each_byte_once_are_alone():
+    """Also those that share granules of 16 bytes; not where one more is read, or written by a thread that is there."""
+    rows = ThreadValue((), 32 * np.arange(THREADS, dtype=np.int64)[::-1], THREADS)
+    first = ActiveThreads(1, THREADS, frozenset(), frozenset())
+
+    def alone(*more: tuple[int, bool, ActiveThreads]) -> list[bool]:
+        table = AccessTable()
+        kept: list[Access] = []
+        for offset, write, active in (*((8 * i, True, ALL) for i in range(4)), *more):
+            footprints = (Footprint.of_bytes(rows, 8, offset),)
+            own = ((), footprints) if write else (footprints, ())
+            kept.append(table.add(Access(test.TestOp(), AccessKind.GLOBAL, active, *own)))
+        return [table.is_alone(one) for one in kept]
+
+    assert alone() == [True] * 4
+    assert alone((32 * THREADS, True, ALL)) == [True] * 5
+    assert not all(alone((28, True, ALL))[2:])
+    assert not all(alone((25, False, ALL)))
+    assert alone((32, True, first)) == [True] * 5
+    assert not all(alone((32, True, ALL)))
+
+
 def test_footprints_of_the_same_memory():
     rows = ThreadValue((), 8 * np.arange(THREADS, dtype=np.int64) + 20, THREADS)
     one = Footprint.of_bytes(rows, 6, 4)

@@ -46,6 +46,9 @@ def expanded(body: str) -> str:
 
 
 LOOP = "goto loop(%i : f32)\n^loop(%a : f32):\n"
+LOADED = "%n = ptx.ld global %d : i64 -> f32\n"
+TWO = f"{LOADED}goto loop(%i, %n : f32, f32)\n^loop(%a : f32, %b : f32):\nr = mma a\ns = mma b\n"
+BOTH = "ptx.cond_bra %p, ^loop(%{}, %{} : f32, f32), ^end\n^end:"
 NEW = "\n%n = ptx.ld global %d : i64 -> f32\nr = mma n"
 AGAIN = "\nptx.cond_bra %p, ^loop({} : f32), ^end\n^end:"
 
@@ -68,6 +71,11 @@ AGAIN = "\nptx.cond_bra %p, ^loop({} : f32), ^end\n^end:"
         (f"{LOOP}r = mma a{AGAIN.format('%r')}\ngoto far\n^far:\nuse i", None, {"a r"}),
         (f"{LOOP}r = mma a\nuse a{AGAIN.format('%r')}", "one that is used again", set[str]()),
         ("r = mma i\ns = mma r\nt = mma s", None, {"i r s t"}),
+        # Of two that are passed on together, both may share, or one, or neither with the other.
+        (TWO + BOTH.format(*"rs"), None, {"a i r", "b n s"}),
+        (TWO + BOTH.format(*"rs") + "\nuse n", None, {"a i r", "b s"}),
+        (TWO + BOTH.format(*"sr"), None, {"a i r", "b n s"}),
+        (TWO + BOTH.format(*"ii"), None, {"a r", "b n s"}),
         # A product writes until it is waited for, even what nobody reads.
         (f"{LOOP}s = mma a\nwgmma.commit_group\nwgmma.wait_group 0{NEW}{AGAIN.format('%r')}", None, {"a i n r s"}),
         (f"{LOOP}s = mma a\nwgmma.commit_group\nwgmma.wait_group 1{NEW}{AGAIN.format('%r')}", None, {"a i s", "n r"}),
