@@ -1,6 +1,6 @@
 """A product with weights of 4 bits: d = x (w * scales)^T, one scale for every 32 neighbours of a row of w.
 
-Rows of w are packed as those of `examples/gallery/w4a16.mlir`, filled up to multiples of 128.
+Rows of w are packed as those of `examples/gallery/w4a16.mlir`. Those of x are filled up to multiples of 128, too.
 """
 
 import tirx as tx

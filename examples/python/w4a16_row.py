@@ -1,6 +1,6 @@
 """The product of `w4a16.py` for few rows of x, one in each block: warps share out K in four parts of 128 for each step.
 
-Rows of w are packed as those of `examples/gallery/w4a16.mlir`, filled up to multiples of 128.
+Rows of w are packed as those of `examples/gallery/w4a16.mlir`. Those of x are filled up to multiples of 128, too.
 """
 
 import tirx as tx

@@ -62,16 +62,18 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
     if trace.is_of_elements:
         raise BuildError("expected tx.where(condition, x, y) in a function of elements, found a branch")
     trace.flush()
-    blocks, ends = [Block(), Block()], list[tuple[Any, ...]]()
+    blocks, ends = [Block(), Block()], list[tuple[tuple[Any, list[Any]], ...]]()
+    for value in given:
+        flat(value)  # so that both branches know the sizes of spans
     for block, body in zip(blocks, (yes, no), strict=True):
         with trace.inside(block), written_once(known):
-            ends.append(body(*given))
+            ends.append(tuple((each, flat(each)) for each in body(*given)))
     merged: list[tuple[Any, list[Any]]] = []
     yielded: list[tuple[SSAValue, SSAValue, Any, set[SSAValue]]] = []
     for name, before, a, b in zip(names, given, *ends, strict=True):
         count = len(yielded)
         try:
-            merged.append(_merged(trace, name, a, b, blocks, yielded))
+            merged.append(_merged(trace, name, (a, b), blocks, yielded))
         except BuildError as error:
             if not isinstance(before, Unbound):
                 raise
@@ -87,15 +89,24 @@ def if_(test: Any, yes: Bodies, no: Bodies, names: tuple[str, ...], known: dict[
     return tuple(packed(a, iter([next(results) if leaf is _RESULT else leaf for leaf in own])) for a, own in merged)
 
 
-def _merged(trace: Trace, name: str, a: Any, b: Any, blocks: list[Block], yielded: list[Any]) -> tuple[Any, list[Any]]:
-    """The structure of a name behind a branch, and its leaves: those that differ are results."""
+def _merged(
+    trace: Trace,
+    name: str,
+    ends: tuple[tuple[Any, list[Any]], tuple[Any, list[Any]]],
+    blocks: list[Block],
+    yielded: list[Any],
+) -> tuple[Any, list[Any]]:
+    """The structure of a name behind a branch, and its leaves: those that differ are results. `ends` are its values
+    and their leaves at the ends of the branches.
+    """
+    (a, first), (b, second) = ends
     if isinstance(a, Unbound) or isinstance(b, Unbound):
         return None, [Unbound(name, "the if")]
     if isinstance(a, Span) and a is not b:
         raise BuildError(f"expected tiles and scalars as results of an if, found a span in `{name}`; carry its start")
     check_structure(a, b, f"expected `{name}` to have one structure behind an if, found two")
     leaves: list[Any] = []
-    for x, y in zip(flat(a), flat(b), strict=True):
+    for x, y in zip(first, second, strict=True):
         if is_same(x, y):
             leaves.append(x)
             continue

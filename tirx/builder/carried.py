@@ -41,7 +41,7 @@ def _structure(value: Any) -> Any:
         case dict():
             return [(key, _structure(each)) for key, each in cast("dict[Any, Any]", value).items()]
         case Span():
-            return value.extent, value.step, value.size is None
+            return value.extent, value.step, value.is_clipped
         case _:
             return None
 
@@ -62,10 +62,7 @@ def packed(value: Any, leaves: Iterable[Any]) -> Any:
             return {key: packed(each, leaves) for key, each in cast("dict[Any, Any]", value).items()}
         case Span():
             start = next(iter(leaves))
-            size = None if value.size is None else next(iter(leaves))
-            if start is value.start and size is value.size:
-                return value
-            return Span(start, value.extent, step=value.step, count=lambda: size)
+            return value.replaced(start, next(iter(leaves)) if value.is_clipped else None)
         case _:
             return next(iter(leaves))
 

@@ -33,7 +33,7 @@ class Span:
         end: Scalar | None = None,
         *,
         step: int = 1,
-        count: Callable[[], Scalar | None] | None = None,
+        count: Callable[[], Scalar] | None = None,
     ):
         self.start = start
         self.extent = extent
@@ -42,6 +42,11 @@ class Span:
         """The index from which on nothing is there, of a span with step 1 that has not been moved."""
         self._count = count
         self._size: Scalar | None = None
+
+    @property
+    def is_clipped(self) -> bool:
+        """True unless all positions are there."""
+        return self.limit is not None or self._count is not None
 
     @property
     def size(self) -> Scalar | None:
@@ -74,25 +79,36 @@ class Span:
         at = indices(0, self.extent)
         return at < (self.extent if self.size is None else self.size)
 
+    def _moved(self, start: Scalar, step: int) -> Span:
+        """The span from another start on and with another step, of which as many positions are there."""
+        count = (lambda: cast(Scalar, self.size)) if self.is_clipped else None
+        return Span(start, self.extent, step=step, count=count)
+
+    def replaced(self, start: Scalar, size: Scalar | None) -> Span:
+        """The span with another start and size, the span itself with its own; `size` is None for one not clipped."""
+        if start is self.start and size is self._size:
+            return self
+        return Span(start, self.extent, step=self.step, count=None if size is None else lambda: size)
+
     def __add__(self, other: Scalar | int) -> Span:
-        return Span(self.start + other, self.extent, step=self.step, count=lambda: self.size)
+        return self._moved(self.start + other, self.step)
 
     __radd__ = __add__
 
     def __sub__(self, other: Scalar | int) -> Span:
-        return Span(self.start - other, self.extent, step=self.step, count=lambda: self.size)
+        return self._moved(self.start - other, self.step)
 
     def __mul__(self, other: int) -> Span:
         if other == 1:
             return self
-        return Span(self.start * other, self.extent, step=self.step * other, count=lambda: self.size)
+        return self._moved(self.start * other, self.step * other)
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: int) -> Span:
         if self.extent % other or self.step != 1:
             raise BuildError(f"expected a span whose extent {other} divides, found {self!r}")
-        if self.limit is None and self._count is None:
+        if not self.is_clipped:
             return Span(self.start // other, self.extent // other)
         return Span(
             self.start // other, self.extent // other, count=lambda: functions.ceildiv(cast(Scalar, self.size), other)

@@ -332,6 +332,18 @@ def _spans_of_branches(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
         o[row, s[row]] = tx.full(f32, s[2].to(f32), 4)
 
 
+def _spans_made_in_branches(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
+    """A branch computes where they start and end; and of one that is not clipped, the half of it moved is not."""
+    start = n.to(index) - 3
+    s = [tx.tile(start, 4, end=start + 1)]
+    if n > 3:
+        first = n.to(index) // 2
+        s = [tx.tile(first, 8, end=first + 3) // 2]
+    o[:, :] = a[:, :]
+    o[0, s[0]] = tx.full(f32, 5.0, 4)
+    o[1, (tx.tile(2, 4) + 2) // 2] = tx.full(f32, 6.0, 2)
+
+
 def _ends_of_spans(a: Any, i: Any, u: Any, o: Any, n: Any) -> None:
     """Of spans of four indices, moved and spread; from 2 on, all of them or three are there."""
     o[:, :] = a[:, :]
@@ -441,6 +453,7 @@ _MEMORY: list[tuple[Callable[..., None], Any]] = [
     (_carried_spans, _X * (np.arange(8) % 4 < 3)),
     (_open_spans, _changed((np.s_[:, 7], 50), (np.s_[:, 0:3], _X[:, 4:7]), (np.s_[:, 3], -1), (np.s_[0, 0], 7))),
     (_spans_of_branches, _changed((np.s_[0, 3:7], 6), ((1, 1), 6))),
+    (_spans_made_in_branches, _changed((np.s_[0, 1:3], 5), (np.s_[1, 2:4], 6))),
     (_ends_of_spans, _changed((np.s_[0, :4], (6, 7, 18, 3)), (np.s_[1, :4], (5, 6, 15, 3)))),
     (_shapes, _shapes_then()),
     (_turned, _X.reshape(2, 4, 4).transpose(0, 2, 1).reshape(4, 8)),
