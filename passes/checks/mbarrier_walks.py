@@ -51,7 +51,8 @@ class _End(Exception):
 class _Step:
     """
     An operation from which an address, a parity or a condition is computed: the registers of its result, of `bits`
-    bits, and of those of its `count` operands that have one; `compute` does, None if it is not known how.
+    bits, and of those of its `count` operands that have one; `compute` does, None if it is not known how. `kept` are
+    results of numbers that all lanes had before.
     """
 
     op: Operation
@@ -60,18 +61,27 @@ class _Step:
     count: int
     compute: Callable[..., int | Numbers | None] | None
     bits: int
+    kept: dict[tuple[int | Numbers, ...], int | Numbers | None]
 
     def take(self, env: _Registers) -> bool:
         """Sets the result to the number of all lanes, or of each; None and False if an operand is not known."""
-        known = [each for operand in self.operands if (each := env[operand]) is not None]
-        found = None
-        if (is_known := len(known) == self.count) and self.compute is not None:
-            if (found := self.compute(*known)) is not None:
-                found = wrapped(found, self.bits)
-                if not isinstance(found, int) and found.min() == found.max():
-                    found = int(found.max())
-        env[self.result] = found
-        return is_known
+        known = tuple([each for operand in self.operands if (each := env[operand]) is not None])
+        if len(known) != self.count:
+            env[self.result] = None
+            return False
+        if np.ndarray in map(type, known):
+            env[self.result] = self._computed(known)
+        else:
+            if known not in self.kept:
+                self.kept[known] = self._computed(known)
+            env[self.result] = self.kept[known]
+        return True
+
+    def _computed(self, known: tuple[int | Numbers, ...]) -> int | Numbers | None:
+        if self.compute is None or (found := self.compute(*known)) is None:
+            return None
+        found = wrapped(found, self.bits)
+        return int(found.max()) if not isinstance(found, int) and found.min() == found.max() else found
 
 
 class Walks:
@@ -124,9 +134,14 @@ class Walks:
         self._all: dict[Block, list[_Step]] = {}
         self._conditions: list[SSAValue] = []
         """Those of branches that are not known for each thread."""
+        self._passed: dict[Block, Block] = {}
+        """The starts of branches between which there is nothing to note -> where the branches meet."""
         self._find_registers()
-        self._moves: dict[tuple[Block, int], tuple[Block, list[tuple[int, int | None]]]] = {}
-        """A block and one of its ways -> where that leads, registers of arguments there, and of what they become."""
+        self._moves: dict[tuple[Block, int], tuple[Block, list[tuple[int, int | None]], list[frozenset[Block]]]] = {}
+        """A block and one of its ways -> where that leads, registers of arguments there, and of what they become, and
+        the loops that it enters."""
+        self._exits: dict[Block, frozenset[Block] | None] = {}
+        """A block with two ways -> the innermost loop that one of them leaves."""
 
     def begin(self, given: Mapping[str, int]) -> None:
         """Begins walks with these numbers of parameters."""
@@ -224,6 +239,9 @@ class Walks:
                 pending += [] if address is None else [address]
                 pending += [op.parity] if isinstance(op, ptx.MbarrierWaitParityOp) else []
             if isinstance(last := block.last_op, ptx.CondBraOp):
+                if (join := self._join_of_silent(block)) is not None:
+                    self._passed[block] = join
+                    continue
                 pending.append(last.condition)
                 known = self._flow.values.get(last.condition)
                 self._conditions += [last.condition] if known is None or not known.is_known else []
@@ -255,8 +273,19 @@ class Walks:
                     given, (result,) = operands_of(op), op.results
                     operands = tuple([self._registers[each] for each in given if each in self._registers])
                     bits = ptx.width(result.type)
-                    step = _Step(op, self._registers[result], operands, len(given), arithmetic_of(op), bits)
+                    step = _Step(op, self._registers[result], operands, len(given), arithmetic_of(op), bits, {})
                     self._all[block].append(step)
+
+    def _join_of_silent(self, block: Block) -> Block | None:
+        """Returns where the two ways of a block meet in its loop, if there is nothing to note in between."""
+        join = self._flow.control.post_dominators.immediate(block)
+        if join is None or any(is_integer(argument.type) for argument in join.args):
+            return None
+        between = set[Block]().union(*(self._between(way, join) for way in successors(block)))
+        if any(self._found.get(each) for each in between):
+            return None
+        loops = self._loops[block]
+        return join if block not in between and all(self._loops[each] == loops for each in (*between, join)) else None
 
     def _number(self, value: SSAValue | None) -> int:
         """Returns the number that all lanes of the warp have."""
@@ -278,6 +307,9 @@ class Walks:
                     self._env[step.result] = known[0] if known else None
             for op, does, address in self._found.get(block, ()):
                 self._note(op, does, address)
+            if (join := self._passed.get(block)) is not None:
+                block = join
+                continue
             match block.last_op:
                 case ptx.BraOp():
                     block = self._enter(block, 0)
@@ -324,11 +356,11 @@ class Walks:
             pairs = zip(successor.args, arguments, strict=True)
             registers = self._registers
             moves = [(registers[to], registers.get(value)) for to, value in pairs if to in registers]
-            self._moves[block, way] = successor, moves
-        successor, moves = self._moves[block, way]
-        for loop in self._loops[successor]:
-            if block not in loop:
-                self._left.pop(loop, None)
+            entered = [loop for loop in self._loops[successor] if block not in loop]
+            self._moves[block, way] = successor, moves, entered
+        successor, moves, entered = self._moves[block, way]
+        for loop in entered:
+            self._left.pop(loop, None)
         env = self._env
         for to, number in [(to, None if source is None else env[source]) for to, source in moves]:
             env[to] = number
@@ -342,8 +374,10 @@ class Walks:
             return bool(taking[0]) if (taking == taking[0]).all() else None
         if condition is None and self._never_holds(branch.condition):
             return False
-        exits = next((loop for loop in self._loops[block] if not loop.issuperset(successors(block))), None)
-        if exits is not None:
+        if block not in self._exits:
+            ways = successors(block)
+            self._exits[block] = next((loop for loop in self._loops[block] if not loop.issuperset(ways)), None)
+        if (exits := self._exits[block]) is not None:
             return self._goes_on(branch, exits, condition)
         if condition is None:
             return None

@@ -119,3 +119,13 @@ def test_places(
 ) -> None:
     """Of several mbarriers, of one that is initialised twice, and of numbers of parameters."""
     assert _walked(_expanded(body), threads, given) == expected
+
+
+def test_warps_that_differ_in_nothing_noted_are_walked_once() -> None:
+    """Here the first threads alone initialise an mbarrier; where they arrive at it, their warp is another one."""
+    for body, alike in (("init next 1", True), ("init next 1; arrive bar", False)):
+        text = f"{_HEAD}{_expanded(f'init bar 1; if four; {body}; else; end; arrive bar')}"
+        (entry,) = entries(parsed(f'ptx.entry @k(a : u64 ptr, n : u32) target("sm_90") reqntid(64) {{{text}\n}}'))
+        walks = Walks(OrderingAnalysis(ControlFlow(entry)), [], 2)
+        walks.begin({})
+        assert (walks.of_warp(0) is walks.of_warp(1)) == alike
