@@ -142,7 +142,9 @@ class _Definition(OpDef):
 
     @cached_property
     def _checked_traits(self) -> list[OpTrait]:
-        return [trait for trait in self.traits if type(trait).verify is not OpTrait.verify]
+        """In one order, in every process: traits are a set, and the first one that is broken is what users read."""
+        checked = [trait for trait in self.traits if type(trait).verify is not OpTrait.verify]
+        return sorted(checked, key=lambda trait: type(trait).__name__)
 
     @cached_property
     def _checked_properties(self) -> list[tuple[str, Any, bool]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import ClassVar
 from unittest.mock import patch
 
 import pytest
 from unit.cases import together
-from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, f32, i1, i32, i64
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, ModuleOp, f32, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.irdl import (
     AnyAttr,
@@ -33,6 +34,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 from tirx.dialects.constructor import _conversion  # pyright: ignore[reportPrivateUsage]
 from tirx.dialects.definition import DirectOperation, irdl_op_definition
+from tirx.dialects.tirx import ReturnOp
 from tirx.universe import TIRX_UNIVERSE
 
 OPERATIONS = [op for factory in TIRX_UNIVERSE.all_dialects.values() for op in factory().operations]
@@ -243,3 +245,15 @@ def test_verifies_as_xdsl_does(op: IRDLOperation):
 def test_what_is_right_is_verified_without_xdsl(op: IRDLOperation):
     with patch.object(OpDef, "verify", side_effect=AssertionError):
         op.get_irdl_definition().verify(op)
+
+
+def test_the_first_trait_that_is_broken_has_the_first_name():
+    """Traits are a set, whose order is not that of another process."""
+    definition = ReturnOp.get_irdl_definition()
+    module = ModuleOp([op := ReturnOp(), ReturnOp()])
+    assert op.parent_op() is module
+    for traits in permutations(definition.traits):
+        with patch.object(definition, "traits", traits), pytest.raises(VerifyException, match="expects parent op"):
+            vars(definition).pop("_checked_traits", None)
+            definition.verify(op)
+    vars(definition).pop("_checked_traits", None)
