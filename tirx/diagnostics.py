@@ -254,7 +254,7 @@ def in_stage(name: str, following: str | None = None) -> Generator[None]:
 
 
 def following_stage() -> str | None:
-    """Returns the step that comes next in the same pipeline, if any is known."""
+    """Returns the step that comes next in the same pipeline, if any is known and nobody looks at the IR before it."""
     return _following.get()
 
 

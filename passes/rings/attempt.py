@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextvars import ContextVar
-from weakref import WeakKeyDictionary
 
 from tirx.diagnostics import (
     Diagnostic,
@@ -68,18 +67,19 @@ class _Together:
 
 
 _TOGETHER: ContextVar[_Together | None] = ContextVar("tirx_together", default=None)
-_UNPROVED = WeakKeyDictionary[KernelOp, _Together]()
+_UNPROVED = "unproved_changes"
+"""The attribute of the object of a kernel with the changes that are not proved: it holds them, as they hold its IR."""
 
 
 def prove_together(kernel: KernelOp, stage: str, step: Callable[[], None], until: str | None = None) -> None:
     """Does a step of a pass, which may attempt changes. Proves them along with those that passes before left unproved.
 
-    They are left unproved where the pass `until`, which calls this function too, comes next and nobody asks for
-    remarks: what all have made is what has to be right. Where the proof fails the kernel is what it was before them,
-    and each step is done again with a proof for each change.
+    They are left unproved where the pass `until`, which calls this function too, comes next, nobody looks at the kernel
+    in between and nobody asks for remarks: what all have made is what has to be right. Where the proof fails the
+    kernel is what it was before them, and each step is done again with a proof for each change.
     """
     is_last = until is None or following_stage() != until or wants_remarks()
-    together = _UNPROVED.pop(kernel, None)
+    together: _Together | None = vars(kernel).pop(_UNPROVED, None)
     if together is None and is_last:
         step()
         return
@@ -96,7 +96,7 @@ def prove_together(kernel: KernelOp, stage: str, step: Callable[[], None], until
             _require_right(kernel)
             _keep(together.before, together.said)
         else:
-            _UNPROVED[kernel] = together
+            vars(kernel)[_UNPROVED] = together
         return
     except LocatedError:
         if together.before is None:

@@ -363,7 +363,9 @@ def run_passes(
         if unverified and not is_own:
             verify_output()
         start = perf_counter()
-        with in_stage(module_pass.name, remaining[0].name if remaining else None):
+        # What comes next may finish what this pass leaves undone, unless somebody looks at it in between.
+        is_seen = after_each is not None or before_each is not None
+        with in_stage(module_pass.name, None if is_seen or not remaining else remaining[0].name):
             if stages is not None:
                 stages.before(module_pass.name, module)
             try:

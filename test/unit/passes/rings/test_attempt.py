@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import pytest
 from unit.examples import EXAMPLES
 from unit.passes.parsed import context, parsed
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.passes import ModulePass
 
 from tirx.diagnostics import Diagnostic, LocatedError, diagnostic_handler, in_stage, remark, warn
 from tirx.dialects.tirx import ForOp, KernelOp, ReleaseOp, RingOp, kernels
@@ -20,6 +22,7 @@ from tirx.passes.rings import next_slot
 from tirx.passes.rings.attempt import STRICT, attempt, prove_together
 from tirx.passes.rings.proof import proof
 from tirx.passes.rings.tirx_pipeline_loops import TirxPipelineLoopsPass
+from tirx.passes.rings.tirx_specialize_warps import TirxSpecializeWarpsPass
 from tirx.remarks import Reason
 from tirx.text.verification import run_passes
 
@@ -192,6 +195,36 @@ def test_changes_are_proved_by_the_pass_that_nobody_follows():
     with in_stage("one", "three"):
         prove_together(kernel, "one", lambda: _marked(kernel, "one", "use"), until="two")
     assert str(kernel) == before
+
+
+@pytest.mark.parametrize("is_behind", [True, False])
+def test_who_looks_between_passes_sees_no_change_that_is_taken_back(is_behind: bool, monkeypatch: pytest.MonkeyPatch):
+    """The first of two passes proves what it has made, as the second one would otherwise."""
+
+    def fails(kernel: KernelOp) -> None:
+        if any(isinstance(op, RingOp) for op in kernel.walk()):
+            raise LocatedError(kernel, "no proof")
+
+    def look(step: ModulePass, module: ModuleOp) -> None:
+        seen.append(any(isinstance(op, RingOp) for op in module.walk()))
+
+    monkeypatch.setattr(attempts, "_require_right", fails)
+    seen: list[bool] = []
+    passes = [TirxPipelineLoopsPass(), TirxSpecializeWarpsPass()]
+    with diagnostic_handler(lambda _: None, remarks=False):
+        behind, before = (look, None) if is_behind else (None, look)
+        run_passes(context(), parsed(_LOOP), passes, behind, before_each=before)
+    assert seen == [False, False]
+
+
+def test_changes_that_nobody_proves_do_not_keep_kernels():
+    kernel = _kernel()
+    with in_stage("one", "two"):
+        prove_together(kernel, "one", partial(_marked, kernel, "one", "none"), until="two")
+    gone = weakref.ref(kernel)
+    del kernel
+    gc.collect(1)  # a whole collection looks at all that the process has
+    assert gone() is None
 
 
 def test_what_is_said_of_changes_that_are_proved_at_once():
