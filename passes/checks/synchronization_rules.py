@@ -235,13 +235,13 @@ class _Checker:
                 use = "the next value in its registers"
                 raise _missing(completion.by, product, op, use, completion.fix, 'PTX ISA, "wgmma.wait_group"')
         kept: set[SSAValue] | None = None
+        find_writers, find_root, is_done = self._writers.get, self._shared.get, state.loading.keys().isdisjoint
         for value in operands_of(op):
-            writers = self._writers.get(self._shared.get(value, value), ())
-            writer = next((one for one in writers if one in state.loading), None) if writers else None
-            if writer is None:
+            if not (writers := find_writers(find_root(value, value))) or is_done(writers):
                 continue
             kept = self._kept_values(op) if kept is None else kept
             if value not in kept:
+                writer = next(one for one in writers if one in state.loading)
                 warpgroup = self._analysis.is_of(writer, AccessKind.WARPGROUP)
                 completion = COMPLETIONS[AccessKind.WARPGROUP if warpgroup else AccessKind.TENSOR_LOAD]
                 use = "the use of its registers"
