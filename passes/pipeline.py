@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from xdsl.passes import PassPipeline
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 
@@ -154,6 +154,13 @@ def lower_to_ptx_passes(target: str | None = None, options: str = "") -> PassPip
     classes = get_all_passes()
     try:
         steps = [parse_spec(step) for step in lower_to_ptx_pipeline(target, options)]
-        return PassPipeline(tuple(deferred(step) or classes[step.name]().from_spec(step) for step in steps))
     except ArgSpecParseError as error:  # is no Exception
         raise OptionError(f"expected each of the options as name=value, found '{options[:80]}'") from error
+    passes: list[ModulePass] = []
+    for step in steps:
+        try:
+            passes.append(deferred(step) or classes[step.name]().from_spec(step))
+        except ValueError as error:  # of a word where a number is expected, or of a number where a word is
+            own = [each for each in options.split() if step.name in _PASS_OPTIONS.get(each.partition("=")[0], ())]
+            raise OptionError(f"expected values that {step.name} takes, found '{' '.join(own)[:80]}'") from error
+    return PassPipeline(tuple(passes))

@@ -122,6 +122,12 @@ def test_options_that_are_no_options():
         lower_to_ptx_passes(None, "stages=roles=load")
 
 
+def test_options_of_other_types() -> None:
+    for words in ("parts=x", "split=2", "multiprocessors=x"):
+        with pytest.raises(OptionError, match=f"^expected values that [a-z-]* takes, found '{words}'$"):
+            lower_to_ptx_passes("sm_90a", f"stages=2 {words}")
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["softmax", "tcgen05_gemm", "wgmma_gemm", "mma_m16n8k16_f16_gemm"])
 def test_deferred_steps_do_nothing_without_the_operations_on_which_they_act(name: str):
