@@ -8,7 +8,7 @@ larger number of iterations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
 
@@ -207,14 +207,60 @@ class _Steps:
     choices: tuple[dict[str, tuple[Step, ...]], ...]
 
 
+@dataclass(frozen=True)
+class _Look:
+    """Guards and lags of the body of a loop: all that depends on which round it is, and on how many are left."""
+
+    from_round: tuple[int, ...]
+    before_last: tuple[int, ...]
+    lags: tuple[Rotation, ...]
+
+    @staticmethod
+    def of(loop: Loop) -> _Look:
+        statements = walk(loop.body)
+        guards = dict.fromkeys(statement.guard for statement in statements if isinstance(statement, If))
+        lags = dict.fromkeys(lag for statement in statements for lag in _lags_of(statement))
+        return _Look(
+            tuple(guard.round for guard in guards if isinstance(guard, FromRound)),
+            tuple(guard.rounds for guard in guards if isinstance(guard, BeforeLast)),
+            tuple(lag for lag in lags if isinstance(lag, Rotation) and lag.loop == loop.name),
+        )
+
+    def at(self, i: int, n: int, rounds: int) -> Hashable:
+        """Equal for rounds i of `rounds`, of n iterations, in which the body is the same."""
+        return (
+            tuple([i >= each for each in self.from_round]),
+            tuple([i + each < rounds for each in self.before_last]),
+            tuple([_lag_at(each, i, n) for each in self.lags]),
+        )
+
+    @property
+    def start(self) -> int:
+        """The first round from which on it does not matter which round it is."""
+        return max(self.from_round, default=0)
+
+    def end(self, extra: int) -> int:
+        """In rounds i < n - `end` of n + `extra` it does not matter how many are left."""
+        guarded = max(self.before_last, default=0) - extra
+        return max([guarded, *(lag.rounds - lag.left for lag in self.lags)])
+
+
+def _lag_at(lag: Rotation, i: int, n: int) -> int:
+    return min(lag.rounds, n - 1 - i + lag.left)
+
+
 class _Progress:
     """Feeds the programs to the replay."""
+
+    is_for_all = True
+    """False for one run, whose errors say which use of a ring they are about: equal states count from other ones."""
 
     def __init__(self) -> None:
         self.rounds: list[str] = []
         self._prepared: dict[Hashable, list[_Steps | _Loops]] = {}
         self._done: dict[Hashable, States] = {}
-        self._bounds: dict[Hashable, tuple[list[Loop], int, set[str]]] = {}
+        self._looks: dict[Hashable, tuple[dict[str, Loop], dict[str, _Look]]] = {}
+        self._alike: dict[Hashable, list[_Segment | _Loops]] = {}
         self._behind: dict[Hashable, tuple[_Loops, States]] = {}
 
     def round(self, loops: Mapping[str, Loop], states: States, i: int, n: int) -> States:
@@ -222,31 +268,44 @@ class _Progress:
         rounds = {role: n + loop.extra for role, loop in loops.items() if i < n + loop.extra}
         if not rounds:
             return states
-        kind = self._kind(loops, rounds, i, n)
+        names, looks = self._looked(loops, rounds)
+        # Equal for rounds in which the roles do the same.
+        kind = names, tuple([looks[role].at(i, n, total) for role, total in rounds.items()])
         if kind not in self._prepared:
-            rotating = self._bounds[kind[0]][2]
-            bodies = {role: _in_round(loops[role], i, n) if role in rotating else loops[role].body for role in rounds}
+            items = self._items(names, loops, looks, i, n)
             self._prepared[kind] = [
-                _prepared(item.bodies, i, rounds) if isinstance(item, _Segment) else item for item in _aligned(bodies)
+                _prepared(item.bodies, i, rounds) if isinstance(item, _Segment) else item for item in items
             ]
         # Equal states go on in the same way; their trails, which are for messages, may differ.
         key = kind, frozenset(states)
-        if key not in self._done:
+        if key not in self._done or not self.is_for_all:
             for item in self._prepared[kind]:
                 states = self._segment(item, states) if isinstance(item, _Steps) else self._loop(item, states)
             self._done[key] = states
         return self._done[key]
 
-    def _kind(self, loops: Mapping[str, Loop], rounds: Mapping[str, int], i: int, n: int) -> tuple[Hashable, ...]:
-        """Equal for rounds in which the roles do the same: as far from the ends as no guard and no lag looks."""
-        running = [loops[role] for role in rounds]
-        names = tuple((role, id(loop)) for role, loop in zip(rounds, running, strict=True))
-        if names not in self._bounds:
-            rotating = {role for role, loop in zip(rounds, running, strict=True) if _rotates(loop.body, loop.name)}
+    def _looked(self, loops: Mapping[str, Loop], rounds: Mapping[str, int]) -> tuple[Hashable, dict[str, _Look]]:
+        """A key of the loops of the roles that still have a round, and what of a round each of them looks at."""
+        names = tuple([(role, id(loops[role])) for role in rounds])
+        if names not in self._looks:
+            running = {role: loops[role] for role in rounds}
             # The loops too: their identities are in the key.
-            self._bounds[names] = running, _bound(running), rotating
-        far = self._bounds[names][1]
-        return names, min(i, far), min(n - i, far), tuple(min(total - i, far) for total in rounds.values())
+            self._looks[names] = running, {role: _Look.of(loop) for role, loop in running.items()}
+        return names, self._looks[names][1]
+
+    def _items(
+        self, names: Hashable, loops: Mapping[str, Loop], looks: Mapping[str, _Look], i: int, n: int
+    ) -> list[_Segment | _Loops]:
+        """The loops of a round and what stands between them: the same in all rounds unless lags depend on them."""
+        if names in self._alike:
+            return self._alike[names]
+        rotates = any(look.lags for look in looks.values())
+        items = _aligned(
+            {role: _in_round(loops[role], i, n) if look.lags else loops[role].body for role, look in looks.items()}
+        )
+        if not rotates:
+            self._alike[names] = items
+        return items
 
     def _segment(self, item: _Steps, states: States) -> States:
         """The states behind statements without loops, for all values of their conditions."""
@@ -266,7 +325,7 @@ class _Progress:
     def _loop(self, item: _Loops, states: States) -> States:
         """The states behind a loop, found once for equal states before it: most rounds around it have the same ones."""
         key = tuple((role, id(loop)) for role, loop in item.loops.items()), frozenset(states)
-        if key not in self._behind:
+        if key not in self._behind or not self.is_for_all:
             self._behind[key] = item, self._iterated(item, states)  # the loops too: their identities are in the key
         return self._behind[key][1]
 
@@ -274,27 +333,23 @@ class _Progress:
         """The union of the states behind a loop over all numbers of iterations, of which a condition has 0 and 1."""
         if any(isinstance(loop.trips, Condition) for loop in item.loops.values()):
             return {**states, **self.round(item.loops, states, 0, 1)}
-        extras = [loop.extra for loop in item.loops.values()]
-        guards = [
-            statement.guard.round if isinstance(statement.guard, FromRound) else statement.guard.rounds
-            for loop in item.loops.values()
-            for statement in walk(loop.body)
-            if isinstance(statement, If) and not isinstance(statement.guard, Condition)
-        ]
-        cap = max(guards, default=0) + max(0, -min(extras)) + 1  # rounds this far from both ends look alike
+        looks = [(loop.extra, _Look.of(loop)) for loop in item.loops.values()]
+        most = max(extra for extra, _ in looks)
+        start = max(look.start for _, look in looks)
+        end = max(0, max(look.end(extra) for extra, look in looks))
         out: States = {}
-        prefix = states  # behind `first` rounds that are all far from the end
+        prefix = states  # behind `first` rounds that are all far from the end, which is `end` rounds later at least
         seen: list[frozenset[Hashable]] = []
         for first in range(ROUND_LIMIT):
-            few = [(n, states, 0) for n in range(cap)] if first == 0 else []
-            for n, last, begin in [*few, (first + cap, prefix, first)]:
-                for i in range(begin, n + max(extras)):
+            few = [(n, states, 0) for n in range(end)] if first == 0 else []
+            for n, last, begin in [*few, (first + end, prefix, first)]:
+                for i in range(begin, n + most):
                     last = self._named_round(item, last, i, n)
                 for key, state in last.items():
                     if key not in out:
                         out[key] = state.copy()
                         out[key].trail = (*state.trail, f"@{item.name} has {_iterations(n)}")[-TRAIL:]
-            if first >= cap:
+            if first >= start:
                 if (keys := frozenset(prefix)) in seen:
                     return out
                 seen.append(keys)
@@ -315,6 +370,8 @@ class _Progress:
 class _FixedTrips(_Progress):
     """Feeds the programs with the same number of iterations for every loop."""
 
+    is_for_all = False
+
     def __init__(self, trips: int):
         super().__init__()
         self.trips = trips
@@ -327,19 +384,6 @@ class _FixedTrips(_Progress):
         for state in states.values():
             state.trail = (f"every loop has {_iterations(self.trips)}",)
         return states
-
-
-def _bound(loops: Iterable[Loop]) -> int:
-    """A distance from both ends of loops that is greater than what any guard or lag in them looks at."""
-    found = 0
-    for statement in walk(loops):
-        if isinstance(statement, If) and not isinstance(statement.guard, Condition):
-            guard = statement.guard
-            found = max(found, guard.round if isinstance(guard, FromRound) else guard.rounds)
-        for lag in _lags_of(statement):
-            if isinstance(lag, Rotation):
-                found = max(found, abs(lag.rounds) + abs(lag.left))
-    return found + 2
 
 
 def _prepared(bodies: Mapping[str, Body], i: int, rounds: Mapping[str, int]) -> _Steps:
@@ -385,7 +429,7 @@ def _in_round(loop: Loop, i: int, n: int) -> Body:
     def lag(found: int | Rotation) -> int | Rotation:
         if not isinstance(found, Rotation) or found.loop != loop.name:
             return found
-        return min(found.rounds, n - 1 - i + found.left)
+        return _lag_at(found, i, n)
 
     return _with_lags(loop.body, loop.name, lag)
 

@@ -31,7 +31,7 @@ from unit.passes.rings.proof.programs import (
     write,
 )
 
-from tirx.passes.rings.proof.model import Kernel, Restart, Ring, Statement
+from tirx.passes.rings.proof.model import Access, Acquire, Kernel, Restart, Ring, Rotation, Statement, Use
 
 CASES: list[tuple[str, bool, Kernel]] = []
 
@@ -494,3 +494,34 @@ case(
         c=[loop("k", "K", read("r", 2))],
     ),
 )
+
+
+# Rounds that differ from the others: late ones, the last ones, those of roles that have fewer, and of lags that end.
+
+_ONE = Ring("r", 1, (("a",), ("b",)))
+_WRITES = loop("k", "K", write("r"))
+case(
+    "waits from the third round on",
+    False,
+    kernel(_ONE, a=[_WRITES], b=[loop("k", "K", read("r"), when(late(2), acquire("r", 1)))]),
+)
+case(
+    "reads in none of the last two rounds",
+    False,
+    kernel(_ONE, a=[_WRITES], b=[loop("k", "K", when(early(2), read("r")))]),
+)
+case("has two rounds less", False, kernel(_ONE, a=[_WRITES], b=[loop("k", "K", read("r"), extra=-2)]))
+
+
+def filled_before_newest(left: int, ahead: int = 1) -> Kernel:
+    """A slot is filled a round behind its acquire, but in the last round the newest one with `left` = 0."""
+    held = Acquire("r", 0, "new")
+    filled, last = (Use(Access("r", 0, WRITE, lag, "new")) for lag in (Rotation("k", 1, left), 0))
+    behind = [last, FENCE, release("r", 0)] * ahead
+    a = [*[held] * ahead, loop("k", "K", held, filled, FENCE, release("r", 0)), *behind]
+    return kernel(Ring("r", 2, (("a",), ("b",))), a=a, b=[*read("r") * ahead, loop("k", "K", read("r"))])
+
+
+case("fills the slot before the newest", True, filled_before_newest(1))
+case("fills the slot before the newest but in the last round", False, filled_before_newest(0))
+case("fills what it holds in the last round only", False, filled_before_newest(0, ahead=0))

@@ -62,8 +62,8 @@ def witness(kernel: Kernel, trips: Sequence[int], runs: int) -> None:
                 run_randomly(kernel, programs, rng)
 
 
-def test_there_are_107_cases():
-    assert len({name for name, _, _ in CASES}) == len(CASES) == 107
+def test_there_are_113_cases():
+    assert len({name for name, _, _ in CASES}) == len(CASES) == 113
 
 
 @pytest.mark.parametrize(("name", "expected", "kernel"), CASES, ids=[name for name, _, _ in CASES])
