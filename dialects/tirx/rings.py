@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, ArrayAttr, IntegerAttr, StringAttr, UnitAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     lazy_traits_def,
@@ -153,9 +153,16 @@ def _verify_station(op: AcquireOp | ReleaseOp, partner: type[AcquireOp] | type[R
     if station not in (*names, SELF):
         raise StationError(f"expected a station of the ring ({', '.join(names)}), found '{station}'")
     owner = thread_owner(op)
-    partners = [use.operation for use in op.ring.uses if isinstance(use.operation, partner)]
-    if owner is not None and not any(
-        other.station == op.station and thread_owner(other) is owner for other in partners
+    if owner is None:
+        return
+
+    def is_partner(other: Operation) -> bool:
+        return isinstance(other, partner) and other.ring is op.ring and other.station == op.station
+
+    # Most stand in the block of the operation: there are as many uses of a ring as there are loops.
+    assert op.parent is not None
+    if not any(map(is_partner, op.parent.ops)) and not any(
+        is_partner(use.operation) and thread_owner(use.operation) is owner for use in op.ring.uses
     ):
         where = "in the kernel" if isinstance(owner, KernelOp) else "in the same role"
         raise StationError(f"expected a '{partner.name}' at({station}) of the same ring {where}, found none")

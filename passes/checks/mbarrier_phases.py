@@ -121,11 +121,10 @@ def _is_for_first_phase(counters: Counters, wait: Operation) -> bool:
 
 
 def _check_stopping(wait: _Use, arrivals: Sequence[_Use], stopped: set[_Use]) -> None:
+    stopping = frozenset[int]().union(*{one.warps for one in arrivals if one.loop is not None and one in stopped})
     for one in arrivals:
-        if one.loop is None or one.places is None:
-            continue
         # A loop without waits may fill the slots for the first time.
-        if any(other in stopped and other.loop is not None and one.warps & other.warps for other in arrivals):
+        if one.loop is None or one.places is None or not stopping.isdisjoint(one.warps):
             continue
         raise SynchronizationError(
             one.op,

@@ -92,6 +92,14 @@ class Extraction:
         """The accesses of all roles."""
         return chain.from_iterable(self.accesses.values())
 
+    @cached_property
+    def touched(self) -> dict[Owner, set[Place]]:
+        """The stations of each role at which its threads access slots, not only its asynchronous work."""
+        return {
+            owner: {access.slot.place for access in accesses if not _is_asynchronous(access.op)}
+            for owner, accesses in self.accesses.items()
+        }
+
     def of_tile(self, slot: SlotTile) -> Iterator[TileAccess]:
         """The accesses of all roles to one tile of the slots of a ring."""
         return (a for a in self.all_accesses if a.slot.ring is slot.ring and a.slot.tile == slot.tile)
@@ -349,10 +357,7 @@ class _Program:
         touched = (
             ring.result.type.holds_scalars
             or ring.result.type.is_tile_id
-            or any(
-                access.slot.place == (ring, station) and not _is_asynchronous(access.op)
-                for access in self.extraction.accesses[self.party.owner]
-            )
+            or (ring, station) in self.extraction.touched[self.party.owner]
         )
         # The lowering fences before the arrival wherever the kinds of accesses need it.
         fence: list[Statement] = [Fence(op)] if touched else []

@@ -54,9 +54,23 @@ def check_copies(extraction: Extraction) -> None:
         loop = loop_inside(copy.op, copy.slot.acquire)
         if loop is not None and _has_more_rounds(loop) and _overlap(copy.op, copy.op):
             raise _race(extraction, copy, "the loop that repeats it", loop)
-    for first, second in combinations(copies, 2):
+    for first, second in _pairs(copies):
         if first.may_meet(second) and _overlap(first.op, second.op):
             raise _race(extraction, second, "the other copy", first.op)
+
+
+def _pairs(copies: Iterable[_Copy]) -> Iterator[tuple[_Copy, _Copy]]:
+    """The pairs of copies into one tile of a ring; where one role issues them, of those that one acquire gave."""
+    tiles: dict[Hashable, list[_Copy]] = {}
+    for copy in copies:
+        tiles.setdefault((copy.slot.ring, copy.slot.tile), []).append(copy)
+    for own in tiles.values():
+        groups: dict[Hashable, list[_Copy]] = {}
+        several = len({copy.owner for copy in own}) > 1
+        for copy in own:
+            groups.setdefault(None if several else copy.slot.acquire, []).append(copy)
+        for group in groups.values():
+            yield from combinations(group, 2)
 
 
 def _copies(extraction: Extraction) -> Iterator[_Copy]:
