@@ -45,7 +45,8 @@ from tirx.dialects.constructor import UNIT as UNIT
 from tirx.dialects.constructor import VALUES, Constructor, Value, constraint_of_each, value_of
 from tirx.dialects.constructor import i32_attr as i32_attr
 from tirx.dialects.constructor import i64_attr as i64_attr
-from tirx.dialects.xdsl_private import ITEMS, input_of, operands_of, successors_of, type_of
+from tirx.dialects.xdsl_parser import input_of
+from tirx.dialects.xdsl_private import ITEMS, operands_of, successors_of, type_of
 from tirx.dialects.xdsl_private import fill as fill
 from tirx.rules import UnboundParameterError
 

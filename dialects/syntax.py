@@ -19,7 +19,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import DirectOperation
 from tirx.dialects.text_data import TextData
-from tirx.dialects.xdsl_private import current_token
+from tirx.dialects.xdsl_parser import current_token
 from tirx.values import dataclass
 
 T = TypeVar("T")

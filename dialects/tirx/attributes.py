@@ -19,7 +19,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.text_data import TextData, errors_from
 from tirx.dialects.tirx.sizes import Size, SizeAttr, parse_size
-from tirx.dialects.xdsl_private import resume_from
+from tirx.dialects.xdsl_parser import resume_from
 from tirx.hw.errors import ZeroColumnsError
 from tirx.layout import ComposeLayout, LayoutError, SwizzleLayout, TileLayout, axis
 from tirx.layout.arrays import np

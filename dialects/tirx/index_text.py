@@ -9,7 +9,7 @@ from xdsl.parser import Parser
 
 from tirx.dialects.tirx.kernel import ParamOp
 from tirx.dialects.tirx.sizes import parse_name
-from tirx.dialects.xdsl_private import current_token
+from tirx.dialects.xdsl_parser import current_token
 
 _OPERATORS = ("+", "-", "*", "floordiv", "ceildiv", "mod")
 

@@ -45,7 +45,8 @@ from tirx.dialects.tirx.memory_plan import MemoryPlanAttr
 from tirx.dialects.tirx.sizes import NAME, ParametersAttr, Size, SizeAttr, formula_names, parse_size
 from tirx.dialects.tirx.thread_sets import OnThreads, ThreadSet
 from tirx.dialects.traits import InSymbolTable, Isolated
-from tirx.dialects.xdsl_private import blocks, define
+from tirx.dialects.xdsl_parser import define
+from tirx.dialects.xdsl_private import blocks
 from tirx.hw.targets import Target, TargetError
 from tirx.rules import (
     InvalidOperation,

@@ -43,7 +43,8 @@ from tirx.dialects.tirx.folds import FoldOp, ReduceOp, ScanOp
 from tirx.dialects.tirx.maps import MapOp
 from tirx.dialects.tirx.ring_types import PendingType
 from tirx.dialects.traits import UsableBeforeDefinition
-from tirx.dialects.xdsl_private import operations, resume_from
+from tirx.dialects.xdsl_parser import resume_from
+from tirx.dialects.xdsl_private import operations
 from tirx.rules import LoopError, LoopPartError
 
 

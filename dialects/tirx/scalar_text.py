@@ -39,7 +39,8 @@ from tirx.dialects.tirx.elements import scalar_type
 from tirx.dialects.tirx.index_text import made
 from tirx.dialects.tirx.kernel import ParamOp
 from tirx.dialects.tirx.sizes import NAME
-from tirx.dialects.xdsl_private import current_token, erase, operation_named, resume_from
+from tirx.dialects.xdsl_parser import current_token, operation_named, resume_from
+from tirx.dialects.xdsl_private import erase
 from tirx.values import dataclass, field
 
 _TOKEN = re.compile(

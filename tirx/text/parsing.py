@@ -27,7 +27,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from tirx.diagnostics import Facts, LocatedError, Note, in_stage
-from tirx.dialects.xdsl_private import OpenLexer, OpenParser, input_of, resume_from
+from tirx.dialects.xdsl_parser import OpenLexer, OpenParser, input_of, resume_from
 from tirx.rules import TextError
 from tirx.text.source import file_location
 from tirx.text.suggestions import did_you_mean
