@@ -8,7 +8,7 @@ are first used, and of a definition only what the operation has is looked at. Th
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
 from types import new_class
@@ -46,7 +46,7 @@ from tirx.dialects.constructor import VALUES, Constructor, Value, constraint_of_
 from tirx.dialects.constructor import i32_attr as i32_attr
 from tirx.dialects.constructor import i64_attr as i64_attr
 from tirx.dialects.xdsl_parser import input_of
-from tirx.dialects.xdsl_private import ITEMS, operands_of, successors_of, type_of
+from tirx.dialects.xdsl_private import ITEMS, operands_of, signature_of, successors_of, type_of
 from tirx.dialects.xdsl_private import fill as fill
 from tirx.rules import UnboundParameterError
 
@@ -116,6 +116,25 @@ class _Values:
         return True
 
 
+Signatures = dict[Hashable, list[Attribute]]
+"""Signatures of operations -> the attributes whose identities are in there."""
+
+_MOST_SIGNATURES = 10_000
+"""Signatures that are kept."""
+
+
+def remember(known: Signatures, signature: Hashable, op: Operation) -> None:
+    """Adds the signature of an operation to those that are `known`."""
+    if len(known) >= _MOST_SIGNATURES:
+        known.clear()
+    values = (*operands_of(op), *op.results)
+    known[signature] = [*map(type_of, values), *op.properties.values(), *op.attributes.values()]
+
+
+_FITTING: Signatures = {}
+"""Those of operations that are as their definitions say."""
+
+
 class _Definition(OpDef):
     """The definition of an operation, which verifies quickly what has no regions."""
 
@@ -155,13 +174,17 @@ class _Definition(OpDef):
 
     def verify(self, op: Operation) -> None:
         """As that of OpDef, which also finds the words for what is wrong."""
-        try:
-            is_right = self._is_simple and not op.regions and self._check(op)
-        except VerifyException:
-            is_right = False
-        if not is_right:
+        if op.regions:
             super().verify(op)
             return
+        if (signature := signature_of(op)) not in _FITTING:
+            try:
+                is_right = self._is_simple and self._check(op)
+            except VerifyException:
+                is_right = False
+            if not is_right:
+                super().verify(op)
+            remember(_FITTING, signature, op)
         for trait in self._checked_traits:
             trait.verify(op)
 

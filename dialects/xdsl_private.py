@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -127,6 +127,25 @@ def _quicken() -> None:
     for cls in (_IRNode, IRWithUses, Attribute):
         _make_exact(cls)
     SSAValue.get = staticmethod(_value_getter())  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def signature_of(op: Operation) -> Hashable:
+    """The class of an operation, the identities of its types, properties and attributes, and how many successors it
+    has: what its definition says of operations without regions. Loops take half the time of `map` here.
+    """
+    found: list[object] = [type(op)]
+    for value in op._operands:
+        found.append(id(value._type))
+    found.append(None)
+    for value in op.results:
+        found.append(id(value._type))
+    for name, attribute in op.properties.items():
+        found += name, id(attribute)
+    if op.attributes or op._successors:
+        found.append(len(op._successors))
+        for name, attribute in op.attributes.items():
+            found += name, id(attribute)
+    return tuple(found)
 
 
 def set_type(value: SSAValue, type_: Attribute) -> None:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, ModuleOp
-from xdsl.ir import Attribute, Block, BlockArgument, ErasedSSAValue, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, ErasedSSAValue, Operation, OpResult, Region, SSAValue
 from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from tirx.diagnostics import Diagnostic, Errors, LocatedError, Note, each_warning_once, in_stage, position, written_at
-from tirx.dialects.definition import quicken
+from tirx.dialects.definition import Signatures, quicken, remember
 from tirx.dialects.nesting import ancestors, operations, walk
-from tirx.dialects.traits import UsableBeforeDefinition
-from tirx.dialects.xdsl_private import blocks, operands_of, successors_of, type_of
+from tirx.dialects.traits import UsableBeforeDefinition, is_terminator
+from tirx.dialects.xdsl_private import blocks, operands_of, signature_of, successors_of
 from tirx.passes import PASS_SUMMARIES
 from tirx.passes.deferred import DeferredPass
 from tirx.passes.ir.dominators import Dominators, predecessors, reverse_postorder, successors
@@ -124,56 +123,27 @@ class CheckError(Exception):
         return super().__str__() if where is None else f"{where[0]}:{where[1]}:{where[2]}: {super().__str__()}"
 
 
-_VERIFIED: dict[Hashable, list[Attribute]] = {}
-"""Signatures of operations with `FOLLOWS_TYPES` that verify -> the attributes whose identities are in there."""
-
-_MOST_VERIFIED = 10_000
-"""Signatures that are kept."""
-
-
-def _verify_once(op: Operation) -> None:
-    """Verifies an operation with `FOLLOWS_TYPES`, unless one did that has the same types, properties and attributes."""
-    operands, results, properties, attributes = operands_of(op), op.results, op.properties, op.attributes
-    types = *map(id, map(type_of, operands)), len(results), *map(id, map(type_of, results))
-    signature = type(op), *types
-    if properties or attributes:
-        given = *map(id, properties.values()), *map(id, attributes.values())
-        signature = type(op), *types, *properties, None, *attributes, *given
-    if signature not in _VERIFIED:
-        _verify_itself(op)
-        if len(_VERIFIED) >= _MOST_VERIFIED:
-            _VERIFIED.clear()
-        seen = [*map(type_of, operands), *map(type_of, results), *properties.values(), *attributes.values()]
-        _VERIFIED[signature] = seen
+_VERIFIED: Signatures = {}
+"""Those of operations with `FOLLOWS_TYPES` that verify."""
 
 
 def _verify_structure(op: Operation) -> None:
     """Verifies `op` itself; the operations inside of it are somebody else's turn."""
     for region in op.regions:
-        for block in region.blocks:
-            if block.is_empty:
+        for block in blocks(region):
+            if block.first_op is None:
                 block.verify()
     quicken(type(op))
-    block = op.parent
+    block, following = op.parent, successors_of(op)
     region = None if block is None else block.parent
-    if block is None or region is None:
-        op.verify(verify_nested_ops=False)
-    elif block.last_op is not op and not successors_of(op):
-        op.verify_()  # its place is not one of those that `Operation.verify` looks at
-    elif region.first_block is region.last_block:
-        op.verify(verify_nested_ops=False)
+    if region is not None and block is not None and block.last_op is op:
+        is_placed = is_terminator(op) and all(each.parent is region for each in following)
     else:
-        _verify_end(op, region)
-
-
-def _verify_end(op: Operation, region: Region) -> None:
-    """As `Operation.verify` for the last one of a block among others, which it would count each time."""
-    for successor in op.successors:
-        if successor.parent is not region:
-            raise DefinitionError(f"Operation {op.name} is branching to a block of a different region")
-    if not op.has_trait(IsTerminator):
-        raise DefinitionError(f"Operation {op.name} terminates block in multi-block region but is not a terminator")
-    op.verify_()
+        is_placed = not following
+    if is_placed:
+        op.verify_()
+    else:
+        op.verify(verify_nested_ops=False)  # which says what is wrong with its place, if anything is
 
 
 def _definition(value: SSAValue) -> FileLineColLoc | None:
@@ -246,7 +216,9 @@ def _verify_inside(op: Operation, dominance: Dominance) -> None:
 def _verify_operation(op: Operation, dominance: Dominance, defined: set[SSAValue]) -> None:
     """Verifies an operation and the places of its operands. `defined` are values that are in front of it."""
     if getattr(op, "FOLLOWS_TYPES", False) and op.next_op is not None:
-        _verify_once(op)
+        if (signature := signature_of(op)) not in _VERIFIED:
+            _verify_itself(op)
+            remember(_VERIFIED, signature, op)
     else:
         _verify_itself(op)
     if not defined.issuperset(operands_of(op)):
