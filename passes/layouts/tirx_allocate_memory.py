@@ -19,9 +19,11 @@ from tirx.rules import WrittenChoiceError
 class TirxAllocateMemoryPass(ModulePass):
     """Places all shared and tensor tiles of a kernel, its mbarrier and the slot for the address of tensor memory.
 
-    Tiles that are not in use at the same time share bytes or columns. Shared memory is static up to what an entry of
-    the target may declare, and dynamic beyond that. Runs before `tirx-insert-barriers`, which keeps threads apart that
-    would otherwise use shared bytes for two tiles at a time. A place that is written must be the one of the plan.
+    Tiles that are not in use at the same time share bytes or columns. Those of one iteration of a loop do only where
+    there is no other room: threads meet between their uses in every iteration. Shared memory is static up to what an
+    entry of the target may declare, and dynamic beyond that. Runs before `tirx-insert-barriers`, which keeps threads
+    apart that would otherwise use shared bytes for two tiles at a time. A place that is written must be the one of the
+    plan.
     """
 
     name = "tirx-allocate-memory"

@@ -8,14 +8,16 @@ begins, tensor cores included, so that the order of operations is the order of u
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import walk
+from tirx.dialects.nesting import ancestors, top_of, walk
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout
@@ -51,9 +53,10 @@ _COMPLETE = (tirx.CopyOp, tirx.FillOp, tirx.LoadOp, tirx.MmaOp, tirx.StoreOp)
 
 
 class Lifetime(NamedTuple):
-    """The operations of the body of the kernel, by number, from the first to the last that use something.
+    """The operations of the kernel, by number, from the first to the last that use something.
 
-    A loop is one operation: what it leaves in a tile may be read the next time round.
+    A loop is one operation: what it leaves in a tile may be read the next time round. So it is for tiles of its own
+    where there is room, since tiles that share bytes need barriers between them in every iteration.
     """
 
     first: int
@@ -98,11 +101,23 @@ class Allocation(NamedTuple):
 def allocate(kernel: tirx.KernelOp, target: Target) -> Allocation:
     """Places all shared and tensor tiles of a kernel, and what the lowering of tensor memory keeps in shared memory.
 
-    Tiles without a layout count as many bytes as they have elements, tensor tiles without one nothing. Raises
-    LocatedError at a tile for which there is no room, naming those that are in use with it.
+    Tiles without a layout count as many bytes as they have elements, tensor tiles without one nothing. Tiles of one
+    iteration of a loop share memory only in a kernel that has no room for them otherwise. Raises LocatedError at a
+    tile for which there is no room, naming those that are in use with it.
     """
     allocs = [op for op in kernel.walk() if isinstance(op, tirx.AllocOp)]
-    lifetimes = _lifetimes(kernel, allocs)
+    lifetimes = _lifetimes(kernel, allocs, within_loops=False)
+    try:
+        return _allocated(kernel, target, lifetimes)
+    except MemoryRoomError:
+        shorter = _lifetimes(kernel, allocs, within_loops=True)
+        if shorter == lifetimes:
+            raise
+    return _allocated(kernel, target, shorter)
+
+
+def _allocated(kernel: tirx.KernelOp, target: Target, lifetimes: Mapping[tirx.AllocOp, Lifetime]) -> Allocation:
+    allocs = list(lifetimes)
     in_tensor = [alloc for alloc in allocs if alloc.result.type.memory is tirx.MemorySpace.TENSOR]
     tensor = _place(
         [_tensor_block(alloc, lifetimes[alloc]) for alloc in in_tensor if alloc.result.type.layout is not None]
@@ -203,25 +218,63 @@ def _tensor_block(alloc: tirx.AllocOp, lifetime: Lifetime) -> Block:
     return Block(alloc, type_.span_columns, COLUMN_STEP.get(type_.dtype.bits, 1), lifetime)
 
 
-def _lifetimes(kernel: tirx.KernelOp, allocs: Sequence[tirx.AllocOp]) -> dict[tirx.AllocOp, Lifetime]:
+def _lifetimes(
+    kernel: tirx.KernelOp, allocs: Sequence[tirx.AllocOp], *, within_loops: bool
+) -> dict[tirx.AllocOp, Lifetime]:
     """Lifetimes of the tiles; one that nothing uses lives where it is allocated.
 
     A tile that something else than a tile operation uses, such as `tirx.address` or a descriptor, lives all the time:
-    what becomes of its address is not followed, and asynchronous work may still be on it.
+    what becomes of its address is not followed, and asynchronous work may still be on it. `within_loops`: a tile that
+    each iteration of a loop overwrites first lives for a part of the iteration.
     """
-    position: dict[Operation, int] = {}
-    for i, op in enumerate(kernel.body.block.ops):
-        position.update((inner, i) for inner in walk(op))
+    start = {op: i for i, op in enumerate(walk(kernel))}
     last = kernel.body.block.last_op
     assert last is not None, "a kernel ends with tirx.return"
-    whole = Lifetime(0, position[last])
+    whole = Lifetime(0, start[last])
+
+    @cache
+    def end(op: Operation) -> int:
+        return start[op] + len(walk(op)) - 1
+
     found: dict[tirx.AllocOp, Lifetime] = {}
     for alloc in allocs:
-        users = [op for op, _ in tirx.views_in_use(alloc.result)]
-        used = [position[op] for op in users] or [position[alloc]]
-        known = all(type(op) in _COMPLETE for op in users)
-        found[alloc] = Lifetime(min(used), max(used)) if known else whole
+        users = sorted((op for op, _ in tirx.views_in_use(alloc.result)), key=start.__getitem__)
+        if not all(type(op) in _COMPLETE for op in users):
+            found[alloc] = whole
+            continue
+        loop = _loop_around(alloc, users) if users and within_loops else None
+        used = [top for op in users or [alloc] if (top := top_of(op, loop or kernel)) is not None]
+        found[alloc] = Lifetime(start[used[0]], max(map(end, used)))
     return found
+
+
+def _loop_around(alloc: tirx.AllocOp, users: Sequence[Operation]) -> scf.ForOp | None:
+    """The loop of which no iteration has the contents of a tile from the one before, and that has all its `users`.
+
+    It allocates the tile, or what uses it first writes all of it.
+    """
+    first = users[0]
+    loop = alloc.parent_op()
+    if not isinstance(loop, scf.ForOp):
+        match first:
+            case tirx.FillOp():
+                source, written = None, first.tile
+            case tirx.CopyOp(reduce=None):
+                source, written = first.source, first.destination
+            case tirx.StoreOp(reduce=None):
+                source, written = first.value, first.destination
+            case _:
+                return None
+        while isinstance(op := written.owner, tirx.ReshapeOp | tirx.TransposeOp):
+            written = op.source
+        if written is not alloc.result or source is not None and tirx.base_allocation(source) is written:
+            return None
+        loop = first.parent_op()
+    if not isinstance(loop, scf.ForOp) or any(top_of(op, loop) is None for op in users):
+        return None
+    # Roles and warpgroups run beside others.
+    in_order = all(isinstance(each, scf.ForOp | scf.IfOp | tirx.KernelOp | ModuleOp) for each in ancestors(loop))
+    return loop if in_order else None
 
 
 def _place(blocks: Sequence[Block]) -> list[Block]:

@@ -16,7 +16,7 @@ tirx.kernel @too_large() target("sm_100a") threads(128) {
 
 // -----
 
-// Tiles that are in use at the same time, by a loop around them.
+// Tiles that are in use at the same time in an iteration, and by a loop around them, which keeps what it has read.
 
 tirx.kernel @too_large_together(%x: memref<256x128xf16>) target("sm_86") threads(128) {
   %c0 = arith.constant 0 : index
@@ -27,6 +27,23 @@ tirx.kernel @too_large_together(%x: memref<256x128xf16>) target("sm_86") threads
   %t = tirx.alloc : !tirx.tile<256x128xf16, shared>
   %g = tirx.view %x[%c0, %c0] : memref<256x128xf16> -> !tirx.tile<256x128xf16, global>
   scf.for %i = %c0 to %c4 step %c1 {
+    tirx.copy %g, %s : !tirx.tile<256x128xf16, global>, !tirx.tile<256x128xf16, shared>
+    tirx.copy %g, %t : !tirx.tile<256x128xf16, global>, !tirx.tile<256x128xf16, shared>
+    tirx.copy %s, %g : !tirx.tile<256x128xf16, shared>, !tirx.tile<256x128xf16, global>
+  }
+  tirx.return
+}
+
+tirx.kernel @too_large_in_turn(%x: memref<256x128xf16>) target("sm_86") threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %s = tirx.alloc : !tirx.tile<256x128xf16, shared>
+  // expected-error@+1 {{expected at most 101376 bytes of shared memory on sm_86 in use at a time, found no room for %t of 65536 bytes next to %s of 65536 bytes}}
+  %t = tirx.alloc : !tirx.tile<256x128xf16, shared>
+  %g = tirx.view %x[%c0, %c0] : memref<256x128xf16> -> !tirx.tile<256x128xf16, global>
+  scf.for %i = %c0 to %c4 step %c1 {
+    tirx.copy %s, %g : !tirx.tile<256x128xf16, shared>, !tirx.tile<256x128xf16, global>
     tirx.copy %g, %s : !tirx.tile<256x128xf16, global>, !tirx.tile<256x128xf16, shared>
     tirx.copy %g, %t : !tirx.tile<256x128xf16, global>, !tirx.tile<256x128xf16, shared>
   }
@@ -72,6 +89,7 @@ tirx.kernel @too_large_when_aligned(%x: memref<6273x16xi8>, %y: memref<8x16xf16>
   scf.for %k = %c0 to %c1 step %c1 {
     tirx.copy %g, %s : !tirx.tile<6273x16xi8, global>, !tirx.tile<6273x16xi8, shared, #row>
     tirx.copy %h, %t : !tirx.tile<8x16xf16, global>, !tirx.tile<8x16xf16, shared, #swizzled>
+    tirx.copy %s, %g : !tirx.tile<6273x16xi8, shared, #row>, !tirx.tile<6273x16xi8, global>
   }
   tirx.return
 }

@@ -79,6 +79,23 @@ tirx.kernel @products(%x: memref<128x64xf16>, %y: memref<64x64xf16>, %d: memref<
 }
 """
 
+IN_ITERATIONS = """
+!s = !tirx.tile<80x128xf32, shared>
+tirx.kernel @in_iterations(%n: index, %x: memref<3x80x128xf32>, %y: memref<3x128x80xf32>, %z: memref<3x80x128xf32>)
+    target("sm_75") grid(1) threads(128) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = tirx.alloc copy(%x[%i, 0, 0]) : memref<3x80x128xf32>, !s
+    %t = tirx.transpose %a [1, 0] : !s -> !tirx.tile<128x80xf32, shared>
+    tirx.copy %t, %y[%i, 0, 0] : !tirx.tile<128x80xf32, shared>, memref<3x128x80xf32>
+    %b = tirx.alloc copy(%x[%i, 0, 0]) : memref<3x80x128xf32>, !s
+    tirx.copy %b, %z[%i, 0, 0] : !s, memref<3x80x128xf32>
+  }
+  tirx.return
+}
+"""
+
 LARGE = """
 tirx.kernel @large(%x: memref<128x128xf32>, %y: memref<64x256xf32>) target("sm_80") grid(1) threads(128) {
   %c0 = arith.constant 0 : index
@@ -132,6 +149,14 @@ def test_tiles_in_turn_share_bytes_without_a_race(seed: int):
     run(tirx.build(IN_TURN).ptx, "in_turn", (1, 1, 1), (128, 1, 1), [x, y, u, v], check=True, seed=seed)
     assert np.array_equal(y, x)
     assert np.array_equal(v, u)
+
+
+def test_tiles_of_one_iteration_share_bytes_without_a_race():
+    assert places(IN_ITERATIONS) == {"a": 0, "b": 0}
+    x = np.random.default_rng(0).random((3, 80, 128), np.float32)
+    y, z = np.zeros((3, 128, 80), np.float32), np.zeros_like(x)
+    tirx.build(IN_ITERATIONS).kernels["in_iterations"].simulate(3, x, y, z)
+    assert np.array_equal(y, x.transpose(0, 2, 1)) and np.array_equal(z, x)
 
 
 def test_barriers_that_do_not_see_the_places_leave_a_race():

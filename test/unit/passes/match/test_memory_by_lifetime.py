@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 from unit.cases import together
@@ -162,3 +163,70 @@ def test_the_widest_alignment(shift: int) -> None:
         LocatedError, match="expected a layout that needs a base aligned to at most 1073741824 bytes, found 2"
     ):
         allocate(kernel, Target.parse("sm_90a"))
+
+
+_FILLS = "tirx.fill %s, %zero : f16, !s\n%x = tirx.load %s : !s -> !r"
+
+
+@together(
+    ("body", "behind"),
+    [
+        (f"%p = tirx.transpose %s [1, 0] : !s -> !p\ntirx.fill %p, %zero : f16, !p\n{_FILLS}", None),
+        ("tirx.store %r, %s : !r, !s\n%x = tirx.load %s : !s -> !r", None),
+        ("tirx.copy %t, %s : !s, !s\n%x = tirx.load %s : !s -> !r", ""),  # both are in use
+        ("tirx.copy %s, %s : !s, !s\n%x = tirx.load %s : !s -> !r", ""),
+        ("%x = tirx.load %s : !s -> !r\ntirx.fill %s, %zero : f16, !s", ""),  # of the iteration before
+        ("%p = tirx.subview %s[0, 0] : !s -> !q\ntirx.fill %p, %zero : f16, !q\n%x = tirx.load %s : !s -> !r", ""),
+        ("tirx.store %r, %s reduce(add) : !r, !s\n%x = tirx.load %s : !s -> !r", ""),
+        (f"scf.if %true {{\n{_FILLS}\n}}", ""),
+        (_FILLS, "%y = tirx.load %s : !s -> !r"),
+        (_FILLS, "in a role"),  # beside others
+        (f"{_FILLS}\n%y = tirx.address %s : !s -> i32", ""),
+    ],
+)
+def test_tiles_of_one_iteration_share_bytes_where_there_is_no_other_room(body: str, behind: str | None) -> None:
+    """`behind` is what follows the loop, None where the tiles share bytes."""
+    text = f"""%c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c9 = arith.constant 9 : index
+      %true = arith.constant true
+      %zero = arith.constant 0.0 : f16
+      %r = tirx.zero : !r
+      %s = tirx.alloc : !s
+      %t = tirx.alloc : !s
+      scf.for %i = %c0 to %c9 step %c1 {{
+        tirx.fill %t, %zero : f16, !s
+        scf.for %j = %c0 to %i step %c1 {{
+          %u = tirx.load %t : !s -> !r
+        }}
+        {body}
+      }}
+      {behind or ""}"""
+    if behind == "in a role":
+        text = f"tirx.roles {{ tirx.role @r warps(4) {{\n{text.removesuffix(behind)}\n}} }}"
+    for name, tile in (
+        ("!s", "128x144xf16, shared, #tirx.tile_layout<S[(128, 144) : (144, 1)]>"),
+        ("!p", "144x128xf16, shared, #tirx.tile_layout<S[(144, 128) : (1, 144)]>"),
+        ("!q", "64x144xf16, shared, #tirx.tile_layout<S[(64, 144) : (144, 1)]>"),
+        ("!r", "128x144xf16, register"),
+    ):
+        text = re.sub(rf"{name}\b", f"!tirx.tile<{tile}>", text)
+    assert _allocated(text, "sm_80")[1] == [0, 36864]  # a barrier less in each iteration
+    if behind is None:
+        assert _allocated(text, "sm_75") == (MemoryPlan(36864, 128), [0, 0])
+    else:
+        with pytest.raises(LocatedError, match="expected at most 65536 bytes .* no room for %t .* next to %s of"):
+            _allocated(text, "sm_75")
+
+
+def test_columns_of_tiles_that_a_loop_allocates() -> None:
+    tile, value = "!tirx.tile<128x512xf32, tensor, #l>", "!tirx.tile<128x512xf32, register>"
+    text = f"""%c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %c1 step %c1 {{
+        %s = tirx.alloc : {tile}
+        %t = tirx.alloc : {tile}
+        %x = tirx.load %s : {tile} -> {value}
+        %y = tirx.load %t : {tile} -> {value}
+      }}""".replace("#l", "#tirx.tile_layout<S[(128, 512) : (1@TLane, 1@TCol)]>")
+    assert _allocated(text, "sm_100a")[1] == [0, 0]
