@@ -435,6 +435,25 @@ def replace_uses(value: SSAValue, by: SSAValue) -> None:
         by._name = value._name
 
 
+def replace_all(pairs: Mapping[SSAValue, SSAValue]) -> None:
+    """`replace_uses` of several values, by others: operations that use many of them get their operands once."""
+    users: dict[Operation, None] = {}
+    for value, by in pairs.items():
+        use, first = value.first_use, by.first_use
+        while use is not None:
+            users[use._operation] = None
+            following = use._next_use
+            use._prev_use, use._next_use = None, first
+            if first is not None:
+                first._prev_use = use
+            use, first = following, use
+        value.first_use, by.first_use = None, first
+        if by._name is None:
+            by._name = value._name
+    for op in users:
+        op._operands = SSAValues([pairs.get(operand, operand) for operand in op._operands])
+
+
 def _types(values: SSAValues) -> tuple[Attribute, ...]:
     return tuple(map(type_of, values))
 

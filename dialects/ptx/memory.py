@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, SymbolNameConstraint, i1, i32, i64
@@ -13,7 +12,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
-from tirx.dialects.definition import enum_attribute, i64_attr, irdl_op_definition
+from tirx.dialects.definition import enum_attribute, irdl_op_definition
 from tirx.dialects.nesting import ancestors, enclosing
 from tirx.dialects.ptx.base import (
     Names,
@@ -175,12 +174,6 @@ ACCESS_BITS = 128
 
 
 SpaceAttr = enum_attribute("ptx.space", Space)
-
-
-@lru_cache(maxsize=4096)
-def _place(space: Space | str, offset: int) -> Mapping[str, Attribute]:
-    """The properties of an access `offset` bytes behind an address."""
-    return {"space": SpaceAttr(Space(space)), "offset": i64_attr(offset)}
 
 
 def _check_vector(space: Space, base: SSAValue, types: Sequence[Attribute]) -> None:

@@ -207,22 +207,22 @@ class ViewOp(DirectOperation):
         """For each dimension of the tile that of the memref which it is, None for one that the memref does not have."""
         if self.dims is not None:
             return tuple(None if n.value.data == _NO_DIMENSION else n.value.data for n in self.dims)
-        rank = len(self.result.type.shape)
-        first = len(self.indices) - rank
-        return tuple(first + t if first + t >= 0 else None for t in range(rank))
+        indices, rank = len(self.indices), len(self.result.type.shape)
+        return tuple([d if d >= 0 else None for d in range(indices - rank, indices)])
 
     @property
     def places(self) -> tuple[Place, ...]:
         """The places along the dimensions of the memref, in order."""
-        of_memref = self.of_memref
+        indices, sizes = self._where
         extents = cast("tuple[int, ...]", self.result.type.extents)  # but for the printer, parameters are bound
-        sizes = dict(zip((n.value.data for n in self.sized or ()), self.sizes, strict=True))
-        steps = [n.value.data for n in self.steps or ()] or [1] * len(self.indices)
-        of_tile = {d: t for t, d in enumerate(of_memref)}
-        return tuple(
-            Place(index, t := of_tile.get(d), 1 if t is None else extents[t], step, sizes.get(d))
-            for d, (index, step) in enumerate(zip(self.indices, steps, strict=True))
-        )
+        of_tile = {d: t for t, d in enumerate(self.of_memref)}
+        steps = [1] * len(indices) if self.steps is None else [n.value.data for n in self.steps]
+        ends = {} if self.sized is None else dict(zip((n.value.data for n in self.sized), sizes, strict=True))
+        found: list[Place] = []
+        for d, (index, step) in enumerate(zip(indices, steps, strict=True)):
+            t = of_tile.get(d)
+            found.append(Place(index, t, 1 if t is None else extents[t], step, ends.get(d)))
+        return tuple(found)
 
     @property
     def index_tiles(self) -> dict[int, SSAValue]:
@@ -247,14 +247,14 @@ class ViewOp(DirectOperation):
 
         None for strides that are known at the launch only.
         """
-        strides, places = self.source_type.get_strides() or (), self.places
+        strides, indices, steps = self.source_type.get_strides() or (), self.indices, self.steps
         found: list[int | None] = []
         for d in self.of_memref:
-            if d is None or not places[d].is_plain:
+            if d is None or isinstance(indices[d].type, TileType):
                 found.append(0)
             else:
                 stride = strides[d]
-                found.append(None if stride is None else stride * places[d].step)
+                found.append(stride if stride is None or steps is None else stride * steps.data[d].value.data)
         return tuple(found)
 
     def derived_layout(self, shape: Sequence[int]) -> TileLayout | str:

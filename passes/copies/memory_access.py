@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i16, i32, i64
@@ -11,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from tirx.copy.access import THREAD_VARIABLE, Access, AccessPlan, Owners, plan_accesses
 from tirx.copy.matrix import MatrixPlan
 from tirx.dialects import ptx, tirx
+from tirx.dialects.definition import built, i64_attr
 from tirx.hw.targets import Target
 from tirx.layout import TileLayout
 from tirx.layout.arrays import np
@@ -64,6 +66,8 @@ class Addresses:
         self.bits = memory.type.dtype.storage_bits
         self.tid = tid
         self._addresses: dict[IndexExpr, SSAValue] = {}
+        self._places: dict[IndexExpr, SSAValue] = {}
+        """The offset of an element -> its address."""
         self._emission: dict[Attribute, IndexEmission] = {}
 
     def place(self, access: Access) -> tuple[SSAValue, int]:
@@ -121,8 +125,10 @@ class Addresses:
 
     def _address(self, expr: IndexExpr) -> SSAValue:
         """The byte address of the element `expr` elements after the base of the tile."""
-        # Every access starts on a whole byte (see `plan_accesses`), so the division is exact.
-        return self.of_bytes(expr * self.bits // 8)
+        if (found := self._places.get(expr)) is None:
+            # Every access starts on a whole byte (see `plan_accesses`), so the division is exact.
+            found = self._places[expr] = self.of_bytes(expr * self.bits // 8)
+        return found
 
     def of_bytes(self, offset: IndexExpr) -> SSAValue:
         """The address `offset` bytes after the base of the tile."""
@@ -140,6 +146,12 @@ class Addresses:
 def _is_narrow(expr: IndexExpr) -> bool:
     """Returns True if 32 bits hold all that is computed of an expression."""
     return expr.known.greatest < 2**31 and all(map(_is_narrow, expr.operands))
+
+
+@lru_cache(maxsize=4096)
+def _behind(space: str, offset: int) -> Mapping[str, Attribute]:
+    """The properties of an access `offset` bytes behind an address."""
+    return {"space": ptx.SpaceAttr(ptx.Space(space)), "offset": i64_attr(offset)}
 
 
 _Make = Callable[[Emitter], Sequence[SSAValue]]
@@ -388,15 +400,13 @@ class TileAccess:
         return [made.get(i) or zero_register(self.emit, i32) for i in range(self.format.count)]
 
     def _read(self, access: Access, address: SSAValue, types: Sequence[Attribute], constant: int) -> Sequence[SSAValue]:
-        load = ptx.LdOp(self.memory.space, address, types, constant)
-        return self._within(access, types, lambda emit: emit(load).res)
+        load = built(ptx.LdOp, (address,), types, _behind(self.memory.space, constant))
+        return self._within(access, types, lambda emit: emit(load).results)
 
-    def _write(self, access: Access, store: ptx.StOp | ptx.StU8Op) -> None:
-        def make(emit: Emitter) -> Sequence[SSAValue]:
-            emit(store)
-            return ()
-
-        self._within(access, (), make)
+    def _write(self, access: Access, kind: type[ptx.StOp | ptx.StU8Op], data: Sequence[SSAValue]) -> None:
+        address, constant = self._place(access)
+        store = built(kind, (address, *data), (), _behind(self.memory.space, constant))
+        self._within(access, (), lambda emit: emit(store).results)
 
     def _joined(self, parts: Sequence[tuple[int, SSAValue]]) -> SSAValue:
         """Joins the parts of one register, given by their first bits; bits without a part are zero."""
@@ -417,8 +427,7 @@ class TileAccess:
             first, count = self._registers_of(access)
             if access.count * self.bits == 8:
                 byte = self.emit.div(registers[first], 1 << self._bit_of(access))
-                address, constant = self._place(access)
-                self._write(access, ptx.StU8Op(self.memory.space, address, byte, constant))
+                self._write(access, ptx.StU8Op, (byte,))
                 continue
             data = registers[first : first + count]
             if not count:
@@ -426,8 +435,7 @@ class TileAccess:
                     unpacked = self.emit(ptx.UnpackOp(registers[first], i16))
                     halves[first] = unpacked.low, unpacked.high
                 data = [halves[first][self._bit_of(access) // 16]]
-            address, constant = self._place(access)
-            self._write(access, ptx.StOp(self.memory.space, address, data, constant))
+            self._write(access, ptx.StOp, data)
         return ()
 
     def _bit_of(self, access: Access) -> int:

@@ -41,13 +41,17 @@ def _word(emit: Emitter, kernel: tirx.KernelOp, view: tirx.ViewOp, dimension: in
     index, limit = view.indices[dimension], NARROW_LIMIT // run
     if (value := constant_value(index)) is not None:
         return emit.constant(max(-limit, min(value, limit)), i32)
-    limits = index_limits(index)
-    if view.clipped is not None and not -limit <= limits.least <= limits.greatest <= limit:
+    if view.clipped is not None and not _fits(index, limit):
         if run == 1 and (sizes := index_sizes(view, dimension)) is not None:
             require_small(kernel, sizes)
         else:
             index = _clamped(emit, index, limit)
     return emit.cast(index, i32)
+
+
+def _fits(index: SSAValue, limit: int) -> bool:
+    limits = index_limits(index)
+    return -limit <= limits.least <= limits.greatest <= limit
 
 
 def _clamped(emit: Emitter, index: SSAValue, limit: int) -> SSAValue:

@@ -61,8 +61,13 @@ _JOINED: Mapping[type[Operation], Callable[[Integers, Integers], Integers]] = {
 }
 """Operations of whose result only the divisor is certain: neither end need be reached."""
 
-_BY_ALL = frozenset((arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.IndexCastOp))
-_EXTENSIONS = frozenset((arith.ExtSIOp, arith.ExtUIOp))
+_CASTS = frozenset((arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp))
+
+_OPERANDS: Mapping[type[Operation], slice] = {
+    **dict.fromkeys((*_BY_CONSTANT, *_CASTS), slice(1)),
+    **dict.fromkeys((*_BINARY, *_JOINED), slice(None)),
+}
+"""Operation -> the operands whose ranges its own follows from."""
 
 _SHIFTS = (arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp)
 
@@ -134,14 +139,13 @@ def _ranges(
     # Operands first, without recursion: chains of operations may be longer than the stack.
     pending = [value]
     while pending:
-        one = pending[-1]
-        if one in known:
-            pending.pop()
-        elif waiting := [source for source in sources(one) if source not in known]:
-            pending += waiting
-        else:
-            known[one] = derive(one, known)
-            pending.pop()
+        one = pending.pop()
+        if one not in known:
+            waiting = [source for source in sources(one) if source not in known]
+            if waiting:
+                pending += one, *waiting
+            else:
+                known[one] = derive(one, known)
     return known
 
 
@@ -171,16 +175,13 @@ def _extent_of(value: SSAValue) -> SSAValue | int | None:
 
 def _sources(value: SSAValue) -> tuple[SSAValue, ...]:
     """The values that `_derive` asks for."""
+    if type(value) is OpResult:
+        operands = _OPERANDS.get(type(value.op))
+        return () if operands is None else item(operands_of(value.op), operands)
     if (loop := _loop_of(value)) is not None:
         return loop.lb, loop.ub
-    if (extent := _extent_of(value)) is not None:
-        return () if isinstance(extent, int) else (extent,)
-    if type(value) is not OpResult:
-        return ()
-    kind, operands = type(value.op), operands_of(value.op)
-    if kind in _BY_CONSTANT or kind in _EXTENSIONS:
-        return (operands[0],)
-    return operands if kind in _BY_ALL or kind in _JOINED else ()
+    extent = _extent_of(value)
+    return () if extent is None or isinstance(extent, int) else (extent,)
 
 
 def _derive_by_constant(
@@ -204,14 +205,14 @@ def _cast(op: Operation, source: Integers, width: int) -> Integers:
 
 def _derive(value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
     width = _width(value)
-    if isinstance(value, OpResult):
+    if type(value) is OpResult:
         return _derive_result(value.op, width, value, known)
     if (loop := _loop_of(value)) is not None:
         return _induction_range(known[loop.lb], known[loop.ub], constant_value(loop.step))
     if (extent := _extent_of(value)) is not None:
         high = extent if isinstance(extent, int) else known[extent].high
         return Integers.within(0, None if high is None else max(high - 1, 0), width)
-    return Integers(width)
+    return Integers.any(width)
 
 
 def _derive_result(op: Operation, width: int, value: SSAValue, known: Mapping[SSAValue, Integers]) -> Integers:
@@ -222,7 +223,7 @@ def _derive_result(op: Operation, width: int, value: SSAValue, known: Mapping[SS
         return _derive_by_constant(op, by_constant, known[item(operands_of(op), 0)], width)
     if (join := _JOINED.get(kind)) is not None:
         return _multiples(join(*(known[each] for each in [*operands_of(op)][-2:])))
-    if kind is arith.IndexCastOp or kind in _EXTENSIONS:
+    if kind in _CASTS:
         return _cast(op, known[item(operands_of(op), 0)], width)
     if (binary := _BINARY.get(kind)) is not None:
         lhs, rhs = operands_of(op)
@@ -239,7 +240,7 @@ def _derive_result(op: Operation, width: int, value: SSAValue, known: Mapping[SS
             return Integers.within(0, (MOST_BLOCKS if kernel is None else kernel.cluster_size) - 1, width)
         grid = None if kernel is None else kernel.grid_dims
         return Integers.within(0, None if grid is None else grid[_GRID_DIMENSION[op.axis.data]] - 1, width)
-    return Integers(width)
+    return Integers.any(width)
 
 
 _MOST_VALUES = 64

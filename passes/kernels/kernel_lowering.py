@@ -18,14 +18,14 @@ from tirx.dialects.nesting import operations, walk
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
-from tirx.dialects.xdsl_private import operands_of, type_of
+from tirx.dialects.xdsl_private import operands_of, replace_all, type_of
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.passes.checks.feature_checks import check_features
 from tirx.passes.copies.clipping import Clip
 from tirx.passes.copies.index_tiles import IndexTiles
 from tirx.passes.copies.memory_access import ClippedAccess, MatrixAccess, MemoryTile, TileAccess, is_whole
 from tirx.passes.copies.tensor_map_parameters import TensorMapParameters
-from tirx.passes.ir.emitter import Emitter, erase, replace_uses
+from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.index_analysis import forget_ranges, ranges_found_once
 from tirx.passes.ir.register_values import held_tile, no_register
 from tirx.passes.ir.rule_tables import Rules
@@ -90,7 +90,7 @@ class KernelLowering:
         self.shared: SSAValue | None = None
         self.maxnreg: IntAttr | None = None
         self.ops = walk(kernel)
-        self.instructions = {kind for kind in {*map(type, self.ops)} if issubclass(kind, PTXInstruction)}
+        self.plain = {kind for kind in {*map(type, self.ops)} if kind not in rules and _is_plain(kind)}
         names = {op.symbol.data for op in self.ops if type(op) is SharedAllocOp} | RESERVED_NAMES
         self.name = _NewNames(
             {*names, DYNAMIC_SHARED} if kernel.memory is not None and kernel.memory.data.dynamic else names
@@ -102,7 +102,7 @@ class KernelLowering:
         kernel = self.kernel
         require_lowered(self.ops)
         target = kernel.require_target()
-        mark_narrow_views(self.ops)
+        mark_narrow_views([op for op in self.ops if type(op) is tirx.ViewOp and op.clipped is not None])
         lower_scalars(self.ops, target)
         if kernel.is_whole_pair:
             raise StageError(kernel, "expected what one block of a pair does; run tirx-split-pairs first")
@@ -196,8 +196,8 @@ class Place(tirx.ThreadLowering):
         """Lowers the operations of a block, which the threads of this place run."""
         lowering = self.kernel
         for op in operations(block):
-            if type(op) in lowering.instructions:
-                continue  # neither tiles nor regions
+            if type(op) in lowering.plain:
+                continue
             rule = lowering.rules.get(type(op)) or (lower_tiles if isinstance(op, tirx.TileOpInterface) else None)
             if rule is not None and (made := rule(op, self._before(op))) is not None:
                 self.bind(op.results, made)
@@ -213,15 +213,16 @@ class Place(tirx.ThreadLowering):
 
     def bind(self, values: Sequence[SSAValue], made: Sequence[Registers]) -> None:
         """Notes the registers of tiles, and replaces other values by theirs."""
+        replaced: dict[SSAValue, SSAValue] = {}
         for old, registers in zip(values, made, strict=True):
             if not registers:
                 continue
             if held_tile(old.type) is not None:
                 self.kernel.registers[old] = registers
             else:
-                (new,) = registers
+                (replaced[old],) = registers
                 forget_ranges(old)
-                replace_uses(old, new)
+        replace_all(replaced)
 
     def expanded(self, values: Sequence[SSAValue]) -> list[SSAValue]:
         """Returns the values with every register tile replaced by its registers."""
@@ -330,6 +331,11 @@ class Place(tirx.ThreadLowering):
                 self.emit.location, "expected layouts that matrix instructions move; run tirx-select-copies"
             )
         return MatrixAccess(self.emit, self.memory(memory), plan, self.thread)
+
+
+def _is_plain(kind: type[Operation]) -> bool:
+    """Returns True for operations without tiles and regions."""
+    return issubclass(kind, PTXInstruction) or kind.name.startswith("arith.")
 
 
 _FEW = 2

@@ -39,9 +39,8 @@ def run_time_strides(tile: SSAValue) -> dict[int, int]:
     That is 0 where the tile does not move along it, or only by an index tile.
     """
     origin = Origin.of(tile) if TileType.of(tile).memory is MemorySpace.GLOBAL else None
-    if origin is None:
+    if origin is None or not (found := dict.fromkeys(_dimensions(origin.view), 0)):
         return {}
-    found = dict.fromkeys(_dimensions(origin.view), 0)
     number = 1
     for dimension, bits in zip(_moving(origin.view), _digit_bits(origin.view) or (), strict=False):
         number <<= bits

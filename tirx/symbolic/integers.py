@@ -72,6 +72,12 @@ class Integers:
         return Integers(width, mask & ~value, mask & value)
 
     @staticmethod
+    @lru_cache
+    def any(width: int) -> Integers:
+        """An integer of which nothing is known."""
+        return Integers(width)
+
+    @staticmethod
     def within(low: int | None, high: int | None, width: int, divisor: int = 1) -> Integers:
         """The multiples of `divisor` in a range; the range is forgotten if it does not fit in the bits."""
         least, most = -(1 << width - 1), (1 << width - 1) - 1
