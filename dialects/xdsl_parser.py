@@ -8,7 +8,7 @@ Most tokens are read in one step, and a token makes its place in the text when i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.ir import Block, Operation, SSAValue
@@ -30,6 +30,13 @@ def current_token(parser: Parser) -> Token[MLIRTokenKind]:
 def resume_from(parser: AttrParser, position: int) -> None:
     """Lets a parser go on at a position of its text."""
     parser._resume_from(position)
+
+
+def dialects_of(context: Context) -> Hashable | None:
+    """The dialects that a context has to load names from; None where it has loaded some already, or takes any."""
+    if context.allow_unregistered or context._loaded_ops or context._loaded_attrs or context._loaded_types:
+        return None
+    return tuple(context._registered_dialects.items())
 
 
 def operation_named(parser: Parser, name: str) -> type[Operation]:
@@ -115,6 +122,11 @@ class OpenParser(Parser):
         """The token that the parser is at."""
         return self._current_token
 
+    @property
+    def dialects(self) -> list[str]:
+        """The dialects of the operations around, whose names may leave them out."""
+        return self._parser_state.dialect_stack
+
     def parse_alias(self) -> None:
         """Parses the definition of an alias."""
         self._parse_alias_def()
@@ -126,6 +138,16 @@ class OpenParser(Parser):
     def parse_operations(self, block: Block) -> None:
         """Parses the operations of a block."""
         raise NotImplementedError
+
+    def parse_behind(self, kind: type[Operation], position: int) -> Operation:
+        """Parses what stands behind the name of an operation of a class, and its location."""
+        self._resume_from(position)
+        self.dialects.append(kind.dialect_name())
+        op = kind.parse(self)
+        self.dialects.pop()
+        if (location := self.parse_optional_location()) is not None:
+            op.location = location
+        return op
 
     def behind_results(self) -> None:
         """Runs behind the results of an operation, at its name."""
@@ -181,7 +203,7 @@ class OpenParser(Parser):
         return super()._parse_block()
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
-        return self.find_operation(name, self._parser_state.dialect_stack)
+        return self.find_operation(name, self.dialects)
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span[str]) -> None:
         self.before_definition(name, values, span)

@@ -27,16 +27,15 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from tirx.diagnostics import Facts, LocatedError, Note, in_stage
-from tirx.dialects.xdsl_parser import OpenLexer, OpenParser, input_of, resume_from
+from tirx.dialects.definition import built
+from tirx.dialects.xdsl_parser import OpenLexer, OpenParser, define, input_of, resume_from
 from tirx.rules import TextError
+from tirx.text.parsed import HEAD, NAME, REST, TYPE, Parsed, ParsedBefore, aliases_in, follows_text, keep
 from tirx.text.source import file_location
 from tirx.text.suggestions import did_you_mean
 
 _BAD_VALUES = (VerifyException, ValueError, OverflowError, NotImplementedError, AssertionError)
 """What constructors and parsing hooks raise for a value that the text spells but that does not exist."""
-
-_WHOLE_TYPE = re.compile(r'[^"/]*>')
-"""The text of a type without strings and comments, in which brackets could mean something else."""
 
 _OP_NAME = re.compile(r'"?(?P<op>(?P<dialect>[A-Za-z_]\w*)\.[\w.]+)')
 _OWN_DIALECTS = ("tirx", "ptx", "tcgen05", "wgmma")
@@ -82,8 +81,7 @@ class LocatingParser(OpenParser):
         """Where the name of each operation being parsed starts, outermost first."""
         self._first_uses: dict[str, Span[str]] = {}
         """Where each value that is not yet defined was first used."""
-        self._types: dict[str, dict[str, TypeAttribute]] = {}
-        """First token -> text -> type, of types that end with their bracket: they need not be parsed again."""
+        self._known = ParsedBefore.of(ctx)
         self.ahead: list[Operation] = []
         """Operations that the block has in front of the one that is parsed, which its text implies."""
         self.behind: list[Operation] = []
@@ -131,10 +129,62 @@ class LocatingParser(OpenParser):
         self.ahead, self.behind = around
 
     def parse_operation(self) -> Operation:
+        content = self.lexer.input.content
+        head = HEAD.match(content, self.pos)
+        kind = None if head is None else self.ctx.get_optional_op(head[2], dialect_stack=self.dialects)
+        if head is None or kind is None or (rest := REST.match(content, head.end())) is None:
+            return self._parse_operation(head, kind)
+        texts = NAME.split(rest[1])
+        text = "%".join(texts[::2])
+        aliases = aliases_in(text, self.attribute_aliases)
+        key = (kind, text, *map(id, aliases))
+        operands = [values[0] for name in texts[1::2] if (values := self.ssa_values.get(name))]
+        if (known := self._known.operations.get(key)) is not None and self._is_again(known[0], operands, head):
+            op = built(kind, operands, known[0].results, known[0].properties)
+            op.location = self._location(head.start(2))
+            self._bind(op, head)
+            resume_from(self, rest.end())
+            return op
+        op = self._parse_operation(head, kind)
+        if self.pos == rest.end() and not self.ahead and not self.behind and follows_text(op, operands, text):
+            parsed = Parsed([each.type for each in operands], op.results.types, dict(op.properties))
+            keep(self._known.operations, key, (parsed, aliases))
+        return op
+
+    def _is_again(self, known: Parsed, operands: Sequence[SSAValue], head: re.Match[str]) -> bool:
+        """Returns True if operands are of the types that were there before, and names of results new and as many."""
+        names = () if head[1] is None else NAME.findall(head[1])
+        return (
+            [each.type for each in operands] == known.operands
+            and len({*names}) == len(names) in (0, len(known.results))
+            and self.ssa_values.keys().isdisjoint(names)
+            and self.forward_ssa_references.keys().isdisjoint(names)
+        )
+
+    def _bind(self, op: Operation, head: re.Match[str]) -> None:
+        """Gives the results of an operation the names that stand in front of it."""
+        names = [*NAME.finditer(head.string, *head.span(1))] if head[1] else []
+        if len(names) not in (0, len(op.results)):
+            problem = f"Operation has {len(op.results)} results, but was given {len(names)} to bind."
+            self.raise_error(problem, Span(head.start(), names[0].end(), self.lexer.input))
+        for name, result in zip(names, op.results, strict=bool(names)):
+            if name[1] in self.ssa_values or name[1] in self.forward_ssa_references:
+                define(self, name[1], (result,), Span(*name.span(), self.lexer.input))
+                continue
+            self.ssa_values[name[1]] = (result,)
+            if SSAValue.is_valid_name(name[1]):
+                result.name_hint = name[1]
+
+    def _parse_operation(self, head: re.Match[str] | None, kind: type[Operation] | None) -> Operation:
+        """Parses an operation whose `head`, in front of the text that its class parses, may be known."""
         start = self.token.span
-        self._name_positions.append(start.start)
+        self._name_positions.append(start.start if head is None else head.start(2))
         try:
-            op = super().parse_operation()
+            if head is None or kind is None:
+                op = super().parse_operation()
+            else:
+                op = self.parse_behind(kind, head.end())
+                self._bind(op, head)
         except _BAD_VALUES as error:
             self._raise_bad_value(error, start)
         except (AttributeError, IndexError, KeyError, TypeError):
@@ -172,12 +222,21 @@ class LocatingParser(OpenParser):
         return op
 
     def parse_optional_type(self) -> TypeAttribute | None:
-        first, start = self.token.text, self.token.span
-        known = self._types.get(first, {})
-        for text, type_ in known.items():
-            if start.input.content.startswith(text, start.start):
-                resume_from(self, start.start + len(text))
-                return type_
+        start = self.token.span
+        content = start.input.content
+        if (found := TYPE.match(content, start.start)) is None:
+            return self._parse_optional_type(start)
+        aliases = aliases_in(found[0], self.attribute_aliases)
+        key = (found[0], *map(id, aliases))
+        if (known := self._known.types.get(key)) is not None:
+            resume_from(self, found.end())
+            return known[0]
+        parsed = self._parse_optional_type(start)
+        if parsed is not None and content[start.start : self.pos].rstrip() == found[0]:
+            keep(self._known.types, key, (parsed, aliases))
+        return parsed
+
+    def _parse_optional_type(self, start: Span[str]) -> TypeAttribute | None:
         try:
             parsed = super().parse_optional_type()
         except _BAD_VALUES as error:
@@ -185,13 +244,8 @@ class LocatingParser(OpenParser):
         match parsed:
             case IntegerType(width=IntAttr(data=bits)) if bits > _MAX_INTEGER_BITS:
                 self.raise_error(f"expected an integer type of at most {_MAX_INTEGER_BITS} bits, found {bits}", start)
-            case TypeAttribute() if start.input.at(start.end) == "<":
-                text = start.input.content[start.start : self.token.span.start].rstrip()
-                if _WHOLE_TYPE.fullmatch(text) and text.count("<") == text.count(">"):
-                    self._types.setdefault(first, {})[text] = parsed
             case _:
-                pass
-        return parsed
+                return parsed
 
     def parse_attribute(self) -> Attribute:
         return self.parse_optional_location() or super().parse_attribute()

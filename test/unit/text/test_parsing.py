@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
 from unit.cases import together
-from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects import test
+from xdsl.dialects.builtin import FileLineColLoc, IntegerAttr
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
 
 from tirx.diagnostics import LocatedError
+from tirx.dialects.xdsl_parser import dialects_of
 from tirx.text.parsing import _located, parse_located  # pyright: ignore[reportPrivateUsage]
 from tirx.text.source import file_location
 from tirx.universe import new_context
@@ -156,3 +161,68 @@ def test_limits():
     for length, more in ((2000, ""), (2001, "...")):
         where = Span(0, 1, Input("a", "f"))
         assert _located(ParseError(where, "x" * length), "f").message == "x" * 2000 + more
+
+
+def _shown(text: str) -> str:
+    out = StringIO()
+    Printer(out, print_debuginfo=True).print_op(_parse(text))
+    return out.getvalue()
+
+
+_AGAIN = """!a = f16
+%x = arith.constant 1.0 : f16
+%y, %z = ptx.unpack %u : i32 -> i16
+%u = ptx.constant 3 : i32
+%v = arith.addf %x, %x : f16
+%w = arith.addf %v, %x : !a  // a sum
+tirx.fill %t, %w : !a, !tirx.tile<[N]x8xf16, shared>
+%t = tirx.alloc : !tirx.tile<[N]x8xf16, shared>
+"""
+
+
+def test_texts_that_come_again_mean_the_same():
+    first = _shown(_AGAIN)
+    assert first == _shown(_AGAIN) == _shown(_AGAIN.replace("%x", "%o")).replace("%o", "%x")
+    other = _AGAIN.replace("f16", "bf16")
+    assert _shown(other) == first.replace("f16", "bf16")
+
+
+def test_what_is_made_of_a_text_is_its_own():
+    constant = _parse("%c = arith.constant 7 : i16\n").body.block.first_op
+    assert constant is not None
+    constant.properties["value"] = IntegerAttr(8, 16)
+    assert "arith.constant 7 : i16" in _shown("%c = arith.constant 7 : i16\n")
+
+
+@together(
+    ("line", "message"),
+    [
+        (
+            "%n = arith.negf %y : f32",
+            "operand is used with type f32, but has been previously used or defined with type f16",
+        ),
+        ("%x = arith.negf %x : f32", "SSA value %x is already defined"),
+        ("%n, %m = arith.negf %x : f32", "Operation has 1 results, but was given 2 to bind"),
+        ("%n, %n = arith.negf %x : f32", "Operation has 1 results, but was given 2 to bind"),
+        ("%n = arith.negf %x : !a", "undefined symbol alias '!a'"),
+        ("%n = arith.negf %x#1 : f32", "SSA value tuple index out of bounds"),
+    ],
+)
+def test_texts_that_come_again_with_other_values(line: str, message: str):
+    given = "%x = arith.constant 1.0 : f32\n%y = arith.constant 1.0 : f16\n"
+    _parse(f"{given}%n = arith.negf %x : f32\n")
+    _parse(f"!a = f32\n{given}%n = arith.negf %x : !a\n")
+    assert message in _error(f"{given}{line}\n")
+
+
+def test_a_line_that_goes_on_means_something_else():
+    _parse("%x = tirx.block_id x\n")
+    op = _parse("%x = tirx.block_id x\n  {place}\n").body.block.first_op
+    assert op is not None and "place" in op.attributes
+
+
+def test_what_other_dialects_mean_is_not_known():
+    context = new_context()
+    context.load_attr_or_type(test.TestType)
+    assert dialects_of(context) is None
+    assert dialects_of(new_context()) == dialects_of(new_context()) is not None
