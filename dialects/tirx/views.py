@@ -419,10 +419,10 @@ def at_known_place(tile: SSAValue) -> SSAValue:
 
 def base_allocation(value: SSAValue) -> SSAValue:
     """The allocation or memref that a tile is a part of."""
-    while isinstance(op := value.owner, Operation):
-        match op:
-            case SubviewOp() | ReshapeOp() | TransposeOp() | ViewOp() | WordsOp():
-                value = op.source
-            case _:
-                return value
+    while isinstance(op := value.owner, _PARTS):
+        value = op.source
     return value
+
+
+_PARTS = (SubviewOp, ReshapeOp, TransposeOp, ViewOp, WordsOp)
+"""Operations whose results are parts of their source."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import permutations, product
 
 from xdsl.dialects import memref, scf
@@ -15,9 +15,10 @@ from tirx.dialects.ptx.sync import FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkCommitGroupOp, CpAsyncBulkWaitGroupOp
 from tirx.dialects.tirx.threads import WarpgroupOp
 from tirx.dialects.traits import is_pure
+from tirx.dialects.xdsl_private import blocks
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.match.aliasing import may_share
-from tirx.passes.match.global_accesses import GlobalAccess, accesses_of, written_by
+from tirx.passes.match.global_accesses import GlobalAccess, accesses_of, accessing_kinds, written_by
 from tirx.remarks import WaitsForStore
 from tirx.rules import RoleMemoryError
 from tirx.values import dataclass, replace
@@ -65,12 +66,16 @@ def order_bulk_copies(kernel: tirx.KernelOp) -> None:
     and a bulk copy stand a proxy fence and a barrier. Roles hand tiles to each other through rings: raises LocatedError
     where one may read by a bulk copy what another one writes, or the other way round.
     """
-    copied = {
-        tirx.base_allocation(op.global_tile) for op in walk(kernel) if isinstance(op, tirx.TmaStoreOp | tirx.TmaLoadOp)
-    }
+    ops = walk(kernel)
+    copies = (op for op in ops if type(op) is tirx.TmaStoreOp or type(op) is tirx.TmaLoadOp)
+    if not (copied := {tirx.base_allocation(op.global_tile) for op in copies}):
+        return
+    kinds, written = accessing_kinds(ops), written_by(ops)
+    accesses = {op: found for op in ops if type(op) in kinds and (found := accesses_of(op, written))}
+    copied &= {tirx.base_allocation(one.tile) for found in accesses.values() for one in found if one.writes}
     if copied:
-        ordering = _Ordering(copied, written_by(kernel))
-        for op in walk(kernel):
+        ordering = _Ordering(copied, accesses)
+        for op in ops:
             if isinstance(op, tirx.RolesOp):
                 ordering.check_apart(op)
         ordering.block(kernel.body.block, _NOTHING, None, insert=True)
@@ -79,10 +84,14 @@ def order_bulk_copies(kernel: tirx.KernelOp) -> None:
 class _Ordering:
     """The pending accesses at each place of a kernel, in the order in which its threads come there."""
 
-    def __init__(self, copied: set[SSAValue], written: tuple[SSAValue, ...]):
-        """`copied` are the arguments that bulk copies touch which nobody waits for at once; `written_by` the kernel."""
-        self._copied, self._written = copied, written
+    def __init__(self, copied: set[SSAValue], accesses: Mapping[Operation, tuple[GlobalAccess, ...]]):
+        """`accesses` of operations count to `copied`, the arguments that bulk copies touch which nobody waits for at
+        once, and that the kernel writes.
+        """
         self._accesses: dict[Operation, tuple[GlobalAccess, ...]] = {}
+        for op, found in accesses.items():
+            if own := tuple(one for one in found if tirx.base_allocation(one.tile) in copied):
+                self._accesses[op] = own
         self._inside: dict[Operation, tuple[GlobalAccess, ...]] = {}
         self._ordered: dict[Block, tuple[Operation, ...]] = {}
         self._behind: dict[tuple[Operation, _State, SSAValue | None], tuple[_State, _State]] = {}
@@ -177,22 +186,18 @@ class _Ordering:
     def _ordering(self, block: Block) -> tuple[Operation, ...]:
         """The operations of a block, before anything is inserted, that may change what is pending."""
         if (found := self._ordered.get(block)) is None:
-            found = self._ordered[block] = tuple(op for op in operations(block) if self._is_ordering(op))
+            found = self._ordered[block] = tuple(
+                op
+                for op in operations(block)
+                if op in self._accesses
+                or type(op) in _ORDERING
+                or (op.regions and any(self._ordering(each) for region in op.regions for each in blocks(region)))
+            )
         return found
-
-    def _is_ordering(self, op: Operation) -> bool:
-        if type(op) in _ORDERING or self._of(op):
-            return True
-        return bool(op.regions) and any(self._ordering(block) for region in op.regions for block in region.blocks)
 
     def _of(self, op: Operation) -> tuple[GlobalAccess, ...]:
         """The accesses of an operation without regions that matter here."""
-        if (found := self._accesses.get(op)) is None:
-            accesses = accesses_of(op, self._written)
-            found = self._accesses[op] = tuple(
-                one for one in accesses if tirx.base_allocation(one.tile) in self._copied
-            )
-        return found
+        return self._accesses.get(op, ())
 
     def _all(self, op: Operation) -> tuple[GlobalAccess, ...]:
         if (found := self._inside.get(op)) is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import tirx
@@ -16,88 +17,105 @@ from tirx.dialects.ptx.sync import BarWarpSyncOp, FenceProxyAsyncOp
 from tirx.dialects.ptx.tma import CpAsyncBulkWaitGroupOp
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS, WarpgroupOp
 from tirx.dialects.traits import is_pure
+from tirx.dialects.xdsl_private import blocks
 from tirx.passes.copies.bulk_order import order_bulk_copies
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.ir.scheduled import require_lowered
 from tirx.passes.ir.tile_loops import is_tile_loop, parts_of_tiles
-from tirx.passes.match.global_accesses import effects_of, may_access, written_by
+from tirx.passes.match.global_accesses import accessing_kinds, effects_of, one_of_each_kind, written_by
 from tirx.passes.match.memory_by_lifetime import shared_bytes
-from tirx.values import dataclass, replace
-
-_Place = SSAValue | int
-"""A memref, an allocation that has no place yet, or a run of bytes of shared memory, by number."""
 
 _OF_THE_BLOCK = (tirx.Engine.TCGEN05_CP, tirx.Engine.TMA, tirx.Engine.TMA_STORE, tirx.Engine.TMA_REDUCE)
-"""Engines whose copies one thread starts for the block: they come with barriers of their own."""
-
-_TENSOR_MEMORY = -1
-"""The place of all tensor tiles: those that are not in use at the same time share columns."""
+"""Engines of copies that one thread starts for the block: they come with barriers of their own."""
 
 
-@dataclass(frozen=True)
-class _Accesses:
-    """The places that some thread reads and writes.
+class _Accesses(NamedTuple):
+    """The places that some thread reads and writes. Places are bits: see `_Places`.
 
     `by_proxy`: those of them that are read through the async proxy, by wgmma. `unfenced`: places in shared memory that
     threads have written, which no proxy fence has made visible there since. `running`: products by wgmma that nothing
-    has waited for yet.
+    has waited for yet, the bits of their numbers.
     """
 
-    reads: frozenset[_Place] = frozenset()
-    writes: frozenset[_Place] = frozenset()
-    by_proxy: frozenset[_Place] = frozenset()
-    unfenced: frozenset[_Place] = frozenset()
-    running: frozenset[tirx.AsyncMmaOp] = frozenset()
+    reads: int = 0
+    writes: int = 0
+    by_proxy: int = 0
+    unfenced: int = 0
+    running: int = 0
 
-    def __or__(self, other: _Accesses) -> _Accesses:
-        return _Accesses(
-            self.reads | other.reads,
-            self.writes | other.writes,
-            self.by_proxy | other.by_proxy,
-            self.unfenced | other.unfenced,
-            self.running | other.running,
-        )
+    def joined(self, other: _Accesses) -> _Accesses:
+        """Returns the accesses of both."""
+        a, b, c, d, e = self
+        v, w, x, y, z = other
+        return _Accesses(a | v, b | w, c | x, d | y, e | z)
 
     def then(self, other: _Accesses) -> _Accesses:
         """Returns the accesses pending behind these and `other`."""
-        return replace(self | other, by_proxy=frozenset())
+        a, b, _, d, e = self
+        v, w, _, y, z = other
+        return _Accesses(a | v, b | w, 0, d | y, e | z)
 
-    def without(self, *places: _Place) -> _Accesses:
+    def without(self, places: int) -> _Accesses:
         """The accesses to all other places."""
-        reads, writes, unfenced = (one.difference(places) for one in (self.reads, self.writes, self.unfenced))
-        return replace(self, reads=reads, writes=writes, unfenced=unfenced)
+        reads, writes, by_proxy, unfenced, running = self
+        return _Accesses(reads & ~places, writes & ~places, by_proxy, unfenced & ~places, running)
 
     def met(self, fenced: bool) -> _Accesses:
         """Returns the accesses pending behind a barrier, through which products go on; `fenced`: a fence is with it."""
-        return _Accesses(unfenced=frozenset() if fenced else self.unfenced, running=self.running)
+        return _Accesses(unfenced=0 if fenced else self.unfenced, running=self.running)
 
     def needs_fence(self, pending: _Accesses) -> bool:
         """Returns True if something is read here through the async proxy that `pending` has written past it."""
-        return not self.by_proxy.isdisjoint(pending.unfenced)
+        return bool(self.by_proxy & pending.unfenced)
 
     def races(self, pending: _Accesses) -> bool:
         """Returns True if a place is written here that `pending` reads or writes, or read that it writes."""
-        return not (
-            self.reads.isdisjoint(pending.writes)
-            and self.writes.isdisjoint(pending.writes)
-            and self.writes.isdisjoint(pending.reads)
-        )
+        return bool(self.reads & pending.writes or self.writes & (pending.reads | pending.writes))
 
 
 _NOTHING = _Accesses()
 
 
-def _runs_of_bytes(kernel: tirx.KernelOp) -> dict[SSAValue, frozenset[_Place]]:
-    """The runs of bytes that each shared tile covers: tiles that share bytes have a run in common."""
-    ends = {
-        op.result: (op.start, op.start + shared_bytes(op.result.type))
-        for op in kernel.walk()
-        if isinstance(op, tirx.AllocOp) and op.start is not None and op.result.type.memory is tirx.MemorySpace.SHARED
-    }
-    cuts = sorted({end for both in ends.values() for end in both})
-    return {
-        tile: frozenset(range(bisect_left(cuts, start), bisect_left(cuts, end))) for tile, (start, end) in ends.items()
-    }
+class _Places:
+    """The places of a kernel: memrefs, allocations that have no bytes yet, and runs of bytes of shared memory, of which
+    those of tiles that share bytes have one in common. A set of places is an integer with the bits of their numbers.
+
+    All tensor tiles are one place: those that are not in use at the same time share columns.
+    """
+
+    def __init__(self, allocations: Iterable[tirx.AllocOp], warps_share_lanes: bool):
+        ends = {
+            op.result: (op.start, op.start + shared_bytes(op.result.type))
+            for op in allocations
+            if op.start is not None and op.result.type.memory is tirx.MemorySpace.SHARED
+        }
+        cuts = {end: at for at, end in enumerate(sorted({end for both in ends.values() for end in both}))}
+        self._of: dict[SSAValue | None, int] = {
+            tile: (1 << cuts[end]) - (1 << cuts[start]) for tile, (start, end) in ends.items()
+        }
+        self._number, self._warps_share_lanes = len(cuts), warps_share_lanes
+
+    def of(self, root: SSAValue | None) -> int:
+        """The place of a memref or an allocation; None for all of tensor memory."""
+        if (found := self._of.get(root)) is None:
+            found = self._of[root] = 1 << self._number
+            self._number += 1
+        return found
+
+    def of_tiles(self, tiles: Iterable[SSAValue]) -> int:
+        """The places of those of `tiles` that lie in memory that threads share."""
+        found = 0
+        for tile in tiles:
+            if not isinstance(type_ := tile.type, tirx.TileType):
+                found |= self.of(tile)
+            elif type_.memory in (tirx.MemorySpace.SHARED, tirx.MemorySpace.GLOBAL):
+                found |= self.of(tirx.base_allocation(tile))
+            elif type_.memory is tirx.MemorySpace.TENSOR:
+                if isinstance((root := tirx.base_allocation(tile)).owner, tirx.SlotOp):
+                    found |= self.of(root)
+                elif self._warps_share_lanes:
+                    found |= self.of(None)
+        return found
 
 
 def _is_barrier(op: Operation) -> bool:
@@ -138,7 +156,7 @@ def _is_waiting(op: Operation) -> bool:
             return is_pure(op)
 
 
-_ACTING = (tirx.SlotOp, tirx.AwaitOp, FenceProxyAsyncOp)
+_ACTING = (tirx.BarrierOp, tirx.SlotOp, tirx.AwaitOp, FenceProxyAsyncOp)
 """Operations without regions that change what is pending without an access of their own."""
 
 
@@ -150,81 +168,108 @@ class _BarrierInsertion:
     """
 
     def __init__(self, kernel: tirx.KernelOp):
-        self._runs = _runs_of_bytes(kernel)
+        ops = walk(kernel)
+        foreign = {kind for kind, op in one_of_each_kind(ops).items() if tirx.is_foreign(op)}
         # In a block of one warpgroup, one warp reaches each lane of tensor memory; in larger ones several do. Which
         # threads of an operation of another dialect do is not known.
-        self._warps_share_lanes = kernel.num_threads > WARPGROUP_THREADS or any(
+        warps_share_lanes = kernel.num_threads > WARPGROUP_THREADS or any(
             isinstance(type_ := operand.type, tirx.TileType) and type_.memory is tirx.MemorySpace.TENSOR
-            for op in kernel.walk()
-            if tirx.is_foreign(op)
+            for op in (op for op in ops if type(op) in foreign)
             for operand in op.operands
         )
-        self._order = {op: at for at, op in enumerate(kernel.walk()) if isinstance(op, tirx.AsyncMmaOp)}
-        self._written = written_by(kernel)
-        self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses]] = {}
-        self._accesses: dict[Operation, _Accesses | None] = {}
-        self._acting: dict[Block, tuple[Operation, ...]] = {}
-        """The operations of a block, before anything is inserted, that may change what is pending."""
+        self._places = _Places((op for op in ops if type(op) is tirx.AllocOp), warps_share_lanes)
+        self._written, self._accessing = written_by(ops), accessing_kinds(ops)
+        self._behind: dict[tuple[Operation, _Accesses], tuple[_Accesses, _Accesses, bool]] = {}
+        self._read_by: list[int] = []
+        """The places that products by wgmma read as long as they run, without slots, which their ring orders."""
+        self._numbers: dict[Operation, int] = {}
+        self._inside: dict[Operation, _Accesses] = {}
+        self._apart: dict[Operation, int] = {}
+        self._acting: dict[Block, list[tuple[Operation, _Accesses | None]]] = {}
+        """The operations of a block, before anything is inserted, that may change what is pending, and the accesses of
+        each itself: None for a barrier.
+        """
+        self._insertions = 0
+        """Places where something was found to be inserted, over and over."""
+        self._look(kernel)
+
+    def _look(self, op: Operation, own: _Accesses = _NOTHING) -> _Accesses:
+        """Returns the accesses of an operation with regions, itself and all inside of it, and notes those of each."""
+        found = own
+        for region in op.regions:
+            for block in blocks(region):
+                acting = self._acting[block] = list[tuple[Operation, _Accesses | None]]()
+                for inner in operations(block):
+                    kind, accesses = type(inner), _NOTHING
+                    if kind in self._accessing:
+                        accesses = None if _is_barrier(inner) else self._tile_accesses(inner)
+                    elif kind is tirx.BarrierOp:
+                        accesses = None
+                    if inner.regions:
+                        found = found.joined(self._look(inner, accesses or _NOTHING))
+                    elif accesses is _NOTHING and kind not in _ACTING:
+                        continue
+                    elif accesses:
+                        found = found.joined(accesses)
+                    acting.append((inner, accesses))
+        self._inside[op] = found
+        return found
 
     def block(self, block: Block, pending: _Accesses, *, insert: bool = False) -> _Accesses:
         """Returns the accesses since the last barrier at the end of `block`, from those at its start."""
-        if (acting := self._acting.get(block)) is None:
-            acting = self._acting[block] = tuple(
-                op for op in operations(block) if op.regions or type(op) in _ACTING or self._of(op) is not _NOTHING
-            )
         barrier: Operation | None = None  # the last one of this block, if nothing with regions is behind it
-        for op in acting:
-            if isinstance(op, WarpgroupOp):
-                # Threads of other warpgroups pass by: all can meet only in front of it.
-                pending, barrier = self._meet(op, self._inside(op), pending, insert), None
-            if isinstance(op, tirx.RolesOp):
-                # Roles run at the same time, and share nothing but rings; all threads meet at their end.
-                inside = self._inside(op)
-                pending = self._meet(op, inside, pending, insert)
-                for role in op.roles if insert else ():
-                    self.block(role.body.block, _Accesses(unfenced=pending.unfenced), insert=True)
-                pending = replace(pending, unfenced=pending.unfenced | inside.unfenced).met(fenced=False)
-                continue
+        for op, accesses in self._acting[block]:
+            kind = type(op)
             if op.regions:
                 barrier = None
-                around = self._tile_accesses(op)
-                pending = self._meet(op, around, pending, insert).then(around)
-                start, end = self._regions(op, pending)
-                if insert:
-                    for region in op.regions:
-                        for inner in region.blocks:
-                            self.block(inner, start, insert=True)
-                pending = end.then(around)
+                if kind is tirx.RolesOp or kind is WarpgroupOp:
+                    # Threads of other warpgroups pass by: all can meet only in front of it.
+                    pending = self._meet(op, self._inside[op], pending, insert)
+                pending = self._around(op, accesses or _NOTHING, pending, insert)
                 continue
-            if isinstance(op, tirx.SlotOp):
+            if kind is tirx.SlotOp:
                 # Another use of the ring: its barriers and fences order it behind the accesses to the one before.
-                pending = pending.without(op.result)
-            if isinstance(op, FenceProxyAsyncOp):
-                pending = replace(pending, unfenced=frozenset())
-            if pending.running and isinstance(op, tirx.AwaitOp | tirx.MmaOp):
+                pending = pending.without(self._places.of(op.results[0]))
+            elif kind is FenceProxyAsyncOp:
+                pending = pending._replace(unfenced=0)
+            elif pending.running and isinstance(op, tirx.AwaitOp | tirx.MmaOp):
                 pending = self._behind_products(op, pending)
-            accesses = self._of(op)
             if accesses is None:
                 # Products on tensor memory and scale copies see to the async proxy as well.
-                pending = pending.met(fenced=not isinstance(op, tirx.BarrierOp))
-                barrier = op if isinstance(op, tirx.BarrierOp) else None
+                is_plain = kind is tirx.BarrierOp
+                pending, barrier = pending.met(fenced=not is_plain), op if is_plain else None
             elif accesses is not _NOTHING:
                 if barrier is not None and accesses.needs_fence(pending) and not accesses.races(pending):
                     # What is read here was written before threads met: there it needs the fence, and no barrier more.
+                    self._insertions += 1
                     if insert:
                         Emitter.before(_wait_in_front(barrier))(FenceProxyAsyncOp("shared::cta"))
-                    pending = replace(pending, unfenced=pending.unfenced & pending.writes)
+                    pending = pending._replace(unfenced=pending.unfenced & pending.writes)
                 met = self._meet(op, accesses, pending, insert)
                 barrier = barrier if met is pending else None
                 pending = met.then(accesses)
         return pending
 
-    @staticmethod
-    def _meet(op: Operation, accesses: _Accesses, pending: _Accesses, insert: bool) -> _Accesses:
+    def _around(self, op: Operation, own: _Accesses, pending: _Accesses, insert: bool) -> _Accesses:
+        """Returns what is pending behind an operation with regions from what is in front of it."""
+        if isinstance(op, tirx.RolesOp):
+            # Roles run at the same time, and share nothing but rings; all threads meet at their end.
+            self._insertions += not insert
+            for role in op.roles if insert else ():
+                self.block(role.body.block, _Accesses(unfenced=pending.unfenced), insert=True)
+            return _Accesses(unfenced=pending.unfenced | self._inside[op].unfenced, running=pending.running)
+        pending = self._meet(op, own, pending, insert).then(own)
+        start, end, has_insertions = self._regions(op, pending)
+        for block in (block for region in op.regions for block in blocks(region)) if insert and has_insertions else ():
+            self.block(block, start, insert=True)
+        return end.then(own)
+
+    def _meet(self, op: Operation, accesses: _Accesses, pending: _Accesses, insert: bool) -> _Accesses:
         """Returns what is pending in front of `op`, behind the fence and the barrier that its accesses need."""
         fence = accesses.needs_fence(pending)
         if not fence and not accesses.races(pending):
             return pending
+        self._insertions += 1
         if insert:
             emit = Emitter.before(op)
             if fence:
@@ -232,37 +277,22 @@ class _BarrierInsertion:
             emit(tirx.BarrierOp())
         return pending.met(fence)
 
-    def _places(self, *tiles: SSAValue) -> frozenset[_Place]:
-        """The places of those of `tiles` that lie in memory that threads share."""
-        found: set[_Place] = set()
-        for tile in tiles:
-            if not isinstance(type_ := tile.type, tirx.TileType):
-                found.add(tile)
-                continue
-            match type_.memory:
-                case tirx.MemorySpace.SHARED | tirx.MemorySpace.GLOBAL:
-                    root = tirx.base_allocation(tile)
-                    found |= self._runs.get(root, {root})
-                case tirx.MemorySpace.TENSOR if isinstance(root := tirx.base_allocation(tile), OpResult) and isinstance(
-                    root.op, tirx.SlotOp
-                ):
-                    found.add(root)
-                case tirx.MemorySpace.TENSOR if self._warps_share_lanes:
-                    found.add(_TENSOR_MEMORY)
-                case _:
-                    pass
-        return frozenset(found)
-
     def _tile_accesses(self, op: Operation) -> _Accesses:
         """Returns the reads and writes of a tile operation in the memory that threads share."""
-        if not may_access(op):
-            return _NOTHING
         match op:
-            case memref.StoreOp() if isinstance(op.memref.owner, memref.AllocaOp):
+            case memref.LoadOp() | memref.StoreOp() if isinstance(op.memref.owner, memref.AllocaOp):
                 return _NOTHING
             case tirx.MmaOp() | tirx.AsyncMmaOp():
-                reads = self._places(op.a, op.b)
-                running = frozenset({op} if isinstance(op, tirx.AsyncMmaOp) and self._read_by(op) else ())
+                reads = self._places.of_tiles((op.a, op.b))
+                running = 0
+                if isinstance(op, tirx.AsyncMmaOp) and not op.on_tensor_memory:
+                    tiles = [
+                        each for each in (op.a, op.b) if isinstance(tirx.base_allocation(each).owner, tirx.AllocOp)
+                    ]
+                    if read := self._places.of_tiles(tiles):
+                        running = 1 << len(self._read_by)
+                        self._numbers[op] = len(self._read_by)
+                        self._read_by.append(read)
                 return _Accesses(reads, by_proxy=reads, running=running) if reads else _NOTHING
             case _:  # of `cp.async` the ring orders what happens to its slot
                 effects = effects_of(op, self._written)
@@ -273,13 +303,9 @@ class _BarrierInsertion:
             for tile in effects.writes
             if isinstance(type_ := tile.type, tirx.TileType) and type_.memory is tirx.MemorySpace.SHARED
         )
-        reads, writes = self._places(*effects.reads), self._places(*effects.writes)
-        return _Accesses(reads, writes, unfenced=self._places(*shared))
-
-    def _read_by(self, *products: tirx.AsyncMmaOp) -> frozenset[_Place]:
-        """The places that products by wgmma read as long as they run, without slots, which their ring orders."""
-        tiles = (tile for op in products if not op.on_tensor_memory for tile in (op.a, op.b))
-        return self._places(*(tile for tile in tiles if isinstance(tirx.base_allocation(tile).owner, tirx.AllocOp)))
+        of_tiles = self._places.of_tiles
+        found = _Accesses(of_tiles(effects.reads), of_tiles(effects.writes), unfenced=of_tiles(shared))
+        return _NOTHING if found == _NOTHING else found
 
     def _behind_products(self, op: tirx.AwaitOp | tirx.MmaOp, pending: _Accesses) -> _Accesses:
         """Returns what is pending behind a wait: products have read their tiles up to here that may end at it.
@@ -294,54 +320,59 @@ class _BarrierInsertion:
             return pending
         elif op.value is None:
             if op.pending is None or op.pending.value.data:
-                ended = frozenset[tirx.AsyncMmaOp]()
+                ended = 0
         elif isinstance(product := op.value.owner, tirx.AsyncMmaOp):
-            may_end = ended = frozenset(each for each in ended if self._order[each] <= self._order[product])
+            may_end = ended = ended & ((2 << self._numbers[product]) - 1)
         else:
-            ended = frozenset[tirx.AsyncMmaOp]()
-        return replace(pending, reads=pending.reads | self._read_by(*may_end), running=pending.running - ended)
+            ended = 0
+        reads = pending.reads
+        while may_end:
+            number = may_end.bit_length() - 1
+            reads |= self._read_by[number]
+            may_end ^= 1 << number
+        return pending._replace(reads=reads, running=pending.running & ~ended)
 
-    def _of(self, op: Operation) -> _Accesses | None:
-        """The accesses of an operation without regions, None if it is a barrier."""
-        if op in self._accesses:
-            return self._accesses[op]
-        found = self._accesses[op] = None if _is_barrier(op) else self._tile_accesses(op)
-        return found
-
-    def _inside(self, op: Operation) -> _Accesses:
-        found = _NOTHING
-        for inner in walk(op):
-            if (accesses := self._of(inner)) is not None and accesses is not _NOTHING:
-                found |= accesses
-        return found
-
-    def _regions(self, op: Operation, pending: _Accesses) -> tuple[_Accesses, _Accesses]:
-        """Returns the accesses pending at the start of the regions of `op`, of which it may run none, and behind it."""
+    def _regions(self, op: Operation, pending: _Accesses) -> tuple[_Accesses, _Accesses, bool]:
+        """Returns the accesses pending at the start of the regions of `op`, of which it may run none, and behind it;
+        and whether something is to be inserted into them.
+        """
         key = op, pending
-        if key not in self._behind:
+        if (found := self._behind.get(key)) is None:
+            before = self._insertions
             start, end = pending, self._once(op, pending)
-            apart = self._written_apart(op)
-            # What a loop has pending at its end meets what it does at its start. More at the start may move its
-            # barriers and so leave more at the end: until nothing is new.
-            while not isinstance(op, scf.IfOp | WarpgroupOp) and (joined := start | end.without(*apart)) != start:
-                start, end = joined, self._once(op, joined)
-            self._behind[key] = start, end
-        return self._behind[key]
+            if not isinstance(op, scf.IfOp | WarpgroupOp):
+                apart = self._written_apart(op)
+                # What a loop has pending at its end meets what it does at its start. More at the start may move its
+                # barriers and so leave more at the end: until nothing is new.
+                while (joined := start.joined(end.without(apart))) != start:
+                    start, end = joined, self._once(op, joined)
+            found = self._behind[key] = start, end, self._insertions > before
+        self._insertions += found[2]
+        return found
 
-    def _written_apart(self, op: Operation) -> set[SSAValue]:
+    def _written_apart(self, op: Operation) -> int:
         """The memrefs that a tile loop does not read, and writes only by views, of other elements in each iteration."""
-        if not is_tile_loop(op):
-            return set()
-        accesses = self._inside(op)
-        views = [inner for inner in walk(op) if isinstance(inner, tirx.ViewOp) and inner.source in accesses.writes]
-        whole = {at for inner in walk(op) if tirx.is_foreign(inner) for at in tirx.tile_effects(inner).writes}
-        return parts_of_tiles(op, views) - accesses.reads - whole
+        if (found := self._apart.get(op)) is None:
+            found, place = 0, self._places.of
+            if is_tile_loop(op):
+                accesses, inside = self._inside[op], walk(op)
+                views = [
+                    each for each in inside if isinstance(each, tirx.ViewOp) and accesses.writes & place(each.source)
+                ]
+                for memory in parts_of_tiles(op, views):
+                    found |= place(memory)
+                for each in inside:
+                    for written in tirx.tile_effects(each).writes if tirx.is_foreign(each) else ():
+                        found &= ~place(written)
+                found &= ~accesses.reads
+            self._apart[op] = found
+        return found
 
     def _once(self, op: Operation, pending: _Accesses) -> _Accesses:
         end = pending
         for region in op.regions:
-            for block in region.blocks:
-                end |= self.block(block, pending)
+            for block in blocks(region):
+                end = end.joined(self.block(block, pending))
         return end
 
 

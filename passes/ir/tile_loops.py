@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import TypeGuard
 
 from xdsl.dialects import arith, scf
@@ -13,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import ViewOp
 from tirx.dialects.traits import is_pure
-from tirx.dialects.xdsl_private import operands_of
+from tirx.dialects.xdsl_private import blocks, operands_of
 from tirx.passes.ir.emitter import Emitter, constant_value
 
 _COORDINATE = "tirx.tile_coordinate"
@@ -70,9 +71,9 @@ def parts_of_tiles(loop: Operation, views: Iterable[ViewOp]) -> set[SSAValue]:
     Such views have one shape and the same indices, among them `a * row + x` and `b * column + y`, where a and b are at
     least what the view has there, and x and y do not change within the loop.
     """
-    forms = _forms(loop)
-    parts: dict[SSAValue, set[tuple[tuple[SSAValue, ...], tuple[int, ...]]]] = {}
     views = list(views)
+    forms = _forms(loop, {index for view in views for index in view.indices})
+    parts: dict[SSAValue, set[tuple[tuple[SSAValue, ...], tuple[int, ...]]]] = {}
     others = {view.source for view in views if not view.is_box}
     for view in views:
         # Rows of other layouts may overlap.
@@ -95,13 +96,11 @@ def iterations_apart(loop: Operation, a: ViewOp, b: ViewOp) -> bool:
     steps = _steps(loop)
     if not steps or a.source is not b.source:
         return False
-    forms = _forms(loop)
-    if is_counted(loop):
-        forms = _forms(loop, {loop.body.block.args[0]: Counter(steps)})
     apart: set[int] = set()
-    for x, y, m, n in zip(a.indices, b.indices, view_extents(a), view_extents(b), strict=True):
-        base, first = without_constant(_if_there(x))
-        other, second = without_constant(_if_there(y))
+    first_of, second_of = ([without_constant(_if_there(index)) for index in view.indices] for view in (a, b))
+    known: dict[SSAValue, _Form] = {loop.body.block.args[0]: Counter(steps)} if is_counted(loop) else {}
+    forms = _forms(loop, {base for base, _ in first_of if base is not None}, known)
+    for (base, first), (other, second), m, n in zip(first_of, second_of, view_extents(a), view_extents(b), strict=True):
         if base is None or other is None or not is_same(base, other) or not (form := forms.get(base)) or len(form) > 1:
             continue
         ((coordinate, step),) = form.items()
@@ -180,15 +179,23 @@ def _is_another(forms: list[_Form | None], dims: tuple[int, ...]) -> bool:
     return apart == {0, 1}
 
 
-def _forms(loop: Operation, known: Mapping[SSAValue, _Form] | None = None) -> dict[SSAValue, _Form | None]:
-    """Returns each value of a loop in terms of row and column; None for one that may change in other ways."""
+def _forms(
+    loop: Operation, wanted: Collection[SSAValue], known: Mapping[SSAValue, _Form] = MappingProxyType({})
+) -> dict[SSAValue, _Form | None]:
+    """Returns values of a loop in terms of row and column, and those they come from; None for one that may change in
+    other ways.
+    """
     found: dict[SSAValue, _Form | None] = {}
-    for op in walk(loop):
+    ops, needed, asked = walk(loop), list[Operation](), set(wanted)
+    for op in reversed(ops):
         for region in op.regions:
-            for block in region.blocks:
+            for block in blocks(region):
                 found.update(dict.fromkeys(block.args))
-        if op is loop and known is not None:
-            found.update(known)
+        if not asked.isdisjoint(op.results):
+            asked.update(operands_of(op))
+            needed.append(op)
+    found.update(known)
+    for op in reversed(needed):
         found.update(dict.fromkeys(op.results, _form(op, [found.get(each, Counter()) for each in operands_of(op)])))
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.dialects import memref
@@ -57,6 +58,16 @@ def may_access(op: Operation) -> bool:
     return _is_accessing(type(op)) or tirx.is_foreign(op)
 
 
+def accessing_kinds(ops: Sequence[Operation]) -> set[type[Operation]]:
+    """Returns the classes of those operations that access tiles or memrefs."""
+    return {kind for kind, op in one_of_each_kind(ops).items() if may_access(op)}
+
+
+def one_of_each_kind(ops: Sequence[Operation]) -> dict[type[Operation], Operation]:
+    """Returns one of those operations for each class."""
+    return dict(zip(map(type, ops), ops, strict=True))
+
+
 def accesses_of(op: Operation, written: tuple[SSAValue, ...] | None = None) -> tuple[GlobalAccess, ...]:
     """Returns what an operation without regions does to global memory; `written` as in `handed_on_at`."""
     if not may_access(op):
@@ -108,14 +119,13 @@ def handed_on_at(op: tirx.OrderingOp, written: tuple[SSAValue, ...] | None = Non
         return tirx.TileEffects((), ())
     if written is None:
         kernel = enclosing(op, tirx.KernelOp)
-        written = () if kernel is None else written_by(kernel)
+        written = () if kernel is None else written_by(walk(kernel))
     return tirx.TileEffects(written if op.releases else (), written if op.acquires else ())
 
 
-def written_by(kernel: tirx.KernelOp) -> tuple[SSAValue, ...]:
-    """Returns the memory that a kernel writes; nothing if no operation of it orders blocks."""
-    ops = walk(kernel)
-    if not any(isinstance(op, tirx.OrderingOp) for op in ops):
+def written_by(ops: Sequence[Operation]) -> tuple[SSAValue, ...]:
+    """Returns the memory that the operations of a kernel write; nothing if none of them orders blocks."""
+    if not any(issubclass(kind, tirx.OrderingOp) for kind in {*map(type, ops)}):
         return ()
     written: dict[SSAValue, None] = {}
     for inner in ops:
