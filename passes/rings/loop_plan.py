@@ -278,7 +278,7 @@ def _awaited_products(
 ) -> tuple[tirx.MmaOp, ...]:
     """The products by wgmma of every iteration that read slots, registers and what stays as it is until the next one.
 
-    None if something else reads one of these slots, too.
+    There are none where something else reads one of these slots, too.
     """
     tiles = [tile for tile, _ in staged]
     slots = {tile.alloc.result for tile in (*tiles, *held)}

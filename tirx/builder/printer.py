@@ -61,7 +61,8 @@ def to_python(module: ModuleOp) -> str:
     """The program of Python whose `program` is the module again."""
     printer = _Printer()
     names = [printer.part(each) for each in module.body.block.ops]
-    header = ["import tirx as tx", "from tirx import op", "", *printer.aliases(), ""]
+    types = ["", *aliases] if (aliases := printer.aliases()) else []
+    header = ["import tirx as tx", "from tirx import op", *types, "", ""]
     return "\n".join([*header, *printer.lines, f"program = tx.module({', '.join(names)})", ""])
 
 
@@ -77,8 +78,8 @@ class _Printer:
         """The types that the program names."""
         return [f"{name} = {text}" for text, name in self._types.items()]
 
-    def _line(self, text: str = "") -> None:
-        self.lines.append("    " * self._depth + text if text else "")
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
 
     def _fresh(self, hint: str) -> str:
         self._used[hint] += 1
@@ -106,8 +107,7 @@ class _Printer:
         return self._types.setdefault(text, f"T{len(self._types)}")
 
     def part(self, op: Operation) -> str:
-        """An operation of the module; returns the name of what writes it."""
-        self._line()
+        """An operation of the module, with two empty lines behind it; returns the name of what writes it."""
         if not isinstance(op, KernelOp):
             name = self._fresh("part")
             self._line("@tx.fn")
@@ -115,6 +115,7 @@ class _Printer:
             self._depth += 1
             self._operation(op)
             self._depth -= 1
+            self.lines += ["", ""]
             return name
         name = self._fresh(python_name(op.sym_name.data))
         types = [self._type(each) for each in op.body.block.arg_types]
@@ -132,7 +133,7 @@ class _Printer:
         self._line(f"@tx.jit({', '.join([*types, *clauses])})")
         self._line(f"def {name}({', '.join(map(self._name, op.body.block.args))}):")
         self._body(op.body.block, ReturnOp)
-        self._line()
+        self.lines += ["", ""]
         return name
 
     def _attributes(self, op: Operation, name: str) -> str:

@@ -98,4 +98,31 @@ tirx.kernel @part(%a: memref<?x64xf32>, %f: memref<4xi32>, %n: index) target("sm
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--to-python", str(_ROOT / "examples" / "softmax.mlir")]) == 0
     found = capsys.readouterr().out
-    assert found.startswith("import tirx as tx\n") and "@tx.jit(" in found
+    assert found.startswith("import tirx as tx\nfrom tirx import op\n\nT0 = ") and "\n\n\n@tx.jit(" in found
+
+
+def test_the_lines() -> None:
+    text = """
+func.func private @f(i32)
+tirx.kernel @g() target("sm_80") threads(32) {
+  tirx.return
+}"""
+    assert (
+        to_python(embed.parse(text))
+        == """import tirx as tx
+from tirx import op
+
+
+@tx.fn
+def part():
+    op.func.func(sym_name='f', function_type=tx.attribute('(i32) -> ()'), sym_visibility='private')
+
+
+@tx.jit(name='g', target='sm_80', threads=32)
+def g():
+    pass
+
+
+program = tx.module(part, g)
+"""
+    )

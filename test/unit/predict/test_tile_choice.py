@@ -19,7 +19,15 @@ from tirx import embed
 from tirx.dialects.formula import Call, LaunchSizes
 from tirx.dialects.formula_code import LeastCost
 from tirx.hw.targets import Target
-from tirx.passes.match.tile_choice import Operands, Schedules, VariantChoice, choose_tiles, rated_tile, rings_of
+from tirx.passes.match.tile_choice import (
+    Operands,
+    Schedules,
+    VariantChoice,
+    choose_tiles,
+    rated_tile,
+    ring_of,
+    rings_of,
+)
 from tirx.passes.match.variant_choice import MOST_VARIANTS, candidates, choose_variants, times_of
 from tirx.passes.match.variant_choice import _drawn as drawn  # pyright: ignore[reportPrivateUsage]
 from tirx.passes.pipeline import lower_to_ptx_passes
@@ -164,6 +172,14 @@ def test_tiles_without_room_are_none() -> None:
     )
     on_blackwell = rated_tile(operands, Target.parse("sm_100a"), (128, 256, 64), 128)
     assert on_blackwell is not None and on_blackwell.family == "tcgen05", "sums are no registers there"
+
+
+def test_blocks_of_a_multiprocessor_have_rings_and_staged_stores() -> None:
+    """Three slots of 8 KiB, and the 8 KiB that wait for bulk stores where the target has them; 1 KiB of the system."""
+    for name, room, kib in (("sm_80", 164, 24 + 1), ("sm_90a", 228, 24 + 8 + 1)):
+        operands, target = Operands((4096, 4096, 4096), f16, f16, f32, f16), Target.parse(name)
+        ring = ring_of(operands, target, (64, 64, 32), 128, 3)
+        assert ring is not None and ring.work.at_once == room // kib
 
 
 def test_words_of_choices() -> None:

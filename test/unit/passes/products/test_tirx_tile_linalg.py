@@ -551,6 +551,28 @@ def test_one_element_after_the_other(text: str, tile: tuple[int, ...], target: s
     _agrees(text.format(**sizes), *tile, threads=32, target=target)
 
 
+def test_sums_that_know_their_place() -> None:
+    """`tirx.reduce` combines what a map computes without places along the dimension of the reduction."""
+    _agrees(
+        """
+func.func @f(%a: memref<17x21xi64>, %d: memref<17xi64>) {
+  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%a : memref<17x21xi64>) outs(%d : memref<17xi64>) {
+  ^bb0(%x: i64, %sum: i64):
+    %0 = linalg.index 1 : index
+    %1 = arith.index_cast %0 : index to i64
+    %2 = arith.muli %1, %x : i64
+    %3 = arith.addi %sum, %2 : i64
+    linalg.yield %3 : i64
+  }
+  func.return
+}""",
+        16,
+        8,
+        threads=32,
+    )
+
+
 @pytest.mark.parametrize(
     ("types", "target", "expected"),
     [

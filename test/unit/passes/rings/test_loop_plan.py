@@ -160,6 +160,8 @@ STORE = "%f = tirx.zero : !tirx.tile<64x64xf16, register>\n tirx.store %f, %sb :
         ({"INSIDE": STORE, "BEHIND": STORE.replace("%f", "%h")}, 0),
         ({"BEHIND": f"scf.if %p {{ {STORE} }}"}, 0),
         ({"INSIDE": STORE, "BEHIND": '"test.op"(%sb) : (!s) -> ()'}, 0),
+        # Threads read a slot that would be passed on when the product has read it.
+        ({"INSIDE": FILL, "BEHIND": "%f = tirx.load %sb : !s -> !tirx.tile<64x64xf16, register>"}, 0),
     ],
 )
 def test_awaited_products(replaced: dict[str, str], awaited: int) -> None:
