@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -24,6 +24,9 @@ from xdsl.irdl.operations import IRDLOperation, OptionalDef, SingleBlockRegionDe
 Value = SSAValue | Operation
 """An operand: an operation stands for its single result."""
 
+
+ONE_VALUE = (SSAValue, Operation)
+"""The classes of operands that stand for one value."""
 
 VALUES = {OpResult, BlockArgument}
 """The classes of operands that need no look."""
@@ -98,7 +101,7 @@ def _is_flag(constraint: AttrConstraint) -> bool:
     return constraint.get_bases() == {UnitAttr}
 
 
-def _region(region: Region | None, is_single_block: bool) -> Region:
+def region_of(region: Region | None, is_single_block: bool) -> Region:
     """Returns the region, one of an empty block for None and where parsers leave out the only block."""
     if region is None:
         return Region(Block())
@@ -113,6 +116,24 @@ def _declared(operation: type[IRDLOperation], names: set[str]) -> list[str]:
     return list(found)
 
 
+class Call:
+    """Where a call of a constructor has what an operation gets: places among its arguments, those by name behind those
+    by position. The last one, -1, has None.
+    """
+
+    __slots__ = ("flags", "operands", "properties", "regions", "successors", "types")
+
+    operands: list[int]
+    types: list[Any]
+    """Of each result its type, or the place of the type or of an operand that has it."""
+    properties: list[tuple[str, int, Callable[[Any], Attribute], Attribute | None]]
+    """Key, place, conversion of a value of Python, and default of those that are given or have one."""
+    flags: list[tuple[str, int]]
+    successors: list[int]
+    regions: list[tuple[int, bool, bool]]
+    """Place, whether it has a single block, and whether it may be missing."""
+
+
 class Constructor:
     """The parameters of an operation's constructor, and how they become operands, types and properties."""
 
@@ -124,7 +145,6 @@ class Constructor:
         self._optional_regions = {name for name, each in definition.regions if isinstance(each, OptionalDef)}
         self._successors = [name for name, _ in definition.successors]
         self.has_segments = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
-        self.has_blocks = bool(definition.regions or definition.successors)
 
         variables: dict[str, str] = {}
         for name, each in definition.operands:
@@ -165,6 +185,8 @@ class Constructor:
         self._required = known - optional - several - {name for name, _ in self._regions}
         self._positional = sorted(order, key=lambda name: name in optional)
         self._known = known | {name for name, _ in self._flags}
+        self.calls: dict[tuple[int | str, ...], Call] = {}
+        """How many arguments are given by position, and the names of the others -> the call."""
 
     @property
     def converted(self) -> list[tuple[str, str, Callable[[Any], Attribute], Attribute | None]]:
@@ -176,59 +198,25 @@ class Constructor:
         """Of each result the field with its type or with an operand of its type, or the type itself."""
         return self._types
 
-    def fields(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the fields by name. Raises TypeError for one that is unknown, missing or given twice."""
-        given = dict(zip(self._positional, arguments, strict=False))
-        given.update(named)
-        if len(given) != len(arguments) + len(named) or not self._required <= given.keys() <= self._known:
+    def call(self, arguments: int, names: Sequence[str]) -> Call:
+        """Returns the call with so many arguments by position, others by name. Raises TypeError for a field that is
+        unknown, missing or given twice.
+        """
+        given = {name: at for at, name in enumerate((*self._positional[:arguments], *names))}
+        if len(given) != arguments + len(names) or not self._required <= given.keys() <= self._known:
             flags = [f"{name}=False" for name, _ in self._flags]
             expected = [*(name if name in self._required else f"{name}=None" for name in self._positional), *flags]
-            found = ", ".join([f"{len(arguments)} by position", *named])
+            found = ", ".join([f"{arguments} by position", *names])
             raise TypeError(f"{self._operation}: expected ({', '.join(expected)}), found {found}")
-        return given
-
-    def operands(self, given: Mapping[str, Any]) -> list[Value | Sequence[Value] | None]:
-        """Returns the operands of each name."""
-        return [given.get(name) for name in self._operands]
-
-    def types(self, given: Mapping[str, Any]) -> list[Attribute]:
-        """Returns the types of all results."""
-        types: list[Attribute] = []
-        for field, type_ in self._types:
-            if field is not None:
-                found: Any = given.get(field)
-                if not isinstance(found, Attribute):
-                    if not isinstance(found, SSAValue | Operation):
-                        types += found or ()
-                        continue
-                    found = value_of(cast(Value, found)).type
-                types.append(found)
-            elif type_ is not None:
-                types.append(type_)
-        return types
-
-    def properties(self, given: Mapping[str, Any]) -> dict[str, Attribute]:
-        """Returns the properties that are there, values of Python converted."""
-        properties: dict[str, Attribute] = {}
-        for name, key, convert, default in self._properties:
-            value = given.get(name)
-            if value is None:
-                value = default
-            if value is not None:
-                properties[key] = value if isinstance(value, Attribute) else convert(value)
-        for name, key in self._flags:
-            if given.get(name):
-                properties[key] = UNIT
-        return properties
-
-    def successors(self, given: Mapping[str, Any]) -> list[Block]:
-        """Returns the successors."""
-        return [given[name] for name in self._successors]
-
-    def regions(self, given: Mapping[str, Any]) -> list[Region]:
-        """Returns the regions, an empty block for those that are missing but not optional."""
-        return [
-            _region(given.get(name), single)
-            for name, single in self._regions
-            if given.get(name) is not None or name not in self._optional_regions
+        call = self.calls[arguments, *names] = Call()
+        call.operands = [given.get(name, -1) for name in self._operands]
+        call.types = [given.get(field or "", -1) if type_ is None else type_ for field, type_ in self._types]
+        call.properties = [
+            (key, given.get(name, -1), convert, default)
+            for name, key, convert, default in self._properties
+            if name in given or default is not None
         ]
+        call.flags = [(key, given[name]) for name, key in self._flags if name in given]
+        call.successors = [given[name] for name in self._successors]
+        call.regions = [(given.get(name, -1), single, name in self._optional_regions) for name, single in self._regions]
+        return call

@@ -41,10 +41,12 @@ from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tirx.dialects.constructor import ONE_VALUE, VALUES, Constructor, constraint_of_each, region_of
 from tirx.dialects.constructor import UNIT as UNIT
-from tirx.dialects.constructor import VALUES, Constructor, Value, constraint_of_each, value_of
+from tirx.dialects.constructor import Value as Value
 from tirx.dialects.constructor import i32_attr as i32_attr
 from tirx.dialects.constructor import i64_attr as i64_attr
+from tirx.dialects.constructor import value_of as value_of
 from tirx.dialects.xdsl_parser import input_of
 from tirx.dialects.xdsl_private import ITEMS, operands_of, signature_of, successors_of, type_of
 from tirx.dialects.xdsl_private import fill as fill
@@ -247,34 +249,53 @@ class DirectOperation(IRDLOperation):
     """
 
     def __init__(self, *arguments: Any, **named: Any):
-        if "result_types" in named or "operands" in named:
-            super().__init__(*arguments, **named)
-            return
         constructor = constructor_of(type(self))
-        given = constructor.fields(arguments, named)
-        values, sizes = _flat(constructor.operands(given))
-        properties = constructor.properties(given)
+        call = constructor.calls.get((len(arguments), *named))
+        if call is None:
+            if "result_types" in named or "operands" in named:
+                super().__init__(*arguments, **named)
+                return
+            call = constructor.call(len(arguments), [*named])
+        given: tuple[Any, ...] = *arguments, *named.values(), None
+        operands: list[SSAValue] = []
+        sizes: list[int] = []
+        for at in call.operands:
+            values = given[at]
+            if type(values) in VALUES:
+                operands.append(values)
+                sizes.append(1)
+            else:
+                several = (given[at],) if isinstance(values, ONE_VALUE) else given[at] or ()
+                for value in several:
+                    operands.append(value if type(value) is OpResult else value_of(value))
+                sizes.append(len(several))
+        types: list[Any] = []
+        for known in call.types:
+            found = given[known] if type(known) is int else known
+            if isinstance(found, Attribute):
+                types.append(found)
+            elif isinstance(found, ONE_VALUE):
+                types.append(value_of(given[known]).type)
+            else:
+                types += found or ()
+        properties: dict[str, Attribute] = {}
+        for key, at, convert, default in call.properties:
+            value = given[at]
+            if value is None:
+                value = default
+            if value is not None:
+                properties[key] = value if isinstance(value, Attribute) else convert(value)
+        for key, at in call.flags:
+            if given[at]:
+                properties[key] = UNIT
         if constructor.has_segments:
             properties[AttrSizedOperandSegments.attribute_name] = _segments(tuple(sizes))
-        fill(self, values, constructor.types(given), properties)
-        if constructor.has_blocks:
-            self.successors = constructor.successors(given)
-            for region in constructor.regions(given):
-                self.add_region(region)
-
-
-def _flat(operands: Sequence[Value | Sequence[Value] | None]) -> tuple[list[SSAValue], list[int]]:
-    values: list[SSAValue] = []
-    sizes: list[int] = []
-    for operand in operands:
-        if type(operand) is OpResult:
-            values.append(operand)
-            sizes.append(1)
-        else:
-            given = (operand,) if isinstance(operand, SSAValue | Operation) else operand or ()
-            values += cast("Sequence[SSAValue]", given) if {*map(type, given)} <= VALUES else map(value_of, given)
-            sizes.append(len(given))
-    return values, sizes
+        fill(self, operands, types, properties)
+        if call.successors:
+            self.successors = [given[at] for at in call.successors]
+        for at, is_single, is_optional in call.regions:
+            if given[at] is not None or not is_optional:
+                self.add_region(region_of(given[at], is_single))
 
 
 constructor_of = cache(Constructor)
