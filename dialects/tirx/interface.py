@@ -205,7 +205,7 @@ class TileEffects:
 
 def is_foreign(op: Operation) -> bool:
     """Returns True for operations of dialects that passes know nothing of."""
-    return _is_foreign(type(op))
+    return is_foreign_class(type(op))
 
 
 @contextmanager
@@ -227,7 +227,8 @@ def errors_of_guest(op: Operation, method: str) -> Generator[None]:
 
 
 @lru_cache(maxsize=1024)
-def _is_foreign(kind: type[Operation]) -> bool:
+def is_foreign_class(kind: type[Operation]) -> bool:
+    """The same for a class of operations."""
     known = kind.name.partition(".")[0] in _OWN or issubclass(kind, PTXInstruction)
     return issubclass(kind, UnregisteredOp) or not known
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
@@ -29,9 +30,9 @@ from xdsl.utils.hints import isa
 from tirx.diagnostics import for_each, operation_name
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call
-from tirx.dialects.nesting import operations
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx.interface import is_register_tile
-from tirx.dialects.xdsl_private import operands_of
+from tirx.dialects.xdsl_private import blocks, operands_of
 from tirx.layout import TileLayout
 from tirx.layout.arrangement import Arrangement, row_major_strides
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, keep_attributes, take_over
@@ -42,7 +43,6 @@ from tirx.passes.match.mma_product import has_widening_form
 from tirx.passes.match.product import Product
 from tirx.passes.match.register_gathers import register_gather
 from tirx.rules import ForeignOperationError, KernelArgumentError, RegisterValueError, StageError, UnwrittenError
-from tirx.values import dataclass, field
 
 _Values = dict[SSAValue, SSAValue]
 """The current value of every variable that has one."""
@@ -65,15 +65,20 @@ def _written(op: Operation) -> Sequence[SSAValue]:
     return op.tile_writes() if isinstance(op, tirx.TileOpInterface) and not tirx.is_foreign(op) else ()
 
 
+@lru_cache(maxsize=1024)
+def _may_pass_on(kind: type[Operation]) -> bool:
+    """Returns True for control flow, and for other operations that are no business of tirx."""
+    is_plain = kind.name.startswith(("scf.", "arith.")) and kind not in (scf.YieldOp, scf.ConditionOp)
+    return is_plain or tirx.is_foreign_class(kind)
+
+
 def _check_tiles(op: Operation) -> None:
     """Raises LocatedError if control flow other than loops and branches passes on tiles, or any but register tiles."""
+    tiles = [type_ for value in (*operands_of(op), *op.results) if type(type_ := value.type) is tirx.TileType]
+    if not tiles:
+        return
     if tirx.is_foreign(op):
         _check_foreign(op)
-    if not op.name.startswith(("scf.", "arith.")) or type(op) in (scf.YieldOp, scf.ConditionOp):
-        return
-    values = (*operands_of(op), *op.results)
-    tiles = [type_ for value in values if type(type_ := value.type) is tirx.TileType]
-    if not tiles:
         return
     if not isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp | arith.SelectOp):
         raise RegisterValueError(
@@ -103,7 +108,6 @@ def _check_foreign(op: Operation) -> None:
             )
 
 
-@dataclass
 class _Effects:
     """The reads and writes of variables by a region and all regions inside it.
 
@@ -111,10 +115,11 @@ class _Effects:
     region writes it. `written` are the variables written on some path, in order; `surely_written` those on every path.
     """
 
-    reads: Counter[SSAValue] = field(default_factory=Counter[SSAValue])
-    first_reads: dict[SSAValue, Operation] = field(default_factory=dict[SSAValue, Operation])
-    written: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
-    surely_written: set[SSAValue] = field(default_factory=set[SSAValue])
+    def __init__(self) -> None:
+        self.reads: Counter[SSAValue] = Counter()
+        self.first_reads: dict[SSAValue, Operation] = {}
+        self.written: dict[SSAValue, None] = {}
+        self.surely_written: set[SSAValue] = set()
 
     def read(self, variable: SSAValue, reader: Operation) -> None:
         self.reads.update((variable,))
@@ -149,6 +154,7 @@ _ON_VARIABLES = frozenset(
         tirx.ConcatOp,
         tirx.ViewOp,
         tirx.FillOp,
+        tirx.MapOp,
         tirx.MmaOp,
     )
 )
@@ -161,16 +167,18 @@ _CELLS = (MemRefType, tirx.TileType)
 class _Promoter:
     """Promotes the variables of one kernel: loops carry them, branches merge them."""
 
-    def __init__(self, kernel: tirx.KernelOp):
+    def __init__(self, kernel: tirx.KernelOp, allocations: Sequence[Operation]):
         self.kernel = kernel
         self.declarations: list[Operation] = []
-        for op in kernel.walk():
+        for op in allocations:
             if isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.ACCUMULATOR:
                 raise StageError(op, "expected accumulators with a memory; tirx-resolve-accumulators chooses it")
             if _declares_variable(op):
                 self.declarations.append(op)
         self.variables = {op.results[0] for op in self.declarations}
         self.effects: dict[Operation, _Effects] = {}  # of operations with regions
+        self.concerned: dict[Block, list[Operation]] = {}
+        """Block -> its operations that have to do with variables, or have such ones inside."""
         self.total = self._effects_of(kernel.body)
 
     def run(self) -> None:
@@ -180,15 +188,21 @@ class _Promoter:
 
     def _effects_of(self, region: Region) -> _Effects:
         found = _Effects()
-        for block in region.blocks:
+        for block in blocks(region):
+            concerned = self.concerned[block] = []
             for op in operations(block):
-                _check_tiles(op)
-                written = _written(op)
-                known = op if isinstance(op, tirx.TileOpInterface) and not tirx.is_foreign(op) else None
-                read = operands_of(op) if known is None else known.tile_reads()
-                for operand in read:
-                    if self._is_variable(operand) and (known is not None or operand not in written):
-                        found.read(operand, op)
+                kind = type(op)
+                if _may_pass_on(kind):
+                    _check_tiles(op)
+                is_concerned = kind in _ON_VARIABLES
+                written: Sequence[SSAValue] = ()
+                if not self.variables.isdisjoint(operands_of(op)):
+                    is_concerned = True
+                    written = _written(op)
+                    known = op if isinstance(op, tirx.TileOpInterface) and not tirx.is_foreign(op) else None
+                    for operand in operands_of(op) if known is None else known.tile_reads():
+                        if operand in self.variables and (known is not None or operand not in written):
+                            found.read(operand, op)
                 if op.regions:
                     branches = [self._effects_of(inner) for inner in op.regions]
                     own = self.effects[op] = _Effects()
@@ -199,9 +213,12 @@ class _Promoter:
                         both = isinstance(op, scf.IfOp) and bool(op.false_region.blocks)
                         own.then(branches, one_runs=both)
                     found.then([own], one_runs=True)
+                    is_concerned |= any(self.concerned[inner] for each in op.regions for inner in blocks(each))
                 for variable in written:
                     if variable in self.variables:
                         found.write(variable)
+                if is_concerned:
+                    concerned.append(op)
         return found
 
     def _carried(self, op: Operation) -> list[SSAValue]:
@@ -221,7 +238,7 @@ class _Promoter:
         return values[tile]
 
     def _block(self, block: Block, values: _Values) -> None:
-        for op in tuple(operations(block)):
+        for op in self.concerned[block]:
             match op:
                 case _ if not op.regions:
                     self._operation(op, values)
@@ -500,9 +517,15 @@ class TirxMem2regPass(ModulePass):
         for_each(tirx.kernels(op), _promote)
 
 
+_PROMOTED = frozenset((tirx.AllocOp, memref.AllocaOp, memref.DimOp, tirx.GridDimOp, tirx.MmaOp))
+
+
 def _promote(kernel: tirx.KernelOp) -> None:
-    for op in [op for op in kernel.walk() if type(op) in (memref.DimOp, tirx.GridDimOp, tirx.MmaOp)]:
+    allocations: list[Operation] = []
+    for op in [op for op in walk(kernel) if type(op) in _PROMOTED]:
         match op:
+            case tirx.AllocOp() | memref.AllocaOp():
+                allocations.append(op)
             case memref.DimOp():
                 _promote_size(kernel, op)
             case tirx.GridDimOp():
@@ -511,7 +534,7 @@ def _promote(kernel: tirx.KernelOp) -> None:
                 _widen(op)
             case _:
                 pass
-    _Promoter(kernel).run()
+    _Promoter(kernel, allocations).run()
 
 
 def _widen(mma: tirx.MmaOp) -> None:
