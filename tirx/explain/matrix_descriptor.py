@@ -67,6 +67,17 @@ _FORMATS: dict[str, _Format] = {
 }
 
 
+@dataclass(frozen=True)
+class _Operand:
+    """What a descriptor does not say of its operand: `shape` are the elements that one instruction reads."""
+
+    element: DType
+    shape: tuple[int, int]
+    bits: int
+    family: OperandFamily
+    target: str | None
+
+
 def explain_matrix_descriptor(
     word: Word,
     family: OperandFamily = TCGEN05_OPERANDS,
@@ -88,13 +99,14 @@ def explain_matrix_descriptor(
     element = find_dtype("f16" if dtype is None else dtype)
     bits = element.storage_bits if container_bits is None else container_bits
     extent = (64, _K_BYTES * 8 // bits) if shape is None else shape
+    operand = _Operand(element, extent, bits, family, target)
     majors = MAJORS if major is None else (major,)
     fields = tuple(_field(name, form, word) for name in form.fields)
     problems, candidates, known = _problems_of_bits(word, form, family)
     notes: list[tuple[str, str]] = []
     refused: dict[Major, list[str]] = {}
     for each in majors:
-        found, refused[each] = _as_major(candidates, each, element, extent, bits, family, target)
+        found, refused[each] = _as_major(candidates, each, operand)
         if not refused[each] and (shared := aliased_operand(known, each, extent, bits, family)) is not None:
             found, refused[each] = [], [shared]
         notes += found
@@ -107,14 +119,14 @@ def explain_matrix_descriptor(
     def legal(candidate: int) -> bool:
         descriptors = _decoded(candidate, family)
         return bool(descriptors) and any(
-            not _as_major(descriptors, each, element, extent, bits, family, target)[1]
+            not _as_major(descriptors, each, operand)[1]
             and aliased_operand(candidate, each, extent, bits, family) is None
             for each in majors
         )
 
     nearest = None
     if problems and value is not None:
-        choices = _choices(value, form, element, extent, bits, majors, family)
+        choices = _choices(value, form, majors, operand)
         better = nearest_word(value, form.fields, form.reserved, choices, legal, ("swizzle", "lbo_absolute"))
         if better is not None:
             nearest = better, changes_text(form.fields, form.reserved, value, better)
@@ -210,21 +222,15 @@ def _meaning(name: str, code: int, form: _Format) -> str:
 
 
 def _as_major(
-    candidates: Sequence[SmemDescriptor],
-    major: Major,
-    element: DType,
-    shape: tuple[int, int],
-    bits: int,
-    family: OperandFamily,
-    target: str | None,
+    candidates: Sequence[SmemDescriptor], major: Major, operand: _Operand
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """The canonical layouts that descriptors name for one major-ness, and why none of them is legal."""
     notes: list[tuple[str, str]] = []
     problems: list[str] = []
-    legal = False
+    legal, shape, bits = False, operand.shape, operand.bits
     for descriptor in candidates:
         mode = SWIZZLE_MODES[descriptor.swizzle]
-        refused = _refused(descriptor, major, element, shape, bits, family, target)
+        refused = _refused(descriptor, major, operand)
         legal |= refused is None
         if refused is not None:
             problems.append(refused)
@@ -236,41 +242,25 @@ def _as_major(
         layout = CanonicalLayout(
             major, descriptor.swizzle, ATOM_BITS // bits, walk.repeats_mn, walk.repeats_k, lbo, sbo
         )
-        what = f"{shape[0]} x {shape[1]} elements of {element.name}"
+        what = f"{shape[0]} x {shape[1]} elements of {operand.element.name}"
         unread = [name for name, read in (("LBO", lbo_read), ("SBO", sbo_read)) if not read]
         ignored = f"; {' and '.join(unread)} not read" if unread else ""
         notes.append((f"as {major}-major", f"{layout.cute()}, {what}{ignored}"))
     return notes, [] if legal else list(dict.fromkeys(problems))
 
 
-def _refused(
-    descriptor: SmemDescriptor,
-    major: Major,
-    element: DType,
-    shape: tuple[int, int],
-    bits: int,
-    family: OperandFamily,
-    target: str | None,
-) -> str | None:
+def _refused(descriptor: SmemDescriptor, major: Major, operand: _Operand) -> str | None:
     """Why the operand cannot be read with a descriptor, or should not be."""
-    k_bytes = shape[1] * bits // 8
-    if family is WGMMA_OPERANDS:
+    element, k_bytes = operand.element, operand.shape[1] * operand.bits // 8
+    if operand.family is WGMMA_OPERANDS:
         whole = WgmmaDescriptor.of(descriptor)
         return reason(lambda: whole.verify(element, major, k_bytes=k_bytes))
-    return reason(lambda: descriptor.verify(element, major, k_bytes=k_bytes, target=target))
+    return reason(lambda: descriptor.verify(element, major, k_bytes=k_bytes, target=operand.target))
 
 
-def _choices(
-    value: int,
-    form: _Format,
-    element: DType,
-    shape: tuple[int, int],
-    bits: int,
-    majors: Sequence[Major],
-    family: OperandFamily,
-) -> dict[str, list[int]]:
+def _choices(value: int, form: _Format, majors: Sequence[Major], operand: _Operand) -> dict[str, list[int]]:
     """The codes that a repaired descriptor may have: those of the word, and those of a tile without gaps."""
-    names: set[SwizzleName] = {name for each in majors for name in legal_modes(element, each, family)}
+    names: set[SwizzleName] = {name for each in majors for name in legal_modes(operand.element, each, operand.family)}
     codes = [code for code, name in form.modes.items() if name in names]
     start = extract(value, form.fields["start"])
     starts = {start, *(start // unit * unit for unit in _START_UNITS)}
@@ -278,7 +268,7 @@ def _choices(
     for each in majors:
         for name in names:
             mode = SWIZZLE_MODES[name]
-            walk = Walk.of(each, mode, shape, bits)
+            walk = Walk.of(each, mode, operand.shape, operand.bits)
             block = (8 if each == "K" else mode.rows) * mode.row_bytes
             offsets |= {block, *(block * (int(last) + 1) for *_, last in (walk.outer_mn, walk.outer_k))}
     _, width = form.fields["lbo"]

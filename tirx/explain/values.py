@@ -7,6 +7,7 @@ lane. That is exact for descriptors, which compilers put together from constants
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import product
 
 from tirx.sim.reader.syntax import (
@@ -47,7 +48,11 @@ _ARITHMETIC = ("add", "sub", "mul", "mad", "neg")
 _NO_INTEGERS = {"f16", "bf16", "f16x2", "bf16x2", "f32", "f32x2", "f64", "u16x2", "s16x2"}
 """Types whose sums and products are not those of integers of as many bits."""
 
-_Rule = Callable[["Values", Instruction, int], Integers | None]
+_Rule = Callable[["Values", Instruction, int], Integers]
+
+
+class _NoValueYet(Exception):
+    """An operand depends on registers that have no value yet."""
 
 
 class Values:
@@ -74,8 +79,10 @@ class Values:
         """Returns the values that an operand of an instruction may have, in `width` bits."""
         for key in _registers(instruction.scope, operand):
             self._analyse(key)
-        found = self.part(instruction.scope, operand, width)
-        return Integers(width) if found is None else found
+        try:
+            return self.part(instruction.scope, operand, width)
+        except _NoValueYet:
+            return Integers(width)
 
     def _analyse(self, key: Key) -> None:
         """Finds the values of a register and of all that it depends on."""
@@ -114,20 +121,20 @@ class Values:
         """
         joined: Integers | None = None
         for instruction, index in self._writers.get(key, ()):
-            found = self._result(instruction, index)
-            if found is not None:
+            with suppress(_NoValueYet):
+                found = self._result(instruction, index)
                 found = found.extend(self._widths[key], signed=(_type(instruction) or "").startswith("s"))
                 joined = found if joined is None else joined.join(found)
         return joined
 
-    def _result(self, instruction: Instruction, index: int) -> Integers | None:
+    def _result(self, instruction: Instruction, index: int) -> Integers:
         rule, parts = _RULES.get(instruction.root), set(instruction.opcode.split("."))
         if rule is None or "sat" in parts or (instruction.root in _ARITHMETIC and _NO_INTEGERS & parts):
             return Integers(_width(instruction))
         return rule(self, instruction, index)
 
-    def part(self, scope: Scope, operand: Operand, width: int) -> Integers | None:
-        """The value of an operand; None if it depends on registers that have none yet."""
+    def part(self, scope: Scope, operand: Operand, width: int) -> Integers:
+        """The value of an operand. Raises _NoValueYet."""
         match operand:
             case Immediate("integer", value):
                 return Integers.of(int(value), width)
@@ -136,8 +143,9 @@ class Values:
                 if key is not None:
                     if key not in self._writers:
                         return Integers(width)
-                    found = self._known.get(key)
-                    return None if found is None else found.extend(width, signed=False)
+                    if (found := self._known.get(key)) is None:
+                        raise _NoValueYet
+                    return found.extend(width, signed=False)
                 if name in _SPECIAL_LIMITS:
                     return Integers.within(0, _SPECIAL_LIMITS[name], width)
             case _:
@@ -148,14 +156,14 @@ class Values:
                 return start + Integers.of(operand.offset, width)
         return Integers(width)
 
-    def selected(self, instruction: Instruction, width: int) -> Integers | None:
+    def selected(self, instruction: Instruction, width: int) -> Integers:
         """The second value of a `selp`, without its greatest number where a `setp.eq` in front chooses the first value.
 
         So the slot of a ring stays below their number: `setp.eq p, r, n; selp r, 0, r, p`.
         """
         found = self.read(instruction, 2, width)
         before = self._before.get(id(instruction))
-        if found is None or before is None or before.guard is not None or not before.opcode.startswith("setp.eq."):
+        if before is None or before.guard is not None or not before.opcode.startswith("setp.eq."):
             return found
         match before.operands, instruction.operands:
             case (Name() as holds, Name() as compared, Immediate("integer", value)), (
@@ -172,7 +180,7 @@ class Values:
                 pass
         return found
 
-    def read(self, instruction: Instruction, index: int, width: int) -> Integers | None:
+    def read(self, instruction: Instruction, index: int, width: int) -> Integers:
         """The value of an operand; unknown for one that an instruction without its form has not."""
         if index >= len(instruction.operands):
             return Integers(width)
@@ -232,15 +240,17 @@ def _signed(instruction: Instruction) -> bool:
     return any(part in ("s16", "s32", "s64") for part in instruction.opcode.split("."))
 
 
-def _binary(combine: Callable[[Integers, Integers], Integers]) -> _Rule:
-    def rule(values: Values, instruction: Instruction, index: int) -> Integers | None:
-        left, right = (values.read(instruction, place, _width(instruction)) for place in (1, 2))
-        return None if left is None or right is None else combine(left, right)
+def _computed(combine: Callable[..., Integers], count: int) -> _Rule:
+    """Returns the rule of a function of the first `count` sources."""
+
+    def rule(values: Values, instruction: Instruction, index: int) -> Integers:
+        width = _width(instruction)
+        return combine(*(values.read(instruction, place, width) for place in range(1, count + 1)))
 
     return rule
 
 
-def _mov(values: Values, instruction: Instruction, index: int) -> Integers | None:
+def _mov(values: Values, instruction: Instruction, index: int) -> Integers:
     """A copy, or the parts of a wider register, or a register of narrower parts."""
     if len(instruction.operands) != 2:
         return Integers(_width(instruction))
@@ -251,31 +261,26 @@ def _mov(values: Values, instruction: Instruction, index: int) -> Integers | Non
         total = Integers.of(0, width)
         for place, item in enumerate(source.items):
             found = values.part(instruction.scope, item, part)
-            if found is None:
-                return None
             total = total | (found.extend(width, signed=False) << place * part)
         return total
     found = values.read(instruction, 1, width)
-    if found is None or not isinstance(target, Vector):
+    if not isinstance(target, Vector):
         return found
     part = width // len(target.items)
     return found.shift_right(index * part, signed=False).extend(part, signed=False)
 
 
-def _cvt(values: Values, instruction: Instruction, index: int) -> Integers | None:
+def _cvt(values: Values, instruction: Instruction, index: int) -> Integers:
     types = [part for part in instruction.opcode.split(".") if part in TYPE_SIZES]
     if len(types) != 2 or any(name[0] not in "usb" or name in _NO_INTEGERS for name in types):
         return Integers(_width(instruction))
-    source = TYPE_SIZES[types[1]] * 8
-    found = values.read(instruction, 1, source)
-    return None if found is None else found.extend(_width(instruction), signed=types[1][0] == "s")
+    found = values.read(instruction, 1, TYPE_SIZES[types[1]] * 8)
+    return found.extend(_width(instruction), signed=types[1][0] == "s")
 
 
-def _shift(values: Values, instruction: Instruction, index: int) -> Integers | None:
+def _shift(values: Values, instruction: Instruction, index: int) -> Integers:
     width = _width(instruction)
     found, amount = values.read(instruction, 1, width), values.read(instruction, 2, _AMOUNT_BITS)
-    if found is None or amount is None:
-        return None
     if amount.value is None or amount.value >= width:
         return Integers(width)
     if instruction.root == "shl":
@@ -283,64 +288,57 @@ def _shift(values: Values, instruction: Instruction, index: int) -> Integers | N
     return found.shift_right(amount.value, signed=_signed(instruction))
 
 
-def _mul(values: Values, instruction: Instruction, index: int) -> Integers | None:
+def _mul(values: Values, instruction: Instruction, index: int) -> Integers:
     width = _width(instruction)
     if ".hi" in instruction.opcode:
         return Integers(width)
     narrow = width // (2 if ".wide" in instruction.opcode else 1)
-    left, right = (values.read(instruction, place, narrow) for place in (1, 2))
-    if left is None or right is None:
-        return None
     is_signed = _signed(instruction)
-    total = left.extend(width, signed=is_signed) * right.extend(width, signed=is_signed)
-    if instruction.root == "mad":
-        addend = values.read(instruction, 3, width)
-        return None if addend is None else total + addend
-    return total
+    left, right = (values.read(instruction, place, narrow).extend(width, signed=is_signed) for place in (1, 2))
+    return left * right + values.read(instruction, 3, width) if instruction.root == "mad" else left * right
 
 
-def _selp(values: Values, instruction: Instruction, index: int) -> Integers | None:
+def _selp(values: Values, instruction: Instruction, index: int) -> Integers:
+    """One of two values; the other one alone where one has none yet."""
     width = _width(instruction)
-    both = values.read(instruction, 1, width), values.selected(instruction, width)
-    found = [each for each in both if each is not None]
-    return found[0].join(found[-1]) if found else None
+    try:
+        first = values.read(instruction, 1, width)
+    except _NoValueYet:
+        return values.selected(instruction, width)
+    with suppress(_NoValueYet):
+        return first.join(values.selected(instruction, width))
+    return first
 
 
-def _copy(values: Values, instruction: Instruction, index: int) -> Integers | None:
+def _copy(values: Values, instruction: Instruction, index: int) -> Integers:
     """shfl: some lane's value of the source."""
     width = _width(instruction)
     return Integers(width) if index else values.read(instruction, 1, width)
 
 
-def _bfi(values: Values, instruction: Instruction, index: int) -> Integers | None:
+def _bfi(values: Values, instruction: Instruction, index: int) -> Integers:
     width = _width(instruction)
     inserted, base = values.read(instruction, 1, width), values.read(instruction, 2, width)
-    first, length = (values.read(instruction, place, _AMOUNT_BITS) for place in (3, 4))
-    if inserted is None or base is None or first is None or length is None:
-        return None
-    if first.value is None or length.value is None or first.value + length.value > width:
+    first, length = (values.read(instruction, place, _AMOUNT_BITS).value for place in (3, 4))
+    if first is None or length is None or first + length > width:
         return Integers(width)
-    mask = ((1 << length.value) - 1) << first.value
-    return base & Integers.of(~mask, width) | (inserted << first.value) & Integers.of(mask, width)
+    mask = ((1 << length) - 1) << first
+    return base & Integers.of(~mask, width) | (inserted << first) & Integers.of(mask, width)
 
 
-def _bfe(values: Values, instruction: Instruction, index: int) -> Integers | None:
+def _bfe(values: Values, instruction: Instruction, index: int) -> Integers:
     width = _width(instruction)
     found = values.read(instruction, 1, width)
-    first, length = (values.read(instruction, place, _AMOUNT_BITS) for place in (2, 3))
-    if found is None or first is None or length is None:
-        return None
-    if first.value is None or length.value is None or _signed(instruction) or first.value + length.value > width:
+    first, length = (values.read(instruction, place, _AMOUNT_BITS).value for place in (2, 3))
+    if first is None or length is None or _signed(instruction) or first + length > width:
         return Integers(width)
-    return found.shift_right(first.value, signed=False) & Integers.of((1 << length.value) - 1, width)
+    return found.shift_right(first, signed=False) & Integers.of((1 << length) - 1, width)
 
 
-def _lop3(values: Values, instruction: Instruction, index: int) -> Integers | None:
+def _lop3(values: Values, instruction: Instruction, index: int) -> Integers:
     """Bit i of the result is that of the table at the number that the bits i of a, b and c spell."""
     width = _width(instruction)
     a, b, c, table = (values.read(instruction, place, width) for place in (1, 2, 3, 4))
-    if a is None or b is None or c is None or table is None:
-        return None
     if table.value is None:
         return Integers(width)
     total = Integers.of(0, width)
@@ -350,24 +348,16 @@ def _lop3(values: Values, instruction: Instruction, index: int) -> Integers | No
     return total
 
 
-def _unary(combine: Callable[[Integers], Integers]) -> _Rule:
-    def rule(values: Values, instruction: Instruction, index: int) -> Integers | None:
-        found = values.read(instruction, 1, _width(instruction))
-        return None if found is None else combine(found)
-
-    return rule
-
-
 _RULES: dict[str, _Rule] = {
     "mov": _mov,
     "cvt": _cvt,
-    "add": _binary(lambda a, b: a + b),
-    "sub": _binary(lambda a, b: a - b),
-    "and": _binary(lambda a, b: a & b),
-    "or": _binary(lambda a, b: a | b),
-    "xor": _binary(lambda a, b: a ^ b),
-    "not": _unary(lambda a: ~a),
-    "neg": _unary(lambda a: -a),
+    "add": _computed(Integers.__add__, 2),
+    "sub": _computed(Integers.__sub__, 2),
+    "and": _computed(Integers.__and__, 2),
+    "or": _computed(Integers.__or__, 2),
+    "xor": _computed(Integers.__xor__, 2),
+    "not": _computed(Integers.__invert__, 1),
+    "neg": _computed(Integers.__neg__, 1),
     "shl": _shift,
     "shr": _shift,
     "mul": _mul,

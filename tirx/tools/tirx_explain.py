@@ -287,9 +287,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         flags = _parser().parse_args(argv)
         return 0 if _run(flags) else _ILLEGAL
-    except SimError as error:
-        print(f"error: {error}", file=sys.stderr)
-    except (UsageError, FileError, LegalityError) as error:
+    except (UsageError, FileError, LegalityError, SimError) as error:
         print(f"error: {error}", file=sys.stderr)
     return 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from tirx.copy import tensor_map_bits, tma
@@ -46,16 +47,8 @@ def _kind(name: str) -> dict[str, Any]:
 
 def _shapes() -> list[dict[str, Any]]:
     return [
-        {
-            "kinds": row.kinds,
-            "cta_group": row.cta_group,
-            "ws": row.ws,
-            "sparse": row.sparse,
-            "wide_k": row.k_code == 1,
-            "widest_k": row.k_code == 2,
-            "m": row.m,
-            "n": row.n,
-        }
+        {name: getattr(row, name) for name in ("kinds", "cta_group", "ws", "sparse")}
+        | {"wide_k": row.k_code == 1, "widest_k": row.k_code == 2, "m": row.m, "n": row.n}
         for row in SHAPES
     ]
 
@@ -118,37 +111,26 @@ def word_tables() -> dict[str, Any]:
         "dtypes": [{"name": row.name, "bits": row.bits, "storage": row.storage_bits} for row in DTYPES.values()],
         "modes": [
             {
-                "name": mode.name,
-                "code": mode.code,
-                "wgmma_code": mode.wgmma_code,
-                "row_bytes": mode.row_bytes,
-                "rows": mode.rows,
-                "base_alignment": mode.base_alignment,
-                "m": (xor := SwizzleLayout.for_bits(8, mode.name)).per_element,
-                "b": xor.swizzle_len,
-                "s": xor.atom_len,
+                name: getattr(mode, name)
+                for name in ("name", "code", "wgmma_code", "row_bytes", "rows", "base_alignment")
             }
+            | {"m": (xor := SwizzleLayout.for_bits(8, mode.name)).per_element, "b": xor.swizzle_len, "s": xor.atom_len}
             for mode in SWIZZLE_MODES.values()
         ],
         "families": [
             {
-                "name": "tcgen05",
-                "instruction": TCGEN05_OPERANDS.instruction,
-                "fields": smem_descriptor.FIELDS,
-                "reserved": smem_descriptor.RESERVED,
-                "constant": smem_descriptor.CONSTANT,
-                "swizzles": {mode.code: name for name, mode in SWIZZLE_MODES.items()},
-                "legal": _legal(TCGEN05_OPERANDS),
-            },
-            {
-                "name": "wgmma",
-                "instruction": WGMMA_OPERANDS.instruction,
-                "fields": wgmma_descriptor.FIELDS,
-                "reserved": wgmma_descriptor.RESERVED,
-                "constant": 0,
-                "swizzles": {m.wgmma_code: name for name, m in SWIZZLE_MODES.items() if m.wgmma_code is not None},
-                "legal": _legal(WGMMA_OPERANDS),
-            },
+                "name": name,
+                "instruction": family.instruction,
+                "fields": form.FIELDS,
+                "reserved": form.RESERVED,
+                "constant": constant,
+                "swizzles": {code: mode.name for mode in SWIZZLE_MODES.values() if (code := code_of(mode)) is not None},
+                "legal": _legal(family),
+            }
+            for name, family, form, constant, code_of in (
+                ("tcgen05", TCGEN05_OPERANDS, smem_descriptor, smem_descriptor.CONSTANT, attrgetter("code")),
+                ("wgmma", WGMMA_OPERANDS, wgmma_descriptor, 0, attrgetter("wgmma_code")),
+            )
         ],
         "kinds": [_kind(name) for name in KINDS],
         "shapes": _shapes(),
