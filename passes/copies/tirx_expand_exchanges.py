@@ -19,10 +19,11 @@ from tirx.dialects.formula import Call, Formula
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
-from tirx.layout.arrangement import Arrangement, row_major_strides
+from tirx.layout.arrangement import Arrangement
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.ownership import held_elements
 from tirx.layout.reduction import by_warp_and_lane, reduced, row_layout
+from tirx.layout.shape import row_major_strides
 from tirx.passes.copies.register_gathers import gather_in_registers
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.launch_values import product_of

@@ -16,7 +16,8 @@ from tirx.dialects import tirx
 from tirx.dialects.tirx.interface import errors_of_guest, is_register_tile
 from tirx.hw.targets import Target
 from tirx.layout import LayoutError, TileLayout
-from tirx.layout.arrangement import Arrangement, in_order, row_major_strides
+from tirx.layout.arrangement import Arrangement, in_order
+from tirx.layout.shape import row_major_strides
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_classes import RegisterClass, RegisterClasses, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS

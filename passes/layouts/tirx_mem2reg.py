@@ -34,7 +34,8 @@ from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.xdsl_private import blocks, operands_of
 from tirx.layout import TileLayout
-from tirx.layout.arrangement import Arrangement, row_major_strides
+from tirx.layout.arrangement import Arrangement
+from tirx.layout.shape import row_major_strides
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, keep_attributes, take_over
 from tirx.passes.ir.register_classes import same_layout
 from tirx.passes.match.copy_engines import match_engine

@@ -18,6 +18,7 @@ from tirx.builder.trace import BuildError, NeedsExtent, Trace
 from tirx.dialects.tirx import KernelOp
 from tirx.hw.targets import TARGETS
 from tirx.layout import LayoutError, element_type
+from tirx.layout.shape import row_major_strides
 from tirx.runtime.driver import GpuError, device
 from tirx.runtime.frameworks import READY_LIMIT, framework_of
 from tirx.runtime.program import Kernel, Program, build
@@ -57,11 +58,7 @@ def type_of_array(array: Any) -> ArrayType | DType:
         return dtype
     strides = _strides(array)
     shape = tuple(int(n) for n in array.shape)
-    row_major, size = list[int](), 1
-    for n in reversed(shape):
-        row_major.insert(0, size)
-        size *= n
-    known = all(a == b or n == 1 for a, b, n in zip(strides, row_major, shape, strict=True))
+    known = all(a == b or n == 1 for a, b, n in zip(strides, row_major_strides(shape), shape, strict=True))
     open_ = (None,) * len(shape)
     return ArrayType(dtype, open_, None if known else tuple(1 if n == 1 else None for n in strides))
 
@@ -71,15 +68,11 @@ def _ir_name(name: str) -> str:
     return row.ir_names[0] if row.ir_names else row.name
 
 
-def _strides(array: Any) -> list[int]:
+def _strides(array: Any) -> Sequence[int]:
     if callable(getattr(array, "stride", None)):  # of torch, in elements
         return [int(n) for n in array.stride()]
     if getattr(array, "strides", None) is None:  # of jax, in row-major order
-        strides, size = list[int](), 1
-        for n in reversed(array.shape):
-            strides.insert(0, size)
-            size *= int(n)
-        return strides
+        return row_major_strides(array.shape)
     return [int(n) // int(array.itemsize) for n in array.strides]
 
 

@@ -68,10 +68,6 @@ class Function:
     unsigned: type[Operation] | None = None
     compares: bool = False
 
-    def dtype(self, operands: list[DType]) -> DType:
-        """The type of the result."""
-        return i1 if self.compares else operands[0]
-
     def __call__(self, *operands: Scalar, fastmath: str | None = None) -> Scalar:
         """The operation, inserted."""
         first = operands[0]
@@ -99,7 +95,7 @@ class Function:
             a, b = (each.formula for each in operands)
             if a is not None and b is not None:
                 formula = _FORMULAS[self.name](a, b)
-        return Scalar(trace, trace(op).results[0], self.dtype([dtype]), natural=keeps, formula=formula)
+        return Scalar(trace, trace(op).results[0], i1 if self.compares else dtype, natural=keeps, formula=formula)
 
 
 def operation(
@@ -275,26 +271,19 @@ def common(name: str, operands: list[Any]) -> DType:
     return found[0]
 
 
-@dataclass(frozen=True)
-class _Special:
-    """A function that is more than one operation."""
-
-    name: str
-    emit: Callable[..., Scalar]
-    first: int = 0
-    """Operands from there on have one type, that of the result."""
-
-
-_SPECIAL = {
-    each.name: each
-    for each in (
-        _Special("mod", _mod),
-        _Special("neg", _negate),
-        _Special("abs", _abs),
-        _Special("where", _select, 1),
-        _Special("mulhi", _mulhi),
-    )
+_SPECIAL: dict[str, Callable[..., Scalar]] = {
+    "mod": _mod,
+    "neg": _negate,
+    "abs": _abs,
+    "where": _select,
+    "mulhi": _mulhi,
 }
+"""Functions that are more than one operation."""
+
+
+def _first(name: str) -> int:
+    """The first of the operands that have one type, that of the result."""
+    return 1 if name == "where" else 0
 
 
 def compute(name: str, operands: tuple[Any, ...], dtype: DType, **flags: Any) -> Scalar:
@@ -303,29 +292,26 @@ def compute(name: str, operands: tuple[Any, ...], dtype: DType, **flags: Any) ->
         return scalar(operands[0], operands[1])
     if name == "bitcast":
         return _bitcast(operands[0], operands[1])
-    special = _SPECIAL.get(name)
-    first = 0 if special is None else special.first
     if name in _OF_BITS and dtype.is_signed and dtype != i1:  # as bits, numbers have no sign
         half = 2 ** (dtype.bits - 1)
         operands = tuple(
             each - 2 * half if type(each) is int and half <= each < 2 * half else each for each in operands
         )
-    given = [*operands[:first], *(scalar(each, dtype) for each in operands[first:])]
-    return FUNCTIONS[name](*given, **flags) if special is None else special.emit(*given, **flags)
+    first, function = _first(name), _SPECIAL.get(name) or FUNCTIONS[name]
+    return function(*operands[:first], *(scalar(each, dtype) for each in operands[first:]), **flags)
 
 
 def types(name: str, operands: tuple[Any, ...]) -> tuple[DType, DType]:
     """The element type of the operands of a function, and that of its result."""
     if name in ("cast", "bitcast"):
         return operands[0].dtype, operands[1]
-    special = _SPECIAL.get(name)
-    of = list(operands[0 if special is None else special.first :])
+    of = list(operands[_first(name) :])
     if not any(isinstance(each, Elements) for each in of):
         raise BuildError(f"expected a tile or a scalar for {name}, found numbers alone; .to(...) gives one a type")
     dtype = common(OPERATOR_NAMES.get(name, name), of)
     if dtype == i1 and name not in _OF_TRUTHS:
         raise BuildError(f"expected numbers for {OPERATOR_NAMES.get(name, name)}, found truths; .to(i32) has 0 and 1")
-    return dtype, FUNCTIONS[name].dtype([dtype]) if special is None else dtype
+    return dtype, i1 if name in FUNCTIONS and FUNCTIONS[name].compares else dtype
 
 
 OPERATOR_NAMES = scalars.OPERATORS
@@ -350,11 +336,7 @@ def _ceildiv(a: int, b: int) -> int:
     return -(-a // b)
 
 
-_FOLDED: dict[str, Callable[..., Any]] = {
-    "ceildiv": _ceildiv,
-    "minimum": min,
-    "maximum": max,
-}
+_FOLDED: dict[str, Callable[..., Any]] = {"ceildiv": _ceildiv, "minimum": min, "maximum": max}
 """What is computed now where all operands are numbers of Python."""
 
 LATE["apply"] = apply

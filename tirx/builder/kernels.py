@@ -25,6 +25,7 @@ from tirx.diagnostics import Diagnostic, diagnostic_handler
 from tirx.dialects.formula import Call, Formula
 from tirx.dialects.tirx import BlockIdOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, ReturnOp, kernels
 from tirx.frames import hide_frames, hiding_frames
+from tirx.text.source import file_location
 
 if TYPE_CHECKING:
     from tirx.runtime.tune import Trial, Tuned
@@ -367,7 +368,7 @@ class Kernel:
             raise BuildError(f"expected a number of threads, found {threads!r}")
         op.attributes.update(self.attributes)
         code = self.function.__code__
-        op.location = self.location or python_location_of(code.co_filename, code.co_firstlineno)
+        op.location = self.location or file_location(code.co_filename, code.co_firstlineno, 1)
         block = op.body.block
         trace = Trace(block, op)
         trace.specialises = specialises
@@ -392,13 +393,6 @@ class Kernel:
             trace.set_grid([1])
         drop_unused(block)
         return op, trace
-
-
-def python_location_of(file: str, line: int) -> Any:
-    """The location of the first column of a line."""
-    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
-
-    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(1))
 
 
 def _scalar_type(type_: Type) -> DType:
@@ -490,5 +484,4 @@ def fn(function: FunctionT) -> FunctionT:
     True
     """
     _check_function(function, "@tx.fn")
-    made = rewritten(cast(FunctionType, function), control)
-    return cast(FunctionT, made)
+    return cast(FunctionT, rewritten(cast(FunctionType, function), control))

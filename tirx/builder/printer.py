@@ -9,13 +9,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments
 from xdsl.irdl.operations import IRDLOperation, VariadicDef
 from xdsl.utils.target import Target
 
@@ -238,22 +237,10 @@ class _Printer:
         kind = type(op)
         known = kind.get_irdl_definition()
         arguments: list[str] = []
-        rest = iter(op.operands)
-        segmented = any(isinstance(option, AttrSizedOperandSegments) for option in known.options)
-        sizes = (
-            list(cast(Any, op.properties[AttrSizedOperandSegments.attribute_name]).get_values()) if segmented else []
-        )
-        several = sum(isinstance(each, VariadicDef) for _, each in known.operands)
-        for i, (_, each) in enumerate(known.operands):
-            count = (
-                sizes[i]
-                if sizes
-                else len(op.operands) - len(known.operands) + several
-                if isinstance(each, VariadicDef)
-                else 1
-            )
-            given = [self._name(next(rest)) for _ in range(count)]
-            arguments.append(f"[{', '.join(given)}]" if isinstance(each, VariadicDef) else given[0])
+        for name, each in known.operands:
+            given: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
+            names = ", ".join(map(self._name, [given] if isinstance(given, SSAValue) else given or ()))
+            arguments.append(f"[{names}]" if isinstance(each, VariadicDef) else names)
         while arguments and arguments[-1] == "[]":
             arguments.pop()
         for (field, _), each in zip(known.regions, op.regions, strict=False):

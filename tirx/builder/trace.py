@@ -24,12 +24,10 @@ from xdsl.dialects.builtin import (
     FileLineColLoc,
     FloatAttr,
     IndexType,
-    IntAttr,
     IntegerAttr,
     IntegerType,
     LocationAttr,
     MemRefType,
-    StringAttr,
     UnrealizedConversionCastOp,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -44,6 +42,7 @@ from tirx.dialects.tirx import AllocOp, KernelOp, ReshapeOp, SubviewOp, Transpos
 from tirx.dialects.tirx.interface import tile_effects
 from tirx.dialects.tirx.kernel import grid_attr
 from tirx.layout import LayoutError
+from tirx.text.source import file_location
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -77,7 +76,7 @@ def _place(code: CodeType, instruction: int, line_of_frame: int) -> _Place:
 def python_location() -> LocationAttr:
     """The location of what Python evaluates."""
     file, line, column, _ = python_place()
-    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column + 1))
+    return file_location(file, line, column + 1)
 
 
 class BuildError(TypeError):
@@ -441,7 +440,7 @@ def located(file: str, line: int, column: int = 1) -> Generator[None]:
     >>> [op.location.line.data for op in double.module.walk() if op.name == "tirx.map"]
     [3]
     """
-    location = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+    location = file_location(file, line, column)
     if not _traces:
         _around.append(location)
         try:

@@ -75,7 +75,8 @@ from tirx.interp.numbers import (
 )
 from tirx.interp.products import combined, combines_exactly, multiply
 from tirx.interp.state import Block, Functions, Launch, block_of, definite, located
-from tirx.layout.arrangement import Arrangement, row_major_strides
+from tirx.layout.arrangement import Arrangement
+from tirx.layout.shape import row_major_strides
 
 OpT = TypeVar("OpT", bound=Operation)
 _Function = Callable[[Any, Interpreter, OpT, PythonValues], PythonValues]

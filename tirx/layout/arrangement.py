@@ -10,14 +10,9 @@ from tirx.layout.arrays import IntArray, np
 from tirx.layout.axis import axis
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter
-from tirx.layout.shape import Shape
+from tirx.layout.shape import Shape, row_major_strides
 from tirx.layout.tile import TileLayout
 from tirx.values import dataclass
-
-
-def row_major_strides(dims: Shape) -> tuple[int, ...]:
-    """Returns how far the next element along each dimension is, counted in elements in row-major order."""
-    return tuple(prod(dims[d + 1 :]) for d in range(len(dims)))
 
 
 def in_order(layout: TileLayout) -> TileLayout:

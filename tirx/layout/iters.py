@@ -16,6 +16,7 @@ from tirx.layout.arrays import IntArray, NDArray, np
 from tirx.layout.axis import axis as registered
 from tirx.layout.axis import canonical_name
 from tirx.layout.errors import LayoutError
+from tirx.layout.shape import row_major_strides
 from tirx.values import dataclass
 
 
@@ -62,8 +63,7 @@ def scaled(count: int, name: str) -> str:
 
 def row_major(shape: Sequence[int], axis_name: str = "m") -> Iters:
     """Compact iters for a shape, last dimension fastest."""
-    strides = [prod(shape[d + 1 :]) for d in range(len(shape))]
-    return tuple(Iter(e, s, axis_name) for e, s in zip(shape, strides, strict=True))
+    return tuple(Iter(e, s, axis_name) for e, s in zip(shape, row_major_strides(shape), strict=True))
 
 
 def size_of(iters: Iterable[Iter]) -> int:

@@ -61,6 +61,11 @@ def check_shape(shape: Shape, size: int | None) -> tuple[int, ...]:
     return dims
 
 
+def row_major_strides(dims: Shape) -> tuple[int, ...]:
+    """Returns how far the next element along each dimension is, counted in elements in row-major order."""
+    return tuple(prod(dims[d + 1 :]) for d in range(len(dims)))
+
+
 def flatten_coordinate(coord: Coordinate, shape: Shape, size: int) -> int:
     """Row-major flat index of an element; LayoutError when it is outside the shape, or the shape not of that size."""
     # Whether something is an index is slow to ask.

@@ -8,7 +8,7 @@ from math import prod
 from tirx.layout.arrays import NDArray, np
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters, NotStrided, Table, accumulate, group_iters, infer_iters
-from tirx.layout.shape import Region, Shape, check_count, check_region
+from tirx.layout.shape import Region, Shape, check_count, check_region, row_major_strides
 from tirx.layout.strided import Offset, Strided
 
 
@@ -152,9 +152,9 @@ def slice_dynamic(
         shard, seps = group_iters(layout.shard, dims, "m")
     except LayoutError:
         check_count(layout.size, layout)
-        strides = [prod(dims[d + 1 :]) for d in range(len(dims))]
         check_count(prod(counts) * prod(sizes), layout)
-        box, moves = _moving_box(accumulate(layout.shard), counts, steps, sizes, strides, f"shape {dims}")
+        whole = accumulate(layout.shard)
+        box, moves = _moving_box(whole, counts, steps, sizes, row_major_strides(dims), f"shape {dims}")
     else:
         box, moves = (), ()
         for d, extent in enumerate(dims):

@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from operator import index
 from typing import Any, cast
 
 from tirx.layout.axis import Scaled
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, Iters
+from tirx.layout.shape import row_major_strides
 from tirx.values import dataclass
 
 _Strides = int | Scaled | Sequence[int | Scaled]
@@ -56,7 +56,7 @@ def _iters(key: Any, letter: str) -> Iters:
     """The iters of `extents : strides`; without strides they are row-major on m."""
     if not isinstance(key, slice):
         extents = tuple(index(n) for n in _sequence(key))
-        strides: tuple[Any, ...] = tuple(prod(extents[d + 1 :]) for d in range(len(extents)))
+        strides: tuple[Any, ...] = row_major_strides(extents)
     else:
         spelled = cast("slice[Any, Any, Any]", key)
         if spelled.step is not None or spelled.start is None or spelled.stop is None:

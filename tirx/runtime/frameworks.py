@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tirx.layout.shape import row_major_strides as row_major
 from tirx.runtime.arrays import ArgumentError, ArrayView, dtype_name, element_strides, view_of_numpy
 from tirx.runtime.driver import Device
 
@@ -100,11 +101,6 @@ def _view_of_cuda(interface: Mapping[str, Any], device: Device) -> ArrayView:
     attribute = driver.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     index = driver.cuPointerGetAttribute(attribute, address) if address else device.index
     return ArrayView(address, shape, strides, dtype_name(dtype), dtype.itemsize, index, not read_only)
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides of an array without gaps, the last dimension innermost."""
-    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 VIEWS: dict[str, Callable[[Any], ArrayView]] = {

@@ -26,7 +26,7 @@ from tirx.layout.arrays import np
 from tirx.layout.errors import LayoutError
 from tirx.layout.iters import Iter, row_major
 from tirx.layout.replica import MOST_COPIES
-from tirx.layout.shape import Shape, check_shape
+from tirx.layout.shape import Shape, check_shape, row_major_strides
 from tirx.layout.tile import TileLayout
 from tirx.values import dataclass
 
@@ -86,7 +86,7 @@ class Mesh:
     @property
     def strides(self) -> tuple[int, ...]:
         """Step on pid along each dimension."""
-        return tuple(prod(self.shape[i + 1 :]) for i in range(len(self.shape)))
+        return row_major_strides(self.shape)
 
     def describe(self, dims: Sequence[int]) -> str:
         """`x, y` of some dimensions, for messages."""
