@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.interpreter import Interpreter, PythonValues, register_impls
@@ -13,17 +12,9 @@ from tirx.dialects.tirx import AtomicOp, FlagOp, MemorySpace, SignalOp, TileType
 from tirx.interp.errors import RunError
 from tirx.interp.formats import Array
 from tirx.interp.memory import Numbers, Scattered, Tile, all_known
+from tirx.interp.numbers import ORDERS
 from tirx.interp.state import Functions, block_of
 from tirx.interp.tiles import combining, full, rule, value_of
-
-_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
 
 
 @register_impls
@@ -60,7 +51,7 @@ class AtomicFunctions(Functions):
                 return combine(before, new[0])
             after = new[0] if kind is Atomic.EXCH else _compared(before, *new)
             others = several.reshape(-1)[positions.data]
-            return after if before.error is None else _uncertain(after, others)  # the last one stays
+            return after if before.error is None else after.uncertain(others)  # the last one stays
 
         at = Numbers(np.arange(np.prod(place.shape, dtype=np.int64)).reshape(place.shape))
         given = data[0]._replace(known=all_known(*(each.known for each in data)))
@@ -89,7 +80,7 @@ class AtomicFunctions(Functions):
     @rule(WaitUntilOp)
     def wait_until(self, interpreter: Interpreter, op: WaitUntilOp, args: PythonValues) -> PythonValues:
         flags, where = _flag(op, args)
-        compare, unsigned = _COMPARED[op.comparison[-2:]], op.comparison.startswith("u")
+        compare, unsigned = ORDERS[op.comparison[-2:]], op.comparison.startswith("u")
         number = np.asarray(args[1], flags.dtype)
 
         def holds() -> bool:
@@ -102,11 +93,6 @@ class AtomicFunctions(Functions):
         return (flags[where],)
 
 
-def _uncertain(numbers: Numbers, where: Array) -> Numbers:
-    """Returns numbers of which some may be any others."""
-    return numbers._replace(error=np.where(where, np.inf, 0.0 if numbers.error is None else numbers.error))
-
-
 def _compared(before: Numbers, new: Numbers, expected: Numbers) -> Numbers:
     """Returns what `cas` leaves: the new elements where the old ones have the bits of those that are expected."""
     bits = f"u{before.data.itemsize}"
@@ -114,10 +100,9 @@ def _compared(before: Numbers, new: Numbers, expected: Numbers) -> Numbers:
     ones = np.ones(same.shape, np.bool_)
     chosen = np.where(same, *(ones if each.known is None else each.known for each in (new, before)))
     known = all_known(chosen, before.known, expected.known)
-    errors = [np.zeros(same.shape) if each.error is None else each.error for each in (before, new, expected)]
-    is_sure = (errors[0] == 0) & (errors[2] == 0)
+    is_sure = (before.errors == 0) & (expected.errors == 0)
     return Numbers(
-        np.where(same, new.data, before.data), known, np.where(is_sure, np.where(same, errors[1], 0.0), np.inf)
+        np.where(same, new.data, before.data), known, np.where(is_sure, np.where(same, new.errors, 0.0), np.inf)
     )
 
 

@@ -6,7 +6,7 @@ from xdsl.dialects import affine, scf
 from xdsl.interpreter import Interpreter, PythonValues
 
 from tirx.interp.errors import RunError
-from tirx.interp.numbers import Near, Value, select
+from tirx.interp.numbers import Value, data_of, select
 from tirx.interp.state import definite
 from tirx.interp.tiles import rules
 from tirx.layout.arrays import np
@@ -24,7 +24,7 @@ def _for(interpreter: Interpreter, op: scf.ForOp, args: PythonValues) -> PythonV
 
 def _if(interpreter: Interpreter, op: scf.IfOp, args: PythonValues) -> PythonValues:
     condition: Value = args[0]
-    if np.ndim(condition.value if isinstance(condition, Near) else condition):  # one for each element of a map
+    if np.ndim(data_of(condition)):  # one for each element of a map
         ways = (interpreter.run_ssacfg_region(region, ()) for region in op.regions)
         return tuple(select(condition, *values) for values in zip(*ways, strict=True))
     return interpreter.run_ssacfg_region(op.true_region if definite(op, condition) else op.false_region, ())

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from tirx.dialects.tirx import ClusterSumOp, Combination, FoldOp, ReduceOp, ScanOp, TileType
 from tirx.interp.formats import Array, dtype_of, is_float, largest_of, last_place
 from tirx.interp.memory import Numbers, Tile, joined
-from tirx.interp.numbers import Near, Value, defined
+from tirx.interp.numbers import data_of
 from tirx.interp.products import reduce, scan
 from tirx.interp.state import Functions, block_of
 from tirx.interp.tiles import full, of_all, rule, tile_dtype, value_of
@@ -114,101 +114,78 @@ class _Region:
         of the operations of all steps, twice, at twice the largest accumulator or element so far: sums of elements in
         between are differences of two accumulators.
         """
-        values = [value_of(x, own.type) for x, own in zip(lines, self._body.block.args, strict=False)]
+        types = [argument.type for argument in self._body.block.args]
+        values = [full(x.data.shape, value_of(x, own), dtype_of(own)) for x, own in zip(lines, types, strict=False)]
         found = self._sequential(values)
         if self._roundings and self._launch.exact and not _same(found, self._doubled(values)):
             self._launch.exact = False
             found = self._sequential(values)  # with the errors, which were not looked for before
-        if not all(np.isfinite(_data(each)).all() for each in (*values, *found)):
+        if not all(np.isfinite(each.data).all() for each in (*values, *found)):
             other = self._doubled(values)
-            nan = [_data(each) != _data(each) for each in values]
+            nan = [each.data != each.data for each in values]
             pairs = list(zip(found, other, strict=True))
-            differs = [_differ(*each) & ~np.logical_and(*(np.isfinite(_data(x)) for x in each)) for each in pairs]
+            differs = [_differ(a, b) & ~(np.isfinite(a.data) & np.isfinite(b.data)) for a, b in pairs]
             unordered = np.logical_or.accumulate(np.logical_or.reduce([*nan, *differs]), 0)
             if unordered.any() and not _same(found, other):
                 self._launch.exact = False
-                found = [_unknown(each, unordered) for each in found]
+                found = [each.uncertain(unordered) for each in found]
             if self._roundings and not self._launch.exact:  # infinite in some orders, and no number in others
-                found = [_unknown(each, ~np.isfinite(_data(each))) for each in found]
-        return [full(lines[0].data.shape, each, _data(each).dtype) for each in found]
+                found = [each.uncertain(~np.isfinite(each.data)) for each in found]
+        return found
 
-    def _sequential(self, values: list[Value]) -> list[Value]:
+    def _sequential(self, values: list[Numbers]) -> list[Numbers]:
         steps, largest = [_at(values, slice(0, 1))], [np.zeros(())] * len(values)
         rounds = self._launch.bounds and self._roundings > 0
-        for i in range(1, len(_data(values[0]))):
+        for i in range(1, len(values[0].data)):
             element = _at(values, slice(i, i + 1))
             made = self._combined(steps[-1], element)
             if rounds:
                 largest = [_largest(*each) for each in zip(largest, made, element, strict=True)]
                 made = self._rounded(made, largest)
             steps.append(made)
-        return [_stacked(each) for each in zip(*steps, strict=True)]
+        return [joined(each, 0) for each in zip(*steps, strict=True)]
 
-    def _combined(self, a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
-        return list(self._interpreter.run_ssacfg_region(self._body, (*a, *b)))
+    def _combined(self, a: Sequence[Numbers], b: Sequence[Numbers]) -> list[Numbers]:
+        values = self._interpreter.run_ssacfg_region(self._body, tuple(map(value_of, (*a, *b))))
+        return [full(a[0].data.shape, each, data_of(each).dtype) for each in values]
 
-    def _rounded(self, values: list[Value], largest: Sequence[Array]) -> list[Value]:
+    def _rounded(self, values: list[Numbers], largest: Sequence[Array]) -> list[Numbers]:
         if self._launch.exact:
             return values
-        made: list[Value] = []
+        made: list[Numbers] = []
         for value, most in zip(values, largest, strict=True):
-            near = value if isinstance(value, Near) else Near(np.asarray(value), np.zeros(()))
-            dtype = near.value.dtype
+            dtype = value.data.dtype
             own = 4 * self._roundings * last_place(most, dtype) if is_float(dtype) else np.zeros(())
             own = np.where(most > largest_of(dtype) * _ROOM, np.inf, own)
-            made.append(near._replace(error=np.broadcast_to(near.error + own, near.value.shape)))
+            made.append(value._replace(error=value.errors + own))
         return made
 
-    def _doubled(self, values: list[Value]) -> list[Value]:
+    def _doubled(self, values: list[Numbers]) -> list[Numbers]:
         """The accumulators by another bracketing: of 2, 4, 8 ... neighbours."""
-        distance, count = 1, len(_data(values[0]))
+        distance, count = 1, len(values[0].data)
         while distance < count:
             later = self._combined(_at(values, slice(0, -distance)), _at(values, slice(distance, None)))
-            values = [_stacked(pair) for pair in zip(_at(values, slice(0, distance)), later, strict=True)]
+            values = [joined(pair, 0) for pair in zip(_at(values, slice(0, distance)), later, strict=True)]
             distance *= 2
         return values
 
 
-def _largest(before: Array, *values: Value) -> Array:
+def _largest(before: Array, *values: Numbers) -> Array:
     """Returns the largest finite magnitudes of floats up to now."""
-    for value in values:
-        data = np.asarray(_data(value))
+    for data in (each.data for each in values):
         if is_float(data.dtype):
             magnitudes = np.abs(data.astype(np.float64))
             before = np.maximum(before, np.where(np.isfinite(magnitudes), magnitudes, 0))
     return before
 
 
-def _data(value: Value) -> Array:
-    return value.value if isinstance(value, Near) else value
+def _differ(x: Numbers, y: Numbers) -> Array:
+    return (x.data != y.data) & ((x.data == x.data) | (y.data == y.data))
 
 
-def _differ(x: Value, y: Value) -> Array:
-    a, b = _data(x), _data(y)
-    return (a != b) & ((a == a) | (b == b))
+def _at(values: Sequence[Numbers], where: slice) -> list[Numbers]:
+    return [each.each(lambda x: x[where]) for each in values]
 
 
-def _unknown(value: Value, where: Array) -> Value:
-    near = value if isinstance(value, Near) else Near(value, np.zeros(value.shape))
-    return near._replace(error=np.where(where, np.inf, near.error))
-
-
-def _at(values: Sequence[Value], where: slice) -> list[Value]:
-    return [
-        Near(*(None if part is None else part[where] for part in x)) if isinstance(x, Near) else x[where]  # pyright: ignore[reportArgumentType]
-        for x in values
-    ]
-
-
-def _stacked(values: Sequence[Value]) -> Value:
-    """Arrays one behind the other along the first dimension."""
-    if not any(isinstance(x, Near) for x in values):
-        return np.concatenate(values)
-    near = [x if isinstance(x, Near) else Near(x, np.zeros(x.shape)) for x in values]
-    known = [np.ones(x.value.shape, np.bool_) if x.known is None else x.known for x in near]
-    value, error = np.concatenate([x.value for x in near]), np.concatenate([x.error for x in near])
-    return defined(Near(value, error), np.concatenate(known))
-
-
-def _same(a: Sequence[Value], b: Sequence[Value]) -> bool:
+def _same(a: Sequence[Numbers], b: Sequence[Numbers]) -> bool:
     return not any(_differ(*pair).any() for pair in zip(a, b, strict=True))

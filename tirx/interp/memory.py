@@ -32,6 +32,15 @@ class Numbers(NamedTuple):
         """Returns the same change of all three arrays."""
         return Numbers(*(None if part is None else change(part) for part in self))  # pyright: ignore[reportArgumentType]
 
+    @property
+    def errors(self) -> Array:
+        """The errors of all elements, zeros where there are none."""
+        return np.zeros(self.data.shape) if self.error is None else self.error
+
+    def uncertain(self, where: Array) -> Numbers:
+        """Returns the numbers, of which some may be any others."""
+        return self._replace(error=np.where(where, np.inf, self.errors))
+
 
 def all_known(*parts: Array | None) -> Array | None:
     """Returns where all of some elements are known; None stands for everywhere."""
@@ -296,8 +305,7 @@ class Scattered(Tile):
             if target is not None:
                 target[self.exists] = cast(Array, source)[self._inside]
         if self.anywhere is not None:
-            error = np.zeros(self.shape) if outside.error is None else outside.error
-            outside = outside._replace(error=np.where(self.anywhere, np.inf, error))
+            outside = outside.uncertain(self.anywhere)
         return outside
 
     def write(self, numbers: Numbers, mark: Mark) -> None:

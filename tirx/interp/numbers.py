@@ -32,9 +32,20 @@ class Near(NamedTuple):
     error: Array
     known: Array | None = None
 
+    @staticmethod
+    def of(value: Value) -> Near:
+        """Returns numbers with their errors, of which others have none."""
+        return value if isinstance(value, Near) else Near(np.asarray(value), np.zeros(()))
+
 
 Value = Any
 """A number, an array of numbers or a `Near`."""
+
+
+def data_of(value: Value) -> Array:
+    """Returns numbers without their errors."""
+    return np.asarray(value.value if isinstance(value, Near) else value)
+
 
 _Rule = Callable[..., Array]
 
@@ -64,12 +75,13 @@ def _compare_integers(op: arith.CmpiOp, a: Array, b: Array) -> Array:
     name = "eq ne slt sle sgt sge ult ule ugt uge".split()[op.predicate.value.data]
     if name[0] == "u":
         a, b = _unsigned(a), _unsigned(b)
-    return _ORDERS[name[-2:]](a, b)
+    return ORDERS[name[-2:]](a, b)
 
 
-_ORDERS: dict[str, Any] = {
+ORDERS: dict[str, Any] = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip
+"""Comparisons by the ends of their names."""
 
 
 _PREDICATES = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split()
@@ -85,7 +97,7 @@ def _compare_floats(op: arith.CmpfOp, a: Array, b: Array) -> Array:
         case "ord" | "uno":
             return nan if name == "uno" else ~nan
         case _:
-            compared = _ORDERS[name[1:]](a, b)
+            compared = ORDERS[name[1:]](a, b)
             return compared | nan if name[0] == "u" else compared & ~nan
 
 
@@ -172,7 +184,7 @@ def _own_undefined(op: Operation, operands: Sequence[Value], modular: bool) -> A
     """Returns where an operation has no result for its operands; None for one that has them for all."""
     if (found := _UNDEFINED.get(type(op))) is None:
         return None
-    values = [_as_bytes(op, np.asarray(each.value if isinstance(each, Near) else each)) for each in operands]
+    values = [_as_bytes(op, data_of(each)) for each in operands]
     if modular and is_float(values[0].dtype):
         values = [residue.ordered(each) for each in values]
     return np.asarray(found[0](op, *values))
@@ -214,25 +226,17 @@ def _as_bytes(op: Operation, x: Array) -> Array:
     return nibbles if isinstance(op, _ZERO_EXTENDED) else (nibbles ^ 8) - 8
 
 
-def _binary(function: Any, change: Callable[[Array], Array] = np.asarray) -> _Rule:
-    def compute(_: Operation, a: Array, b: Array) -> Array:
-        return function(change(a), change(b))
+def _of(function: Any, change: Callable[[Array], Array] = np.asarray) -> _Rule:
+    """Returns the rule of a function of numpy, whose operands are changed first."""
 
-    return compute
-
-
-def _unary(function: Any) -> _Rule:
-    def compute(_: Operation, x: Array) -> Array:
-        return function(x)
+    def compute(_: Operation, *operands: Array) -> Array:
+        return function(*map(change, operands))
 
     return compute
 
 
 def _wide(function: Any) -> _Rule:
-    def compute(_: Operation, x: Array) -> Array:
-        return function(x.astype(np.float64))
-
-    return compute
+    return _of(function, _in_f64)
 
 
 def _bitcast(op: Operation, x: Array) -> Array:
@@ -285,7 +289,7 @@ def _of_zeros(function: Any, sign: int) -> _Rule:
 
 _EXACT: dict[type[Operation], _Rule] = {
     **{
-        kind: _binary(function)
+        kind: _of(function)
         for kind, function in (
             (arith.AddfOp, np.add), (arith.SubfOp, np.subtract), (arith.MulfOp, np.multiply),
             (arith.DivfOp, np.true_divide), (arith.AddiOp, np.add), (arith.SubiOp, np.subtract),
@@ -297,8 +301,8 @@ _EXACT: dict[type[Operation], _Rule] = {
     arith.MinimumfOp: _of_zeros(np.minimum, -1),
     arith.MaxnumfOp: _of_zeros(np.fmax, 1),
     arith.MinnumfOp: _of_zeros(np.fmin, -1),
-    arith.MaxUIOp: _binary(np.maximum, _unsigned),
-    arith.MinUIOp: _binary(np.minimum, _unsigned),
+    arith.MaxUIOp: _of(np.maximum, _unsigned),
+    arith.MinUIOp: _of(np.minimum, _unsigned),
     arith.DivSIOp: partial(_divide, signed=True),
     arith.DivUIOp: partial(_divide, signed=False),
     arith.RemSIOp: partial(_divide, signed=True, remainder=True),
@@ -309,21 +313,21 @@ _EXACT: dict[type[Operation], _Rule] = {
     arith.ShLIOp: partial(_shift, left=True),
     arith.ShRSIOp: _shift,
     arith.ShRUIOp: partial(_shift, signed=False),
-    arith.NegfOp: _unary(np.negative),
+    arith.NegfOp: _of(np.negative),
     arith.CmpiOp: _compare_integers,
     arith.CmpfOp: _compare_floats,
     arith.BitcastOp: _bitcast,
-    **dict.fromkeys((arith.ExtFOp, arith.SIToFPOp, arith.TruncIOp, arith.TruncFOp), _unary(np.asarray)),
-    **dict.fromkeys((arith.ExtSIOp, arith.IndexCastOp), _unary(np.asarray)),
-    **dict.fromkeys((arith.ExtUIOp, arith.UIToFPOp), _unary(_unsigned)),
+    **dict.fromkeys((arith.ExtFOp, arith.SIToFPOp, arith.TruncIOp, arith.TruncFOp), _of(np.asarray)),
+    **dict.fromkeys((arith.ExtSIOp, arith.IndexCastOp), _of(np.asarray)),
+    **dict.fromkeys((arith.ExtUIOp, arith.UIToFPOp), _of(_unsigned)),
     arith.FPToSIOp: _to_integer,
     arith.FPToUIOp: _to_integer,
-    math.AbsFOp: _unary(np.abs),
+    math.AbsFOp: _of(np.abs),
     math.FloorOp: _wide(np.floor), math.CeilOp: _wide(np.ceil), math.TruncOp: _wide(np.trunc),
     math.RoundEvenOp: _wide(np.rint), math.SqrtOp: _wide(np.sqrt), math.RoundOp: _wide(_round_away),
-    math.CopySignOp: _binary(np.copysign),
-    math.CtPopOp: _unary(_bits_set), math.CountLeadingZerosOp: _unary(_leading_zeros),
-    math.CountTrailingZerosOp: _unary(_trailing_zeros),
+    math.CopySignOp: _of(np.copysign),
+    math.CtPopOp: _of(_bits_set), math.CountLeadingZerosOp: _of(_leading_zeros),
+    math.CountTrailingZerosOp: _of(_trailing_zeros),
 }  # fmt: skip
 """Operations whose results are the numbers closest to the exact ones."""
 
@@ -336,7 +340,7 @@ _APPROXIMATE: dict[type[Operation], _Rule] = {
     math.AtanOp: _wide(np.arctan), math.AsinOp: _wide(np.arcsin), math.AcosOp: _wide(np.arccos),
     math.SinhOp: _wide(np.sinh), math.CoshOp: _wide(np.cosh), math.AsinhOp: _wide(np.arcsinh),
     math.AcoshOp: _wide(np.arccosh), math.AtanhOp: _wide(np.arctanh), math.CbrtOp: _wide(np.cbrt),
-    math.PowFOp: _binary(np.power, _in_f64), math.Atan2Op: _binary(np.arctan2, _in_f64),
+    math.PowFOp: _of(np.power, _in_f64), math.Atan2Op: _of(np.arctan2, _in_f64),
 }  # fmt: skip
 """Functions whose results are off by what `tirx.hw.approximations` says."""
 
@@ -429,7 +433,7 @@ def evaluate(op: Operation, operands: Sequence[Value], *, bounds: bool, modular:
 def _computed(op: Operation, operands: Sequence[Value], bounds: bool, modular: bool) -> tuple[Value, bool]:
     """Returns what `evaluate` does, with any numbers where the result is not defined."""
     rule, dtype = RULES[type(op)], dtype_of(op.results[0].type)
-    plain = [np.asarray(each.value if isinstance(each, Near) else each) for each in operands]
+    plain = [data_of(each) for each in operands]
     if modular and any(is_float(each) for each in (dtype, *(operand.dtype for operand in plain))):
         return cast(np.asarray(_modular(op, plain, dtype)), dtype)[()], True
     values = [_as_bytes(op, each) for each in plain]
@@ -515,7 +519,7 @@ def _spread(op: Operation, rule: _Rule, centre: Array, operands: Sequence[Value]
 
 def extended_product(a: Value, b: Value, *, signed: bool) -> tuple[Value, Value]:
     """Returns the low and the high half of products of integers, which are known."""
-    x, y = (np.asarray(each.value if isinstance(each, Near) else each) for each in (a, b))
+    x, y = data_of(a), data_of(b)
     inexact = any(isinstance(each, Near) and each.error.any() for each in (a, b))
     if inexact:
         raise UndefinedValue("expected known integers for both halves of a product")
@@ -531,9 +535,7 @@ def select(condition: Value, a: Value, b: Value) -> Value:
     """Returns `a` where the condition holds, `b` elsewhere; either, where the condition is not known for sure."""
     if not any(isinstance(each, Near) for each in (condition, a, b)):
         return np.asarray(np.where(np.asarray(condition), np.asarray(a), np.asarray(b)))[()]
-    choice, x, y = (
-        each if isinstance(each, Near) else Near(np.asarray(each), np.zeros(())) for each in (condition, a, b)
-    )
+    choice, x, y = map(Near.of, (condition, a, b))
     with np.errstate(all="ignore"):
         apart = np.abs(x.value.astype(np.float64) - y.value.astype(np.float64))
         either = np.maximum(x.error, y.error) + np.where(x.value == y.value, 0.0, apart)

@@ -126,7 +126,7 @@ def multiply(
         if bounds and not (exact and left.error is None and right.error is None and accumulator_is_exact(accumulator)):
             error = _error(left, right, accumulator, total, target, kept, exact)
             if zeros is not None:
-                error[..., zeros] = 0.0 if accumulator is None else _zeros_like_error(accumulator)[..., zeros]
+                error[..., zeros] = 0.0 if accumulator is None else accumulator.errors[..., zeros]
         data = _stored(op, total, target)
     return Sum(Numbers(data, _known(left, right, accumulator, data.shape), error), exact)
 
@@ -134,10 +134,6 @@ def multiply(
 def accumulator_is_exact(accumulator: Numbers | None) -> bool:
     """Returns True if no element of an accumulator has an error."""
     return accumulator is None or accumulator.error is None or not accumulator.error.any()
-
-
-def _zeros_like_error(accumulator: Numbers) -> Array:
-    return np.zeros(accumulator.data.shape) if accumulator.error is None else accumulator.error
 
 
 def _digits(op: ProductOp, dtype: np.dtype[Any]) -> int:
@@ -209,7 +205,7 @@ def _error(
         magnitude, carried = (each[..., each.shape[-1] - total.shape[-1] :] for each in (magnitude, carried))
     if accumulator is not None:
         magnitude = magnitude + np.abs(accumulator.data.astype(np.float64))
-        carried = carried + _zeros_like_error(accumulator)
+        carried = carried + accumulator.errors
     rounding = 0.0 if exact else (a.data.shape[-1] + 2) * 2.0 ** (1 - digits) * magnitude
     found = carried * (1 + 2.0**-20) + rounding
     return np.where(np.isfinite(total) & (magnitude + found <= largest_of(dtype)), found, np.inf)
@@ -276,7 +272,7 @@ def _folded(
         exact = selects or not is_float(dtype) or _reduces_exactly(wide, axes, how, dtype)
         off: Array | None = None
         if bounds and (not exact or (error is not None and error.any())):
-            own = np.zeros(data.shape) if error is None else error
+            own = source.errors
             if selects:
                 off = np.asarray(apply(np.maximum, own))
             else:
@@ -325,7 +321,7 @@ def combined(how: str, modular: bool = False) -> Callable[[Numbers, Numbers], Nu
             known = all_known(old.known, new.known)
             if old.error is None:
                 return Numbers(data, known, None)
-            error = old.error + (0.0 if new.error is None else new.error)
+            error = old.error + new.errors
             if is_float(dtype) and how == "add" and not combines_exactly(old, new):
                 # Half a last place here, and in another order of the blocks, whose sums may be larger.
                 error = error + 2 * last_place(np.abs(old.data) + np.abs(new.data), dtype)

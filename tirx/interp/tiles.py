@@ -67,6 +67,7 @@ from tirx.interp.numbers import (
     UndefinedValue,
     Value,
     constant,
+    data_of,
     defined,
     evaluate,
     extended_product,
@@ -251,7 +252,7 @@ class TileFunctions(Functions):
         for value, arg in zip(op.values, args, strict=True):
             form = shown_format(value.type).replace("ll", "")
             if not isinstance(arg, Tile):
-                first.append(form % np.asarray(arg.value if isinstance(arg, Near) else arg).item())
+                first.append(form % data_of(arg).item())
                 continue
             data = block_of(interpreter).read(op, arg).data
             rows += ["".join(f" {form % each.item()}" for each in row) for row in data.reshape(-1, data.shape[-1])]
@@ -263,7 +264,7 @@ class TileFunctions(Functions):
     def holds(self, interpreter: Interpreter, op: AssertOp, args: PythonValues) -> PythonValues:
         (condition,), is_tile = args, isinstance(args[0], Tile)
         value = value_of(block_of(interpreter).read(op, condition)) if is_tile else condition
-        near = value if isinstance(value, Near) else Near(np.asarray(value), np.zeros(()))
+        near = Near.of(value)
         if near.known is not None:
             raise UndefinedUse(op, "a condition")
         if (wrong := np.flatnonzero((near.value == 0) & (near.error == 0))).size:
