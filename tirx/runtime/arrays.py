@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from tirx.runtime.launch import PointerArgument
+from tirx.runtime.launch import Launch, PointerArgument
 from tirx.values import dataclass
 
 
@@ -109,6 +109,21 @@ def element_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
     if any(stride % itemsize for stride in strides):
         raise ArgumentError(f"expected strides of whole elements of {itemsize} bytes, found strides {tuple(strides)}")
     return tuple(stride // itemsize for stride in strides)
+
+
+class named_argument:
+    """Adds the name of argument number `index` of those that a caller passes to errors."""
+
+    def __init__(self, launch: Launch, index: int):
+        passed = launch.passed
+        self._where = f"argument '{passed[index].name}'" if index < len(passed) else f"argument {index}"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, ArgumentError):
+            raise ArgumentError(f"{self._where}: {error}") from error
 
 
 def number_of(value: Any) -> Any:

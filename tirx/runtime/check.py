@@ -24,9 +24,9 @@ from tirx.passes import lower_to_ptx_passes
 from tirx.passes.kernels.tirx_specialize import TirxSpecializePass
 from tirx.ptx.printer import print_ptx
 from tirx.runtime.arrays import ArgumentError
-from tirx.runtime.check_arguments import Integers, Numbers, arguments_of, integers_of, most_operations
+from tirx.runtime.check_arguments import Numbers
 from tirx.runtime.check_sizes import MOST_ELEMENTS, Pace, Sizes, sizes_of
-from tirx.runtime.comparison import SM_COUNT, Case, Problem, grid_of, with_result
+from tirx.runtime.comparison import SM_COUNT, Case, Problem, grid_of
 from tirx.runtime.describe import describe
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
@@ -133,12 +133,10 @@ class _Compiled:
     def case(self, size: Sizes, numbers: Numbers, seed: int) -> Case:
         """Returns a launch of the tile program, with arguments at random. Raises one of `_NO_RESULT`."""
 
-        def of(integers: Integers) -> Case:
-            arguments = arguments_of(self.tile, size, numbers, seed, integers)
-            bound_arguments(self.launch, arguments, grid_of(self.tile), SM_COUNT)  # in less time than a run takes
-            return self.launched(arguments, size, max_operations=most_operations(integers))
+        def check(arguments: Sequence[Any]) -> None:  # in less time than a run takes
+            bound_arguments(self.launch, arguments, grid_of(self.tile), SM_COUNT)
 
-        return with_result(of, integers_of(self.tile, numbers))
+        return Case.made_up(self.tile, size, numbers, seed, check, modular=self.modular, origin=self.origin)
 
     def telling_case(self, size: Sizes, numbers: Numbers, seed: int) -> Case:
         """Returns a launch, of the first seed with which it changes an array. Raises one of `_NO_RESULT`."""
@@ -147,12 +145,6 @@ class _Compiled:
             seed += 1
             found = self.case(size, numbers, seed)
         return found
-
-    def launched(self, arguments: Sequence[Any], size: Sizes, **options: Any) -> Case:
-        """Returns a launch of the tile program. Raises RunError."""
-        return Case.of(
-            self.tile, f"arguments of {size}", arguments, modular=self.modular, origin=self.origin, **options
-        )
 
     def problem(self, case: Case, **options: Any) -> Problem | None:
         """Runs a launch in the simulator, too. Returns what differs there."""
@@ -295,7 +287,7 @@ def check_launch(ptx: str, launch: Launch, source: Source, arguments: Sequence[A
     shapes = tuple(None if each is None else each.shape for each in arrays)
     compiled = _Compiled(ptx, launch, source, *_tile_kernel(source, launch.entry))
     bound_arguments(launch, arguments, grid_of(compiled.tile), SM_COUNT)  # copies of them overlap no longer
-    case = compiled.launched(arguments, Sizes(shapes, ()))
+    case = Case.of(compiled.tile, f"arguments of {Sizes(shapes, ())}", arguments, origin=compiled.origin)
     if (problem := compiled.problem(case, **options)) is not None:
         raise compiled.blame(case, problem)
     return Checked(launch.entry, 1, 1, int(case.ran.exact), time.process_time() - start)

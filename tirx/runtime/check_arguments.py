@@ -16,6 +16,7 @@ from tirx.dialects.tirx import KernelOp, TileType
 from tirx.dialects.tirx.product import ProductOp
 from tirx.interp.formats import Array, dtype_of, is_float, packed, packed_bits, rounded
 from tirx.interp.products import SPARSE_CODES
+from tirx.runtime.arrays import restrided
 from tirx.runtime.check_sizes import MOST_OPERATIONS, Sizes
 from tirx.sim.numerics.modular import PRIME, converted
 
@@ -140,8 +141,7 @@ def _strided(strides: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arra
     room = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 1
     if room > _MOST_SPAN:
         raise ValueError(f"expected arrays within {_MOST_SPAN} elements, found one of strides {steps}")
-    words = np.zeros(room, f"u{dtype.itemsize}")
-    return np.lib.stride_tricks.as_strided(words, shape, [step * dtype.itemsize for step in steps]).view(dtype)
+    return restrided(np.zeros(room, dtype), shape, [step * dtype.itemsize for step in steps])
 
 
 def _values(kernel: KernelOp) -> Mapping[str, Any]:

@@ -14,7 +14,9 @@ from tirx.dialects.tirx import KernelOp
 from tirx.interp import Ran, RunError, run_kernel
 from tirx.interp.formats import Array, dtype_of, is_float, packed_bits, unpacked
 from tirx.interp.run import operations_that_write
-from tirx.runtime.check_arguments import Integers
+from tirx.runtime.arrays import flat_bytes, restrided
+from tirx.runtime.check_arguments import Integers, Numbers, arguments_of, integers_of, most_operations
+from tirx.runtime.check_sizes import Sizes
 from tirx.runtime.launch import Launch
 from tirx.runtime.origins import Origin
 from tirx.runtime.simulation import simulate
@@ -84,6 +86,37 @@ class Case:
             ran = run(expected, bounds=True)
         return Case(kernel, words, arguments, ran, expected, modular, max_operations)
 
+    @staticmethod
+    def made_up(
+        kernel: KernelOp,
+        size: Sizes,
+        numbers: Numbers,
+        seed: int,
+        check: Callable[[Sequence[Any]], object] = lambda _: None,
+        **options: Any,
+    ) -> Case:
+        """
+        Returns a launch with arguments at random, and the first kind of integers for which the program has a result.
+
+        Positive ones are for what divides or shifts by others. `check` looks at the arguments before they are run.
+        Raises RunError if the program has no result for these, either, and what `arguments_of` and `check` raise.
+        """
+
+        def launch(integers: Integers) -> Case:
+            arguments = arguments_of(kernel, size, numbers, seed, integers)
+            check(arguments)
+            most = most_operations(integers)
+            return Case.of(kernel, f"arguments of {size}", arguments, max_operations=most, **options)
+
+        *choices, last = integers_of(kernel, numbers)
+        for integers in choices:
+            try:
+                return launch(integers)
+            except RunError as error:
+                if integers == "few" and error.kind != "undefined":
+                    raise
+        return launch(last)
+
     @property
     def does_something(self) -> bool:
         """Returns True if an array is another one behind the launch."""
@@ -151,20 +184,6 @@ class Case:
         return None
 
 
-def with_result(launch: Callable[[Integers], Case], choices: Sequence[Integers]) -> Case:
-    """Returns a launch with the first of the integers for which the program has a result.
-
-    Positive ones are for what divides or shifts by others. Raises RunError if it has no result for these, either.
-    """
-    for integers in choices[:-1]:
-        try:
-            return launch(integers)
-        except RunError as error:
-            if integers == "few" and error.kind != "undefined":
-                raise
-    return launch(choices[-1])
-
-
 def _numbers(array: Array, dtype: np.dtype[Any]) -> Array:
     if packed_bits(dtype) is not None and array.dtype != dtype:
         return unpacked(array, dtype).astype(np.float64)
@@ -178,22 +197,13 @@ def _bits(array: Array) -> Array:
 
 def _copies(arguments: Sequence[Any]) -> list[Any]:
     """Returns arguments of which a run changes nothing else; strides stay."""
-    found: list[Any] = []
-    for each in arguments:
-        if isinstance(each, np.ndarray):
-            array = cast("Array", each)
-            found.append(_like(array))
-            found[-1][...] = array
-        else:
-            found.append(each)
+    return [_copied(cast("Array", each)) if isinstance(each, np.ndarray) else each for each in arguments]
+
+
+def _copied(array: Array) -> Array:
+    found = restrided(np.zeros_like(flat_bytes(array)), array.shape, array.strides)
+    found[...] = array
     return found
-
-
-def _like(array: Array) -> Array:
-    steps = [step // array.itemsize for step in array.strides]
-    span = 1 + sum((n - 1) * step for n, step in zip(array.shape, steps, strict=True)) if array.size else 1
-    words = np.zeros(span, f"u{array.itemsize}")
-    return np.lib.stride_tricks.as_strided(words, array.shape, array.strides).view(array.dtype)
 
 
 def grid_of(tile: KernelOp) -> tuple[int, ...] | None:

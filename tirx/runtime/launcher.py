@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from tirx.dialects.formula import LaunchSizes
 from tirx.runtime import driver as drivers
-from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, flat_bytes, number_of
+from tirx.runtime.arrays import ArgumentError, ArrayView, StrideError, flat_bytes, named_argument, number_of
 from tirx.runtime.binding import BoundLaunch, Value, bind, check_count, check_preconditions, launch_sizes
 from tirx.runtime.driver import Device
 from tirx.runtime.frameworks import (
@@ -27,7 +27,7 @@ from tirx.runtime.frameworks import (
 from tirx.runtime.launch import Launch, PointerArgument
 from tirx.runtime.overlap import check_overlap
 from tirx.runtime.packing import Plan, Ready, running_clusters
-from tirx.values import dataclass
+from tirx.values import dataclass, replace
 
 _Other: TypeAlias = "Callable[[LaunchSizes | None], Launcher | None]"
 
@@ -55,20 +55,16 @@ class Launcher:
     def __call__(self, arguments: Sequence[Any], stream: Any, grid: Sequence[int] | None) -> Any:
         """Launches with arguments that are not in `ready`: not seen before, or moved at each launch."""
         grid = None if grid is None else tuple(grid)
-        names = [argument.name for argument in self.launch.passed]
         frameworks: list[str] = []
         for i, argument in enumerate(arguments):
-            with _argument(names, i):
+            with named_argument(self.launch, i):
                 frameworks.append(framework_of(argument))
         for argument, framework in zip(arguments, frameworks, strict=True):
             if framework in KEYS:
                 self.keys[type(argument)] = KEYS[framework]
         if not {*frameworks} <= {*KEYS, "number"}:
             return _Staged(self, arguments, frameworks, stream, grid).run()
-        values: list[Value] = []
-        for i, (argument, framework) in enumerate(zip(arguments, frameworks, strict=True)):
-            with _argument(names, i):
-                values.append(_number(argument) if framework == "number" else VIEWS[framework](argument))
+        values = self.views(arguments, frameworks)
         device = self.device_of(values)
         ready = self.prepare(values, device, grid, current_stream({*frameworks}, device.index))
         if all(type(argument) in self.keys for argument in arguments):
@@ -76,6 +72,19 @@ class Launcher:
                 self.ready.clear()
             self.ready[(grid, *[self.keys[type(argument)](argument) for argument in arguments])] = ready
         return ready(stream)
+
+    def views(self, arguments: Sequence[Any], frameworks: Sequence[str], stream: int = 0) -> list[Value]:
+        """The views of arrays, of which those of unknown libraries are ready for work on `stream`, and the numbers."""
+        values: list[Value] = []
+        for i, (argument, framework) in enumerate(zip(arguments, frameworks, strict=True)):
+            with named_argument(self.launch, i):
+                if framework == "number":
+                    values.append(_number(argument))
+                elif framework == "cuda":
+                    values.append(view_of_interface(argument, drivers.device(0), stream))
+                else:
+                    values.append(VIEWS[framework](argument))
+        return values
 
     def device_of(self, values: Sequence[Value]) -> Device:
         """The GPU that all arrays are on; the first one if there is no array on a GPU."""
@@ -128,20 +137,6 @@ class Launcher:
         return self, bound
 
 
-class _argument:
-    """Adds the name of argument number `index` to errors."""
-
-    def __init__(self, names: Sequence[str], index: int):
-        self._where = f"argument '{names[index]}'" if index < len(names) else f"argument {index}"
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, ArgumentError):
-            raise ArgumentError(f"{self._where}: {error}") from error
-
-
 def _number(value: Any) -> int | float:
     number = number_of(value)
     if not isinstance(number, int | float):
@@ -167,7 +162,6 @@ class _Staged:
 
     def run(self) -> Any:
         passed = self.launcher.launch.passed
-        names = [argument.name for argument in passed]
         writes = [isinstance(argument, PointerArgument) and argument.is_written for argument in passed]
         check_count(self.launcher.launch, len(self.arguments))
         new = list(self.arguments)
@@ -175,15 +169,7 @@ class _Staged:
             if framework == "jax" and (writes[i] or isinstance(new[i], sys.modules["jax"].ShapeDtypeStruct)):
                 new[i] = _jax_copy(new[i])
         handle = None if self.stream is None else stream_handle(self.stream)
-        values: list[Value] = []
-        for i, (argument, framework) in enumerate(zip(new, self.frameworks, strict=True)):
-            with _argument(names, i):
-                if framework == "number":
-                    values.append(_number(argument))
-                elif framework == "cuda":
-                    values.append(view_of_interface(argument, drivers.device(0), -1 if handle is None else handle))
-                else:
-                    values.append(VIEWS[framework](argument))
+        values = self.launcher.views(new, self.frameworks, -1 if handle is None else handle)
         device = self.launcher.device_of(values)
         current = current_stream({*self.frameworks}, device.index)() if handle is None else handle
         with device.current():
@@ -206,15 +192,7 @@ class _Staged:
                     copies[i] = driver.cuMemAlloc(value.span)
                     data = flat_bytes(arrays[i])
                     driver.cuMemcpyHtoD(copies[i], data.__array_interface__["data"][0], value.span)
-                    values[i] = ArrayView(
-                        int(copies[i]),
-                        value.shape,
-                        value.strides,
-                        value.dtype,
-                        value.itemsize,
-                        device.index,
-                        value.writable,
-                    )
+                    values[i] = replace(value, address=int(copies[i]), device=device.index)
             self.launcher.prepare(values, device, self.grid)(stream)
             driver.cuStreamSynchronize(stream)
             for i, copy in copies.items():

@@ -22,20 +22,8 @@ from tirx.runtime.launch import (
 )
 from tirx.runtime.overlap import check_overlap
 
-_TENSOR_MAP_TYPES = {
-    "u8": "UINT8",
-    "u16": "UINT16",
-    "u32": "UINT32",
-    "s32": "INT32",
-    "u64": "UINT64",
-    "s64": "INT64",
-    "f16": "FLOAT16",
-    "bf16": "BFLOAT16",
-    "f32": "FLOAT32",
-    "f64": "FLOAT64",
-    "tf32": "TFLOAT32",
-}
-"""Element types of tensor maps -> the end of their name in CUtensorMapDataType."""
+_TENSOR_MAP_TYPES = {"u": "UINT", "s": "INT", "f": "FLOAT", "bf": "BFLOAT", "tf": "TFLOAT"}
+"""Element types of tensor maps, without their bits -> the end of their name in CUtensorMapDataType, without these."""
 
 _L2_PROMOTIONS = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILLS = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
@@ -107,7 +95,8 @@ class Plan:
         return self._call(parameters, parts, current)
 
     def _tensor_map(self, argument: TensorMapArgument, address: int) -> Any:
-        api, rank = self.device.driver.api, len(argument.shape)
+        api, rank, letters = self.device.driver.api, len(argument.shape), argument.element.rstrip("0123456789")
+        type_ = f"CU_TENSOR_MAP_DATA_TYPE_{_TENSOR_MAP_TYPES[letters]}{argument.element.removeprefix(letters)}"
         shape, strides = tensor_of_map(self.bound, argument)
         if 0 in shape:
             # The driver has no map of no elements, which are zeros to whoever loads them; a launch that stores some is
@@ -115,7 +104,7 @@ class Plan:
             address, shape, strides = self.device.zeros(), [1] * rank, [ROW_UNIT] * (rank - 1)
         try:
             return self.device.driver.cuTensorMapEncodeTiled(
-                getattr(api.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TENSOR_MAP_TYPES[argument.element]}"),
+                getattr(api.CUtensorMapDataType, type_),
                 rank,
                 address,
                 [api.cuuint64_t(n) for n in shape],

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tirx.copy.tma import ROW_UNIT
 from tirx.hw.workspaces import ZEROS
-from tirx.runtime.arrays import ArgumentError, flat_bytes, number_of, restrided, view_of_numpy
+from tirx.runtime.arrays import ArgumentError, flat_bytes, named_argument, number_of, restrided, view_of_numpy
 from tirx.runtime.binding import BoundLaunch, Value, bind, check_preconditions, tensor_of_map
 from tirx.runtime.launch import (
     ComputedArgument,
@@ -28,21 +28,15 @@ from tirx.sim import SimError, TensorMap, run
 def view_arguments(launch: Launch, arguments: Sequence[Any]) -> list[Value]:
     """Numpy arrays and numbers as values of a launch. Raises ArgumentError for arguments of other kinds."""
     values: list[Value] = []
-    names = [argument.name for argument in launch.passed]
     for i, argument in enumerate(arguments):
-        where = f"argument '{names[i]}'" if i < len(names) else f"argument {i}"
-        number: Any = number_of(argument)
-        if isinstance(argument, np.ndarray):
-            try:
+        with named_argument(launch, i):
+            number: Any = number_of(argument)
+            if isinstance(argument, np.ndarray):
                 values.append(view_of_numpy(cast("npt.NDArray[Any]", argument)))
-            except ArgumentError as error:
-                raise ArgumentError(f"{where}: {error}") from error
-        elif isinstance(number, int | float):
-            values.append(number)
-        else:
-            raise ArgumentError(
-                f"{where}: expected a numpy array or a number to simulate, found {type(argument).__name__}"
-            )
+            elif isinstance(number, int | float):
+                values.append(number)
+            else:
+                raise ArgumentError(f"expected a numpy array or a number to simulate, found {type(argument).__name__}")
     return values
 
 
