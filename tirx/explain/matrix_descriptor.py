@@ -69,7 +69,7 @@ _FORMATS: dict[str, _Format] = {
 
 @dataclass(frozen=True)
 class _Operand:
-    """What a descriptor does not say of its operand: `shape` are the elements that one instruction reads."""
+    """An operand as far as its descriptor does not say it: `shape` are the elements that one instruction reads."""
 
     element: DType
     shape: tuple[int, int]
