@@ -23,7 +23,10 @@ def ancestors(op: Operation) -> Iterator[Operation]:
 
 def enclosing(op: Operation, *kinds: type[_OpT]) -> _OpT | None:
     """The innermost operation around `op` that is of one of the `kinds`, None if there is none."""
-    return next((around for around in ancestors(op) if isinstance(around, kinds)), None)
+    around = op.parent_op()
+    while around is not None and not isinstance(around, kinds):
+        around = around.parent_op()
+    return around
 
 
 def top_of(op: Operation, outer: Operation) -> Operation | None:

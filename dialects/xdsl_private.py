@@ -105,6 +105,11 @@ def _value_getter() -> Callable[..., SSAValue]:
     return get_value
 
 
+def _parent_op(op: Operation) -> Operation | None:
+    """`Operation.parent_op` of xDSL, which asks for the block and the region by a call each."""
+    return None if (block := op.parent) is None or (region := block.parent) is None else region.parent
+
+
 def _quicken() -> None:
     for cls, fields in FIELDS.items():
         for name, field in fields.items():
@@ -118,6 +123,7 @@ def _quicken() -> None:
     for cls, name, by in (
         (SSAValues, "types", property(_types, doc=SSAValues.types.__doc__)),
         (Operation, "operands", property(OpOperands, _set_operands, doc=Operation.operands.__doc__)),
+        (Operation, "parent_op", _parent_op),
         (OpOperands, "__setitem__", _set_operand),
         (SSAValue, "replace_all_uses_with", replace_uses),
     ):

@@ -292,7 +292,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     @property
     def extents(self) -> tuple[int | Size, ...]:
         """The extents, some of which may be expressions of parameters."""
-        return tuple(n.data for n in self.shape)
+        return tuple([n.data for n in self.shape.data])
 
     @property
     def parameters_of_shape(self) -> tuple[str, ...]:

@@ -168,19 +168,14 @@ class ViewOp(DirectOperation):
     @property
     def indices(self) -> Sequence[SSAValue]:
         """The index, or index tile, along each dimension of the memref."""
-        return self._where[0]
+        sized, operands = self.sized, operands_of(self)
+        return item(operands, slice(1, None if sized is None else len(operands) - len(sized.data)))
 
     @property
     def sizes(self) -> Sequence[SSAValue]:
         """The sizes along the dimensions `sized` of the memref."""
-        return self._where[1]
-
-    @property
-    def _where(self) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
-        """The indices and the sizes; other properties ask for them often."""
         sized, operands = self.sized, operands_of(self)
-        first_size = len(operands) - (0 if sized is None else len(sized.data))
-        return item(operands, slice(1, first_size)), item(operands, slice(first_size, None))
+        return () if sized is None else item(operands, slice(len(operands) - len(sized.data), None))
 
     @property
     def source_type(self) -> MemRefType[Attribute]:
@@ -205,24 +200,32 @@ class ViewOp(DirectOperation):
     @property
     def of_memref(self) -> tuple[int | None, ...]:
         """For each dimension of the tile that of the memref which it is, None for one that the memref does not have."""
+        return self._of_memref(len(self.indices))
+
+    def _of_memref(self, rank: int) -> tuple[int | None, ...]:
         if self.dims is not None:
             return tuple(None if n.value.data == _NO_DIMENSION else n.value.data for n in self.dims)
-        indices, rank = len(self.indices), len(self.result.type.shape)
-        return tuple([d if d >= 0 else None for d in range(indices - rank, indices)])
+        first = rank - len(self.result.type.shape.data)
+        return (None,) * -first + tuple(range(max(first, 0), rank))
 
     @property
     def places(self) -> tuple[Place, ...]:
         """The places along the dimensions of the memref, in order."""
-        indices, sizes = self._where
+        indices = self.indices
+        of_tile = {d: t for t, d in enumerate(self._of_memref(len(indices)))}
         extents = cast("tuple[int, ...]", self.result.type.extents)  # but for the printer, parameters are bound
-        of_tile = {d: t for t, d in enumerate(self.of_memref)}
-        steps = [1] * len(indices) if self.steps is None else [n.value.data for n in self.steps]
-        ends = {} if self.sized is None else dict(zip((n.value.data for n in self.sized), sizes, strict=True))
-        found: list[Place] = []
-        for d, (index, step) in enumerate(zip(indices, steps, strict=True)):
-            t = of_tile.get(d)
-            found.append(Place(index, t, 1 if t is None else extents[t], step, ends.get(d)))
-        return tuple(found)
+        sizes = {n.value.data: size for n, size in zip(self.sized or (), self.sizes, strict=True)}
+        steps = [n.value.data for n in self.steps or ()] or [1] * len(indices)
+        return tuple(
+            [
+                Place(index, t := of_tile.get(d), 1 if t is None else extents[t], step, sizes.get(d))
+                for d, (index, step) in enumerate(zip(indices, steps, strict=True))
+            ]
+        )
+
+    def step(self, dimension: int) -> int:
+        """Returns the elements from one position to the next along a dimension of the memref."""
+        return steps.data[dimension].value.data if (steps := self.steps) else 1
 
     @property
     def index_tiles(self) -> dict[int, SSAValue]:
@@ -247,14 +250,14 @@ class ViewOp(DirectOperation):
 
         None for strides that are known at the launch only.
         """
-        strides, indices, steps = self.source_type.get_strides() or (), self.indices, self.steps
+        strides, indices = self.source_type.get_strides() or (), self.indices
         found: list[int | None] = []
         for d in self.of_memref:
             if d is None or isinstance(indices[d].type, TileType):
                 found.append(0)
             else:
                 stride = strides[d]
-                found.append(stride if stride is None or steps is None else stride * steps.data[d].value.data)
+                found.append(None if stride is None else stride * self.step(d))
         return tuple(found)
 
     def derived_layout(self, shape: Sequence[int]) -> TileLayout | str:

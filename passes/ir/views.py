@@ -48,8 +48,8 @@ class Origin:
 
     def first(self, dimension: int) -> int:
         """Returns the distance from the index of the view to the start of the tile, in elements along a dimension."""
-        place = self.view.places[dimension]
-        return 0 if place.of_tile is None else self.start[place.of_tile] * place.step
+        of_memref = self.view.of_memref
+        return self.start[of_memref.index(dimension)] * self.view.step(dimension) if dimension in of_memref else 0
 
 
 def clipped_view(tile: SSAValue) -> ViewOp | None:

@@ -113,9 +113,9 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
         raise TmaError(
             TmaReason.VIEW, "expected a view of a kernel argument or a part of one for a bulk tensor copy, found none"
         )
-    places = origin.view.places
-    indexed = _indexed_dimension(global_tile)
-    if any(place.size is not None for place in places) or None in origin.view.of_memref:
+    places, of_memref = origin.view.places, origin.view.of_memref
+    indexed = _indexed_dimension(global_tile, origin.view)
+    if any(place.size is not None for place in places) or None in of_memref:
         raise TmaError(
             TmaReason.VIEW, "expected dimensions of the memref, without sizes, for a tensor map, found others"
         )
@@ -144,10 +144,10 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
             f"expected {first_target(ATOM_32B)} or later for swizzles of 32-byte atoms in tensor maps, found {target}",
         )
     groups = (
-        *(tuple(origin.view.of_memref[t] or 0 for t in group) for group in boxes.groups),
+        *(tuple([of_memref[t] or 0 for t in group]) for group in boxes.groups),
         *((d,) for d, t in reversed([*enumerate(of_tile)]) if t is None),
     )
-    _check_coordinates(origin, groups, sizes, shared.dims)
+    _check_coordinates(origin, places, groups, sizes, shared.dims)
     extents = boxes.box if indexed is None else (boxes.box[0], 1)
     extents = (*extents, *(1 for t in of_tile if t is None))
     box, apart = _spans(extents, [places[d].step for d, *_ in groups])
@@ -173,14 +173,14 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
     return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
 
 
-def _indexed_dimension(tile: SSAValue) -> int | None:
-    """Returns the dimension of a tile of global memory along which an index tile names rows of a matrix.
+def _indexed_dimension(tile: SSAValue, view: tirx.ViewOp) -> int | None:
+    """Returns the dimension of a tile, a part of a view, along which an index tile names rows of a matrix.
 
     None for a box. Raises TmaError for views with index tiles that name something else.
     """
-    if (origin := Origin.of(tile)) is None or not (view := origin.view).index_tiles:
+    if not (index_tiles := view.index_tiles):
         return None
-    dims, ((d, _), *others) = view.result.type.dims, view.index_tiles.items()
+    dims, ((d, _), *others) = view.result.type.dims, index_tiles.items()
     at = view.places[d].of_tile
     moving = [t for t in range(len(dims)) if t not in view.still_dims(d)]
     strides = view.source_type.get_strides() or ()
@@ -211,7 +211,11 @@ def _spans(extents: tuple[int, ...], steps: Sequence[int]) -> tuple[tuple[int, .
 
 
 def _check_coordinates(
-    origin: Origin, groups: Sequence[Sequence[int]], sizes: Sequence[int | None], dims: Sequence[int]
+    origin: Origin,
+    places: Sequence[tirx.Place],
+    groups: Sequence[Sequence[int]],
+    sizes: Sequence[int | None],
+    dims: Sequence[int],
 ) -> None:
     """
     Raises TmaError for a tile that the coordinates of tensor maps, which are signed integers of 32 bits, do not reach.
@@ -219,8 +223,8 @@ def _check_coordinates(
     Sizes and places that only the launch knows are checked there, or by the kernel.
     """
     for outer, *others in groups:
-        run = prod(sizes[d] or 1 for d in others)
-        place = origin.view.places[outer]
+        run = prod([sizes[d] or 1 for d in others])
+        place, first = places[outer], origin.first(outer)
         size, low = sizes[outer], index_range(place.index).low if place.is_plain else None
         extent = 1 if place.of_tile is None else (dims[place.of_tile] - 1) * place.step + 1
         if size is not None and size * run > NARROW_LIMIT:
@@ -233,11 +237,11 @@ def _check_coordinates(
             raise TmaError(
                 TmaReason.VIEW, f"expected an index of at most {NARROW_LIMIT // run} for a tensor map, found {low}"
             )
-        if (origin.first(outer) + extent) * run > MOST_ELEMENTS_FURTHER:
+        if (first + extent) * run > MOST_ELEMENTS_FURTHER:
             raise TmaError(
                 TmaReason.VIEW,
                 f"expected a part within the first {MOST_ELEMENTS_FURTHER // run} elements of a view for a tensor map, "
-                f"found one that ends at {origin.first(outer) + extent}",
+                f"found one that ends at {first + extent}",
             )
 
 

@@ -7,6 +7,7 @@ reads it carries nothing from one iteration to the next, whatever other tiles do
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
@@ -118,7 +119,14 @@ def hardware_operation(kernel: Operation) -> Operation | None:
     """The first operation of a kernel that was written in the hardware's terms, whose threads and waits are not known,
     or that stores a number, which one thread does.
     """
-    return next((op for op in kernel.walk() if in_hardware_terms(op) or stores_number(op)), None)
+    rare = (op for op in walk(kernel) if _is_rare(type(op)))
+    return next((op for op in rare if in_hardware_terms(op) or stores_number(op)), None)
+
+
+@lru_cache(maxsize=1024)
+def _is_rare(kind: type[Operation]) -> bool:
+    """Returns False for operations that are in no terms of the hardware, store no number and order nothing."""
+    return kind.name.startswith(_HARDWARE) or issubclass(kind, memref.StoreOp | tirx.OrderingOp)
 
 
 def in_hardware_terms(op: Operation) -> bool:
@@ -145,7 +153,7 @@ def require_whole_warps(kernel: tirx.KernelOp) -> None:
 def require_no_ordering(kernel: Operation) -> None:
     """Raises NotApplicable for a kernel whose blocks wait for each other, which stays as it is."""
     for op in walk(kernel):
-        if is_ordering(op):
+        if _is_rare(type(op)) and is_ordering(op):
             raise NotApplicable(op, f"'{op.name}' orders what blocks do")
 
 
@@ -326,9 +334,14 @@ def check_source(loop: scf.ForOp, fill: tirx.CopyOp) -> None:
             raise NotApplicable(op, f"'{fill.name}' cannot run ahead: '{op.name}' may write {found}, which it reads")
 
 
+def may_write(op: Operation) -> bool:
+    """Returns False for an operation that itself writes no memory: a pure one, or one that only has others inside."""
+    return not is_pure(op) and (not op.regions or tirx.is_foreign(op))
+
+
 def written_memref(op: Operation, source: SSAValue) -> str | None:
     """The name of `source`, an argument in global memory, if an operation may write it; arguments do not overlap."""
-    if (op.regions and not tirx.is_foreign(op)) or is_pure(op):
+    if not may_write(op):
         return None
     for operand in op.operands:
         if isinstance(operand.type, tirx.TileType):

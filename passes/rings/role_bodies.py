@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.definition import i32_attr
-from tirx.dialects.nesting import operations, walk
+from tirx.dialects.nesting import ancestors, operations, walk
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
 from tirx.dialects.traits import is_pure, is_terminator
 from tirx.dialects.xdsl_private import clone
@@ -18,10 +18,6 @@ from tirx.passes.match.pipelining import NotApplicable, needed_values
 
 _Known = dict[SSAValue, SSAValue]
 _Keep = Callable[[Operation], bool]
-
-
-def _has(op: Operation, keep: _Keep) -> bool:
-    return any(map(keep, walk(op)))
 
 
 def copied_part(ops: Sequence[Operation], keep: _Keep) -> Block:
@@ -33,29 +29,30 @@ def copied_part(ops: Sequence[Operation], keep: _Keep) -> Block:
     """
     block = Block()
     inside = {inner for op in ops for inner in walk(op)}
-    _Copier(inside, keep).copy(ops, block, {})
+    _Copier(inside, set(filter(keep, inside))).copy(ops, block, {})
     return block
 
 
 class _Copier:
-    def __init__(self, inside: set[Operation], keep: _Keep):
+    def __init__(self, inside: set[Operation], kept: set[Operation]):
         self.inside = inside
-        self.keep = keep
+        self.kept = kept
+        self.having: set[Operation] = set()
+        """The operations around those that are kept."""
+        for op in kept:
+            for around in ancestors(op):
+                if around in self.having or around not in inside:
+                    break
+                self.having.add(around)
 
     def copy(self, ops: Sequence[Operation], block: Block, known: _Known) -> None:
         for op in ops:
-            if self.keep(op):
-                self._operands(op, block, known)
-                self._add(op, block, known)
-            elif op.regions and _has(op, self.keep):
+            if op in self.kept:
+                for operand in needed_values(op):
+                    self._value(operand, op, block, known)
+                block.add_op(clone(op, known))
+            elif op in self.having:
                 self._region(op, block, known)
-
-    def _add(self, op: Operation, block: Block, known: _Known) -> None:
-        block.add_op(clone(op, known))
-
-    def _operands(self, op: Operation, block: Block, known: _Known) -> None:
-        for operand in needed_values(op):
-            self._value(operand, op, block, known)
 
     def _value(self, value: SSAValue, user: Operation, block: Block, known: _Known) -> None:
         """Makes a value known in the block, by a copy of the pure operations that compute it."""
@@ -73,7 +70,7 @@ class _Copier:
             raise NotApplicable(op, f"'{user.name}' in another role needs the result of '{op.name}'")
         for operand in op.operands:
             self._value(operand, op, block, known)
-        self._add(op, block, known)
+        block.add_op(clone(op, known))
 
     def _region(self, op: Operation, block: Block, known: _Known) -> None:
         match op:
@@ -109,7 +106,7 @@ class _Copier:
         for old, new in zip(source.args, block.args, strict=False):
             new.name_hint = old.name_hint
             scope[old] = new
-        self.copy(list(source.ops), block, scope)
+        self.copy(operations(source), block, scope)
         return block
 
     def _for(self, op: ForOp, block: Block, known: _Known) -> None:
@@ -117,14 +114,14 @@ class _Copier:
         if isinstance(trips, SSAValue):
             self._value(trips, op, block, known)
             trips = known.get(trips, trips)
-        parts = [part for part in op.parts if _has(part, self.keep)]
+        parts = [part for part in op.parts if part in self.having]
         body = Block(arg_types=[op.index.type])
         body.args[0].name_hint = op.index.name_hint
         scope = {**known, op.index: body.args[0]}
         stages = {part.offset for part in parts}
         if len(stages) <= 1:
             for source in [part.body.block for part in parts] or [op.body.block]:
-                self.copy(list(source.ops), body, scope)
+                self.copy(operations(source), body, scope)
         if len(stages) > 1:
             copies = {part: self._part(part, min(stages), parts, scope) for part in sorted(parts, key=_offset)}
             body.add_ops(copies[part] for part in parts)
@@ -137,7 +134,7 @@ class _Copier:
     def _part(self, part: AtOp, first: int, parts: Sequence[AtOp], scope: _Known) -> AtOp:
         """A copy of a part, which gives the values that other parts of the role use; `scope` knows them then."""
         inner, known = Block(), dict(scope)
-        self.copy(list(part.body.block.ops), inner, known)
+        self.copy(operations(part.body.block), inner, known)
         last = part.body.block.last_op
         assert last is not None
         others = [other for other in parts if other is not part]

@@ -428,7 +428,7 @@ class Schedule(RoleCode):
 
     def _publish(self, op: Operation, emit: Emitter) -> None:
         """Threads that have written a slot which asynchronous work is about fence, and all threads meet."""
-        if self.plan.extraction.is_touched_by_threads(self.owner, op):
+        if self.plan.extraction.is_touched_by_threads(op):
             self.close(emit)
             emit(ptx.FenceProxyAsyncOp("shared::cta"))
             self.barrier(emit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from xdsl.context import Context
@@ -15,11 +15,12 @@ from xdsl.rewriter import InsertPoint
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.definition import i32_attr
-from tirx.dialects.nesting import ancestors, walk
+from tirx.dialects.nesting import ancestors, operations, walk
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP, is_constant_load
 from tirx.dialects.traits import is_pure, is_terminator
+from tirx.dialects.xdsl_private import operands_of
 from tirx.hw.features import supports
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -31,6 +32,7 @@ from tirx.passes.match.pipelining import (
     NotApplicable,
     hardware_operation,
     is_computed,
+    may_write,
     needed_values,
     require_no_ordering,
     written_memref,
@@ -92,91 +94,91 @@ class TirxSpecializeWarpsPass(ModulePass):
 
 
 def _specialize(kernel: tirx.KernelOp, wanted: Roles, asked: bool) -> None:
-    if any(isinstance(op, tirx.RolesOp) for op in kernel.walk()) or not any(
-        isinstance(op, tirx.RingOp) for op in kernel.walk()
-    ):
+    kinds = {type(op) for op in operations(kernel.body.block)}
+    if tirx.RolesOp in kinds or tirx.RingOp not in kinds:
         return
+    ops = walk(kernel)
     try:
         if (written := hardware_operation(kernel)) is not None:
             raise NotApplicable(written, f"'{written.name}' is in the terms of the hardware")
         require_no_ordering(kernel)
-        for op in kernel.walk():
+        for op in ops:
             if isinstance(op, tirx.MmaOp) and op.on_tensor_memory:
                 raise NotApplicable(op, f"threads wait for '{op.name}', which needs all of the block")
-        loads = _load_stations(kernel)
-        _check_sources(kernel, loads)
-        products = _products(kernel) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[Place]()
+        places = _places(ops)
+        loads = _load_stations(kernel, places)
+        _check_sources(ops, loads)
+        products = _products(kernel, places) if wanted is Roles.LOAD_MMA_EPILOGUE else frozenset[Place]()
         attempt(kernel, "keeps one role", partial(_split, kernel, loads, products, asked))
     except (NotApplicable, RingError) as e:
         reason, where = (e.reason, e.where) if isinstance(e, NotApplicable) else (e.message, e.origin)
         remark(where if isinstance(where, Operation) else kernel, OneRoleKept(kernel.sym_name.data, reason))
 
 
-def _gives_part(op: Operation) -> bool:
-    """True for an operation that gives a slot, or a part of one, to those that use it."""
-    return is_pure(op) and any(slot_tile(result) is not None for result in op.results)
-
-
-def _load_stations(kernel: tirx.KernelOp) -> _Stations:
-    """The first stations of the rings that TMA fills. Raises NotApplicable if there is none."""
-    others: dict[Place, Operation] = {}
-    filled: dict[Place, None] = {}
-    for op in kernel.walk():
-        for operand in op.operands:
-            if isinstance(op, tirx.ReleaseOp) or _gives_part(op) or (slot := slot_tile(operand)) is None:
-                continue
-            ring, station = slot.place
-            if station != ring.station_names[0]:
-                continue
-            if isinstance(op, tirx.AsyncCopyOp) and op.queue is tirx.Queue.TMA:
-                filled[slot.place] = None
-            else:
-                others.setdefault(slot.place, op)
-    found = frozenset(station for station in filled if station not in others)
-    if not found:
-        raise NotApplicable(next(iter(others.values()), kernel), "no ring is filled by TMA alone")
+def _places(ops: Sequence[Operation]) -> dict[Operation, list[Place]]:
+    """The stations of the slots that operations work on; not those that release one or give a part of it to others."""
+    found: dict[Operation, list[Place]] = {}
+    for op in ops:
+        if (slots := [slot for value in operands_of(op) if (slot := slot_tile(value)) is not None]) and not (
+            is_pure(op) and any(slot_tile(result) is not None for result in op.results)
+        ):
+            found[op] = [slot.place for slot in slots]
     return found
 
 
-def _check_sources(kernel: tirx.KernelOp, loads: _Stations) -> None:
+def _load_stations(kernel: tirx.KernelOp, places: Mapping[Operation, Sequence[Place]]) -> _Stations:
+    """The first stations of the rings that TMA fills. Raises NotApplicable if there is none."""
+    others: dict[Place, Operation] = {}
+    filled: dict[Place, None] = {}
+    for op, found in places.items():
+        by_tma = isinstance(op, tirx.AsyncCopyOp) and op.queue is tirx.Queue.TMA
+        for ring, station in found:
+            if station != ring.station_names[0]:
+                continue
+            if by_tma:
+                filled[ring, station] = None
+            else:
+                others.setdefault((ring, station), op)
+    loads = frozenset(station for station in filled if station not in others)
+    if not loads:
+        raise NotApplicable(next(iter(others.values()), kernel), "no ring is filled by TMA alone")
+    return loads
+
+
+def _check_sources(ops: Sequence[Operation], loads: _Stations) -> None:
     """Raises NotApplicable if the kernel may write what the load role reads, which may run ahead by whole tiles."""
-    sources = {tirx.base_allocation(op.operands[0]): op for op in kernel.walk() if _fills(op, loads)}
-    for op in kernel.walk():
-        for source in sources:
+    sources = {tirx.base_allocation(op.operands[0]): op for op in ops if _fills(op, loads)}
+    for op in ops:
+        for source in sources if may_write(op) else ():
             if (name := written_memref(op, source)) is not None:
                 raise NotApplicable(op, f"'{op.name}' may write {name}, which the load role reads ahead")
 
 
-def _products(kernel: tirx.KernelOp) -> _Stations:
+def _products(kernel: tirx.KernelOp, places: Mapping[Operation, Sequence[Place]]) -> _Stations:
     """The stations of the role of products; empty, with a remark, where it cannot be separated."""
     try:
-        return _product_stations(kernel)
+        return _product_stations(kernel, places)
     except NotApplicable as e:
         remark(e.where, NoProductRole(kernel.sym_name.data, e.reason))
         return frozenset()
 
 
-def _product_stations(kernel: tirx.KernelOp) -> _Stations:
+def _product_stations(kernel: tirx.KernelOp, places: Mapping[Operation, Sequence[Place]]) -> _Stations:
     """The stations at which products of tcgen05 and the copies of their scale factors work; empty if there are none."""
     issued = [op for op in kernel.walk() if _is_product(op)]
     found: dict[Place, None] = {}
     for op in issued:
+        found.update(dict.fromkeys(places.get(op, ())))
         for operand in op.operands:
-            if not isinstance(operand.type, tirx.TileType):
+            if not isinstance(operand.type, tirx.TileType) or slot_tile(operand) is not None:
                 continue
-            if (slot := slot_tile(operand)) is not None:
-                found[slot.place] = None
-            elif isinstance(tirx.base_allocation(operand).owner, tirx.AllocOp):
+            if isinstance(tirx.base_allocation(operand).owner, tirx.AllocOp):
                 raise NotApplicable(op, f"'{op.name}' works on a tile that is in no ring")
     if not issued:
         raise NotApplicable(kernel, "no product of tcgen05 is asynchronous")
-    for op in kernel.walk():
-        if _is_product(op) or isinstance(op, tirx.ReleaseOp) or _gives_part(op) or is_terminator(op):
-            continue
-        for operand in op.operands:
-            slot = slot_tile(operand)
-            if slot is not None and slot.place in found:
-                raise NotApplicable(op, f"threads do '{op.name}' at a station of the products")
+    for op, at in places.items():
+        if not found.keys().isdisjoint(at) and not _is_product(op) and not is_terminator(op):
+            raise NotApplicable(op, f"threads do '{op.name}' at a station of the products")
     return frozenset(found)
 
 
@@ -190,17 +192,28 @@ def _is_product(op: Operation) -> bool:
             return False
 
 
-def _belongs(stations: _Stations, is_work: Callable[[Operation], bool]) -> Callable[[Operation], bool]:
-    """Returns True if an operation is of the role that works at these stations."""
-
-    def belongs(op: Operation) -> bool:
+def _works(
+    ops: Sequence[Operation], loads: _Stations, products: _Stations, requests: _Stations
+) -> tuple[set[Operation], set[Operation], set[Operation]]:
+    """Returns the operations that work at the stations of each role: those that load, multiply and ask for tiles."""
+    loading, multiplying, asking = set[Operation](), set[Operation](), set[Operation]()
+    for op in ops:
         match op:
             case tirx.AcquireOp() | tirx.ReleaseOp():
-                return place_of(op) in stations
+                place = place_of(op)
+                for stations, found in ((loads, loading), (products, multiplying), (requests, asking)):
+                    if place in stations:
+                        found.add(op)
+            case tirx.AsyncNextOp():
+                asking.add(op)
+            case tirx.AsyncCopyOp() | tirx.AsyncMmaOp():
+                if _fills(op, loads):
+                    loading.add(op)
+                if products and _is_product(op):
+                    multiplying.add(op)
             case _:
-                return is_work(op)
-
-    return belongs
+                pass
+    return loading, multiplying, asking
 
 
 def _warps_of_roles(
@@ -238,35 +251,33 @@ def _split(kernel: tirx.KernelOp, loads: _Stations, products: _Stations, asked: 
 
     Unless roles were `asked` for, a kernel stays whole if more warps leave its threads too few registers.
     """
-    requests = _request_stations(kernel)
-    # Products of tcgen05 have warps of their own, and so have requests: loads wait for nothing but their slots.
-    asking = _belongs(requests, lambda op: isinstance(op, tirx.AsyncNextOp))
-    filling = _belongs(loads, lambda op: _fills(op, loads))
-
-    def loading(op: Operation) -> bool:
-        return filling(op) or (not products and asking(op))
-
-    multiplying = _belongs(products, lambda op: bool(products) and _is_product(op))
+    ops = walk(kernel)
+    requests = _request_stations(ops)
     body = kernel.body.block
     shared = _shared_prelude(kernel)
-    parts = [op for op in body.ops if op not in shared and not isinstance(op, tirx.ReturnOp)]
+    parts = [op for op in operations(body) if op not in shared and not isinstance(op, tirx.ReturnOp)]
+    inside = {inner: None for op in parts for inner in walk(op)}
+    loading, multiplying, asking = works = _works([*inside], loads, products, requests)
+    moved = loading | multiplying | asking
+    if not products:
+        loading |= asking
     registers, warps, load_warps, added = _warps_of_roles(kernel, bool(products), len(requests), asked)
-    reads = {work: _reads(kernel, parts, work) for work in (loading, multiplying, asking)}
-
-    def part(work: Callable[[Operation], bool]) -> Block:
-        return copied_part(parts, lambda op: work(op) or op in reads[work])
-
-    load = part(loading)
-    mma = part(multiplying) if products else None
-    sched = part(asking) if products and requests else None
+    reads = [_reads(kernel, inside, work) for work in works]
+    repeated = set[Operation]().union(*reads)
+    # Products of tcgen05 have warps of their own, and so have requests: loads wait for nothing but their slots.
+    load, mma, sched = (
+        copied_part(parts, (work | read).__contains__) if is_made else None
+        for work, read, is_made in zip(works, reads, (True, products, products and requests), strict=True)
+    )
+    assert load is not None
     location = parts[0].location
     last = body.last_op
     assert last is not None
     main = Block()
     move(parts, main)
-    remove_part(main, lambda op: loading(op) or multiplying(op) or asking(op))
-    repeated = set[Operation]().union(*reads.values())
-    remove_part(main, lambda op: op in repeated and not any(result.uses for result in op.results))
+    remove_part(main, moved.__contains__)
+    if repeated:
+        remove_part(main, lambda op: op in repeated and not any(result.uses for result in op.results))
     name = "epilogue" if products else "math"
     load_registers, main_registers = registers or (None, None)
     roles = [
@@ -280,18 +291,17 @@ def _split(kernel: tirx.KernelOp, loads: _Stations, products: _Stations, asked: 
     for role in roles:
         role.location = location
     emit(tirx.RolesOp(Region(Block(roles))))
-    if products:
+    if products and any(isinstance(op, tirx.TilesOp) for op in ops):
         _double_accumulators(kernel)
     remark(kernel, RolesMade(kernel.sym_name.data, ", ".join(map(_share, roles))))
 
 
-def _reads(kernel: tirx.KernelOp, parts: Iterable[Operation], work: Callable[[Operation], bool]) -> set[Operation]:
+def _reads(kernel: tirx.KernelOp, inside: Mapping[Operation, None], work: Collection[Operation]) -> set[Operation]:
     """The loads of what the kernel does not write, on whose values the work of a role depends: it does them again.
 
     Raises NotApplicable for register tiles among these values that are not within each warp.
     """
-    inside = {inner: None for op in parts for inner in walk(op)}
-    pending = [around for op in inside if work(op) for around in (op, *ancestors(op)) if around in inside]
+    pending = [around for op in inside if op in work for around in (op, *ancestors(op)) if around in inside]
     found: set[Operation] = set()
     seen: set[Operation] = set()
     while pending:
@@ -344,9 +354,9 @@ def _is_constant(kernel: tirx.KernelOp, load: tirx.LoadOp | memref.LoadOp) -> bo
     return argument_number(source) is not None and not any(written_memref(op, source) for op in kernel.walk())
 
 
-def _request_stations(kernel: tirx.KernelOp) -> _Stations:
+def _request_stations(ops: Iterable[Operation]) -> _Stations:
     """The stations at which cluster launch control is asked for tiles."""
-    rings = {tirx.RingOp.of(op.ring) for op in kernel.walk() if isinstance(op, tirx.AsyncNextOp)}
+    rings = {tirx.RingOp.of(op.ring) for op in ops if isinstance(op, tirx.AsyncNextOp)}
     return frozenset((ring, ring.station_names[0]) for ring in rings)
 
 
@@ -410,15 +420,12 @@ def _double_accumulators(kernel: tirx.KernelOp) -> None:
 
     Then the products of the next tile run while the epilogue reads those of this one.
     """
-    rings = [op for op in kernel.walk() if isinstance(op, tirx.RingOp)]
-    persistent = any(isinstance(op, tirx.TilesOp) for op in kernel.walk())
-    columns = sum(map(allocated_columns, kernel.walk()))
-    for ring in rings if persistent else ():
-        sums = any(
-            isinstance(op, tirx.AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None and slot.ring is ring
-            for op in kernel.walk()
-        )
-        if not sums or ring.num_slots != 1 or ring.carries is not None:
+    ops = walk(kernel)
+    columns = sum(map(allocated_columns, ops))
+    slots = (slot_tile(op.accumulator) for op in ops if isinstance(op, tirx.AsyncMmaOp))
+    sums = {slot.ring for slot in slots if slot is not None}
+    for ring in (op for op in ops if isinstance(op, tirx.RingOp) and op in sums):
+        if ring.num_slots != 1 or ring.carries is not None:
             continue
         more = slot_columns(ring)
         if not more or columns + more > COLUMNS:

@@ -61,7 +61,7 @@ from tirx.passes.rings.proof.slots import (
     place_of,
     slot_tile,
 )
-from tirx.passes.rings.proof.tile_accesses import TileAccess, accesses_in, tile_accesses
+from tirx.passes.rings.proof.tile_accesses import TileAccess, accesses_in
 from tirx.values import dataclass, field
 
 _QUEUES = {
@@ -81,6 +81,12 @@ class Extraction:
     parties: dict[str, Party] = field(default_factory=dict[str, Party])
     """The parties by their labels."""
     accesses: dict[Owner, list[TileAccess]] = field(default_factory=dict[Owner, list[TileAccess]])
+    own: dict[Operation, list[TileAccess]] = field(default_factory=dict[Operation, list[TileAccess]])
+    """The accesses of each operation itself that has any."""
+    by_threads: dict[Operation, set[Mode]] = field(default_factory=dict[Operation, set[Mode]])
+    """The accesses by threads, not by asynchronous work, to the slots that each acquire gives."""
+    touched: set[tuple[Owner, Place]] = field(default_factory=set[tuple[Owner, Place]])
+    """The stations of each role at which its threads access slots."""
     places: dict[Owner, dict[Place, Members]] = field(default_factory=dict[Owner, dict[Place, Members]])
     """The stations at which every role works, and with which of its parties."""
     ranks: dict[str, int] = field(default_factory=dict[str, int])
@@ -92,28 +98,14 @@ class Extraction:
         """The accesses of all roles."""
         return chain.from_iterable(self.accesses.values())
 
-    @cached_property
-    def touched(self) -> dict[Owner, set[Place]]:
-        """The stations of each role at which its threads access slots, not only its asynchronous work."""
-        return {
-            owner: {access.slot.place for access in accesses if not _is_asynchronous(access.op)}
-            for owner, accesses in self.accesses.items()
-        }
-
     def of_tile(self, slot: SlotTile) -> Iterator[TileAccess]:
         """The accesses of all roles to one tile of the slots of a ring."""
         return (a for a in self.all_accesses if a.slot.ring is slot.ring and a.slot.tile == slot.tile)
 
-    def is_touched_by_threads(self, owner: Owner, op: Operation) -> bool:
+    def is_touched_by_threads(self, op: Operation) -> bool:
         """True if threads of the role touch a slot that asynchronous work is about while it is held; both may read."""
-        modes: dict[Operation, set[Mode]] = {}
-        for access in tile_accesses(op):
-            modes.setdefault(access.slot.acquire, set()).add(access.mode)
-        return any(
-            not _is_asynchronous(a.op) and Mode.WRITE in modes[a.slot.acquire] | {a.mode}
-            for a in self.accesses[owner]
-            if a.slot.acquire in modes
-        )
+        found = ((access.mode, self.by_threads.get(access.slot.acquire, ())) for access in self.own.get(op, ()))
+        return any(modes and (mode is Mode.WRITE or Mode.WRITE in modes) for mode, modes in found)
 
     def fills_for_async_proxy(self, owner: Owner) -> bool:
         """True if the asynchronous proxy reads what a role copies by `cp.async`, whose threads then fence."""
@@ -146,7 +138,13 @@ class Extraction:
                     pass
         roles = owners(self.source)
         check_launch_control(self.source, self.names, roles)
-        self.accesses = {role: list(accesses_in(role)) for role in roles}
+        for role in roles:
+            self.accesses[role] = found = accesses_in(role)
+            for access in found:
+                self.own.setdefault(access.op, []).append(access)
+                if not _is_asynchronous(access.op):
+                    self.by_threads.setdefault(access.slot.acquire, set()).add(access.mode)
+                    self.touched.add((role, access.slot.place))
         for ring in self.names:
             self._require_contents(ring)
         blocks, led = cluster_blocks(self.source), blocks_led(self.source)
@@ -162,8 +160,20 @@ class Extraction:
             if (found := self._ring(ring, block, parties, places)) is not None
             for name in (found.name,)
         }
-        programs = {label: _Program(self, party, places[party.owner]).build() for label, party in self.parties.items()}
-        return Kernel(rings, programs)
+        return Kernel(rings, self._programs())
+
+    def _programs(self) -> dict[str, Body]:
+        """The programs of all parties; those of a role often have the same one."""
+        found: dict[str, Body] = {}
+        built: dict[Owner, list[tuple[_Program, Body]]] = {role: [] for role in self.places}
+        for label, party in self.parties.items():
+            known = built[party.owner]
+            body = next((body for program, body in known if program.is_of(party)), None)
+            if body is None:
+                program = _Program(self, party, self.places[party.owner])
+                known.append((program, body := program.build()))
+            found[label] = body
+        return found
 
     def _require_roles_only(self) -> None:
         """Raises PartyError if there are roles, and something else works with rings."""
@@ -185,6 +195,11 @@ class Extraction:
     def ring_name(self, ring: tirx.RingOp, block: int | None) -> str:
         """The name of a ring, with its block if every block has one of its own."""
         return self.names[ring] if block is None or ring.across is not None else f"{self.names[ring]}@{block}"
+
+    def station(self, place: Place, party: Party) -> tuple[str, int]:
+        """The name of the ring and the number of the station that a place is for a party."""
+        ring, station = place
+        return self.ring_name(ring, party.block), station_index(ring, station, party)
 
     def _ring(
         self, ring: tirx.RingOp, block: int | None, parties: list[Party], places: dict[Owner, dict[Place, Members]]
@@ -283,10 +298,20 @@ class _Program:
     extraction: Extraction
     party: Party
     places: dict[Place, Members]
+    members: dict[Members, bool] = field(default_factory=dict[Members, bool])
+    """Who takes part in something, and whether the party does."""
+    stations: dict[Place, tuple[str, int]] = field(default_factory=dict[Place, tuple[str, int]])
+    """The names and numbers that the party has for stations."""
 
     def build(self) -> Body:
         """The statements of the party's role, in order."""
         return self._block(self.party.owner.body.block)
+
+    def is_of(self, party: Party) -> bool:
+        """True if the program, which is built, is that of another party of the role as well."""
+        return all(party.is_among(members) is answer for members, answer in self.members.items()) and all(
+            self.extraction.station(place, party) == at for place, at in self.stations.items()
+        )
 
     def _block(self, block: Block) -> Body:
         out: list[Statement] = []
@@ -322,43 +347,41 @@ class _Program:
             case _ if is_scheduling(op) and op.regions:
                 raise UndecidedError(f"cannot decide: operations of a ring inside of '{op.name}'", op)
             case _:
-                return [Use(self._access(access), access.op) for access in accesses_in(op)]
+                found = accesses_in(op) if op.regions else self.extraction.own.get(op, ())
+                return [Use(self._access(access), access.op) for access in found]
 
     # Rings
 
-    def _takes_part(self, ring: tirx.RingOp, station: str) -> bool:
-        return self.party.is_among(self.places[(ring, station)])
+    def _is_among(self, members: Members) -> bool:
+        if (answer := self.members.get(members)) is None:
+            answer = self.members[members] = self.party.is_among(members)
+        return answer
 
-    def _at(self, ring: tirx.RingOp, station: str) -> tuple[str, int]:
-        return self.extraction.ring_name(ring, self.party.block), station_index(ring, station, self.party)
+    def _at(self, place: Place) -> tuple[str, int]:
+        if (at := self.stations.get(place)) is None:
+            at = self.stations[place] = self.extraction.station(place, self.party)
+        return at
 
     def _acquire(self, op: tirx.AcquireOp) -> list[Statement]:
-        ring, station = place_of(op)
-        if not self._takes_part(ring, station):
+        place = place_of(op)
+        if not self._is_among(self.places[place]):
             return []
-        name, index = self._at(ring, station)
-        return [Acquire(name, index, op, op), *self._filled_before_loops(op), *self._scalar_access(ring, index, op)]
-
-    def _scalar_access(self, ring: tirx.RingOp, index: int, op: Operation) -> list[Statement]:
-        """Integers are written by threads when the first station passes them on, and read when they are acquired."""
-        type_ = ring.result.type
-        if not type_.holds_scalars and not (type_.is_tile_id and index > 0):
-            return []
-        mode = Mode.WRITE if index == 0 else Mode.READ
-        name = self.extraction.ring_name(ring, self.party.block)
-        return [Use(Access(name, index, mode), op)]
+        name, index = self._at(place)
+        out: list[Statement] = [Acquire(name, index, op, op), *self._filled_before_loops(op)]
+        # Integers are written by threads when the first station passes them on, and read when they are acquired.
+        type_ = place[0].result.type
+        if type_.holds_scalars or (index > 0 and type_.is_tile_id):
+            out.append(Use(Access(name, index, Mode.READ if index else Mode.WRITE), op))
+        return out
 
     def _release(self, op: tirx.ReleaseOp) -> list[Statement]:
-        ring, station = place_of(op)
-        if not self._takes_part(ring, station):
+        place = place_of(op)
+        if not self._is_among(self.places[place]):
             return []
-        name, index = self._at(ring, station)
+        name, index = self._at(place)
+        type_ = place[0].result.type
         after = None if op.after is None else self._queue(op.after.data)
-        touched = (
-            ring.result.type.holds_scalars
-            or ring.result.type.is_tile_id
-            or (ring, station) in self.extraction.touched[self.party.owner]
-        )
+        touched = (self.party.owner, place) in self.extraction.touched or type_.holds_scalars or type_.is_tile_id
         # The lowering fences before the arrival wherever the kinds of accesses need it.
         fence: list[Statement] = [Fence(op)] if touched else []
         return [*fence, Release(name, index, after, op.early is not None, op)]
@@ -372,8 +395,8 @@ class _Program:
         return WorkQueue("cp_async", Completion.THREAD if waits else Completion.HARDWARE, True, True)
 
     def _access(self, found: TileAccess) -> Access:
-        ring = found.slot.ring
-        name, index = self._at(ring, found.station)
+        ring, _ = place = found.slot.place
+        name, index = self._at(place)
         mode = found.mode
         if mode is Mode.READ and ring.carries is not None and index == 0:
             mode = Mode.UPDATE
@@ -385,23 +408,23 @@ class _Program:
     # Asynchronous work
 
     def _work(self, op: tirx.AsyncCopyOp | tirx.AsyncMmaOp) -> list[Statement]:
-        if not self.party.is_among(issuer(op)):
+        if not self._is_among(issuer(op)):
             return []
         if isinstance(op, tirx.AsyncCopyOp) and op.engine.data is tirx.Engine.TMA_MULTICAST:
             _require_shared(op)
-        accesses = [self._access(access) for access in tile_accesses(op)]
+        accesses = [self._access(access) for access in self.extraction.own.get(op, ())]
         if isinstance(op, tirx.AsyncMmaOp) and (slot := slot_tile(op.accumulator)) is not None:
             if slot.ring.carries is not None and slot.place[1] == slot.ring.station_names[0]:
                 accesses.insert(0, self._access(TileAccess(slot, Mode.READ, op)))
-        touched = self.extraction.is_touched_by_threads(self.party.owner, op)
+        touched = self.extraction.is_touched_by_threads(op)
         fence: list[Statement] = [Fence(op)] if touched else []
         return [*fence, Issue(self._queue(op.queue), tuple(accesses), op, op)]
 
     def _next(self, op: tirx.AsyncNextOp) -> list[Statement]:
-        if not self.party.is_among(issuer(op)):
+        if not self._is_among(issuer(op)):
             return []
         ring = tirx.RingOp.of(op.ring)
-        name, index = self._at(ring, ring.station_names[0])
+        name, index = self._at((ring, ring.station_names[0]))
         return [Issue(self._queue(op.queue), (Access(name, index, Mode.WRITE, bytes=ANSWER_BYTES),), op, op)]
 
     def _await(self, op: tirx.AwaitOp) -> list[Statement]:
@@ -435,8 +458,8 @@ class _Program:
     def _tiles(self, op: tirx.TilesOp) -> Loop:
         name = op.loop.data
         body = self._block(op.body.block)
-        if (answers := response_place(op)) is not None and self._takes_part(*answers):
-            place, index = self._at(*answers)
+        if (answers := response_place(op)) is not None and self._is_among(self.places[answers]):
+            place, index = self._at(answers)
             answer = Access(place, index, Mode.READ)
             body += (Acquire(place, index, None, op), Use(answer, op), Fence(op), Release(place, index, origin=op))
         source = None if op.source is None else self.extraction.scalar(op.source)
@@ -466,18 +489,16 @@ class _Program:
         """
         accesses = self.extraction.accesses[self.party.owner]
         writes = [a for a in accesses if a.slot.acquire is op and a.mode is Mode.WRITE]
-        loops = [loop_inside(access.op, op) for access in writes]
-        if not writes or any(loop is None for loop in loops):
+        if not writes or any(loop_inside(access.op, op) is None for access in writes):
             return []
-        loop = loops[0]
-        slot = writes[0].slot
+        loop, slot = loop_inside(writes[0].op, op), writes[0].slot
         if not isinstance(loop, tirx.ForOp) or not (
             (isinstance(n := loop.iterations, int) and n > 0)
             or self._written_earlier(slot)
             or self._readers_select(slot, loop)
         ):
             return []
-        name, index = self._at(*place_of(op))
+        name, index = self._at(place_of(op))
         written = Access(name, index, Mode.WRITE, 0, op)
         for statement in self._op(writes[0].op):
             if isinstance(statement, Issue):

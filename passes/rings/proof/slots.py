@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import scf
@@ -11,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from tirx.dialects.nesting import enclosing, operations
 from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AtOp, ForOp, MemorySpace, ReleaseOp, RingOp, TilesOp, TileType
 from tirx.dialects.traits import is_pure
-from tirx.dialects.xdsl_private import type_of
+from tirx.dialects.xdsl_private import operands_of, type_of
 from tirx.passes.rings.proof.errors import UndecidedError
 from tirx.values import dataclass
 
@@ -60,16 +61,15 @@ def slot_tile(value: SSAValue) -> SlotTile | None:
     op = value.op
     match op:
         case AcquireOp():
-            sizes = [len(views) for views in RingOp.of(op.ring).result.type.contents]
-            tiles = [tile for tile, size in enumerate(sizes) for _ in range(size)]
-            return SlotTile(op, tiles[value.index])
+            views = accumulate(len(views.data) for views in RingOp.of(op.ring).result.type.contents.data)
+            return SlotTile(op, next(tile for tile, end in enumerate(views) if value.index < end))
         case AtOp():
             return slot_tile(yielded(op)[value.index])
         case _:
-            sources = {found for operand in op.operands if (found := slot_tile(operand)) is not None}
+            sources = {found for operand in operands_of(op) if (found := slot_tile(operand)) is not None}
     if is_pure(op) and len(sources) <= 1:
         return next(iter(sources), None)
-    yields = any(slot_tile(inner) for last in _terminators(op) for inner in last.operands)
+    yields = op.regions and any(slot_tile(inner) for last in _terminators(op) for inner in last.operands)
     if yields or is_pure(op):
         raise UndecidedError(f"cannot decide: which slot '{op.name}' gives", op)
     return None

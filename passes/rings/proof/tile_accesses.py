@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
@@ -11,12 +9,12 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from tirx.dialects import tirx
 from tirx.dialects.nesting import operations
 from tirx.dialects.traits import is_pure, is_terminator
-from tirx.dialects.xdsl_private import operands_of
+from tirx.dialects.xdsl_private import blocks, operands_of
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.rings.proof.model import Mode
 from tirx.passes.rings.proof.slots import SlotTile, slot_tile
-from tirx.values import dataclass, replace
+from tirx.values import dataclass
 
 
 @dataclass(frozen=True)
@@ -37,16 +35,22 @@ class TileAccess:
 _NO_ACCESSES = (tirx.AcquireOp, tirx.ReleaseOp, tirx.AtOp)
 
 
-def tile_accesses(op: Operation) -> Iterator[TileAccess]:
-    """Yields the accesses of an operation itself to tiles of slots, reads first."""
+def tile_accesses(op: Operation) -> list[TileAccess]:
+    """Returns the accesses of an operation itself to tiles of slots, reads first."""
+    return _own_accesses(op, False)
+
+
+def _own_accesses(op: Operation, is_conditional: bool) -> list[TileAccess]:
     operands = operands_of(op)
     if not operands or type(op) in _NO_ACCESSES or is_pure(op) or is_terminator(op):
-        return
-    slots = [(value, slot) for value in operands if (slot := slot_tile(value)) is not None]
-    for mode in (Mode.READ, Mode.WRITE):
-        for value, slot in slots:
-            if mode in _modes(op, value):
-                yield TileAccess(slot, mode, op, as_a=reads_as_a(op, value))
+        return []
+    slots = [(_modes(op, value), value, slot) for value in operands if (slot := slot_tile(value)) is not None]
+    return [
+        TileAccess(slot, mode, op, is_conditional, reads_as_a(op, value))
+        for mode in ((Mode.READ, Mode.WRITE) if slots else ())
+        for modes, value, slot in slots
+        if mode in modes
+    ]
 
 
 def reads_as_a(op: Operation, value: SSAValue) -> bool:
@@ -75,25 +79,26 @@ def _modes(op: Operation, value: SSAValue) -> tuple[Mode, ...]:
             return (Mode.READ, Mode.WRITE)
 
 
-def accesses_in(op: Operation, is_conditional: bool = False) -> Iterator[TileAccess]:
-    """The accesses of an operation and of those inside of it, in order."""
-    for access in tile_accesses(op):
-        yield replace(access, is_conditional=is_conditional)
+def accesses_in(op: Operation, is_conditional: bool = False) -> list[TileAccess]:
+    """Returns the accesses of an operation and of those inside of it, in order."""
+    found = _own_accesses(op, is_conditional)
+    if not op.regions:
+        return found
     skipped = is_conditional or _may_be_skipped(op)
     later: list[TileAccess] = []
     for region in op.regions:
-        inside = [inner for block in region.blocks for inner in operations(block)]
-        found = [access for inner in inside for access in accesses_in(inner, skipped)]
+        ops = (inner for block in blocks(region) for inner in operations(block))
+        inside = [access for inner in ops for access in accesses_in(inner, skipped)]
         # Of two branches one runs: what the other one writes is not yet there when this one reads.
-        reads = next((i for i, access in enumerate(found) if access.mode is Mode.WRITE), len(found))
-        yield from found[:reads]
-        later += found[reads:]
-    yield from later
+        reads = next((i for i, access in enumerate(inside) if access.mode is Mode.WRITE), len(inside))
+        found += inside[:reads]
+        later += inside[reads:]
+    return found + later
 
 
 def _may_be_skipped(op: Operation) -> bool:
     """True for an operation that is no part of the schedule and whose body may run not at all."""
-    if not op.regions or is_scheduling(op) or isinstance(op, tirx.AtOp | tirx.KernelOp):
+    if isinstance(op, tirx.AtOp | tirx.KernelOp) or is_scheduling(op):
         return False
     if isinstance(op, scf.ForOp):
         lower, upper = constant_value(op.lb), constant_value(op.ub)
