@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar, cast
 
 from xdsl.ir import Operation, SSAValue
 
@@ -44,6 +44,23 @@ def captured(op: Operation) -> list[SSAValue]:
     used = dict.fromkeys(value for each in ops for value in each.operands)
     owners = ((value, value.owner) for value in used)
     return [value for value, at in owners if (at if isinstance(at, Operation) else at.parent_op()) not in inside]
+
+
+class Listed:
+    """Operations in order, of which those of some classes are asked for, as those that `walk` finds inside of one."""
+
+    def __init__(self, ops: Sequence[Operation]):
+        self.ops = ops
+        self._kinds = {*map(type, ops)}
+
+    def of(self, *kinds: type[_OpT]) -> list[_OpT]:
+        """Returns those of some classes, which others do not inherit from, in order."""
+        return cast("list[_OpT]", self.where(kinds.__contains__))
+
+    def where(self, wanted: Callable[[type[Operation]], bool]) -> list[Operation]:
+        """Returns those whose class is wanted, in order. Looks at operations only if a class is."""
+        found = {kind for kind in self._kinds if wanted(kind)}
+        return [op for op in self.ops if type(op) in found] if found else []
 
 
 class QuickWalk(Operation):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.diagnostics import Errors, warn
+from tirx.dialects.nesting import Listed, walk
 from tirx.dialects.ptx.arith import AndOp
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import CondBraOp, EntryOp
@@ -39,25 +41,15 @@ from tirx.wgmma.check import Wgmma, WgmmaFacts, check_wgmma
 
 
 @bits_found_once()
-def check_entry(entry: EntryOp, target: Target) -> None:
+def check_entry(entry: EntryOp, target: Target, inside: Listed | None = None) -> None:
     """
     Raises LocatedError, with the fix, at an instruction that breaks a rule of `tirx.tcgen05.check` (on this target) or
     `tirx.wgmma.check`, with the others that do as its `others`; if there is none, at the first instruction that does
-    not fit the others of the entry.
+    not fit the others of the entry, whose operations are those `inside` of it.
     """
-    instructions: list[Tcgen05Op] = []
-    products: list[MmaAsyncOp] = []
-    loads: list[CpAsyncBulkTensorLoadOp] = []
-    for op in entry.walk():
-        match op:
-            case Tcgen05Op():
-                instructions.append(op)
-            case MmaAsyncOp():
-                products.append(op)
-            case CpAsyncBulkTensorLoadOp():
-                loads.append(op)
-            case _:
-                pass
+    inside = Listed(walk(entry)) if inside is None else inside
+    instructions = cast("list[Tcgen05Op]", inside.where(_is_tcgen05))
+    products, loads = inside.of(MmaAsyncOp), inside.of(CpAsyncBulkTensorLoadOp)
     described = [(op, description) for op in instructions if (description := op.description) is not None]
     errors = Errors()
     for op, description in described:
@@ -76,7 +68,7 @@ def check_entry(entry: EntryOp, target: Target) -> None:
                 warn(op, message, name)
     errors.raise_all()
     flow = ControlFlow(entry)
-    _check_issue(entry, flow)
+    _check_issue(entry, flow, inside)
     _check_cta_groups(entry, instructions, loads)
     _check_lanes(entry, [(op, access) for op, access in described if isinstance(access, LdSt)], flow)
     _check_allocations(instructions, flow)
@@ -123,12 +115,12 @@ def _load_of_a_pair(loads: list[CpAsyncBulkTensorLoadOp]) -> CpAsyncBulkTensorLo
     return next((op for op in loads if op.cta_group is not None and op.cta_group.value.data == 2), None)
 
 
-def _check_issue(entry: EntryOp, flow: ControlFlow) -> None:
+def _check_issue(entry: EntryOp, flow: ControlFlow, inside: Listed) -> None:
     """Checks the threads that execute each instruction, as each starts it once more (PTX ISA, "Issue Granularity")."""
     threads = _threads(entry)
     elected = _elected_blocks(flow)
-    for op in [op for block in flow.blocks for op in flow.ops[block] if _may_be_issued_together(type(op))]:
-        if not isinstance(op, PTXInstruction) or (issue := op.issue) is Issue.THREAD:
+    for op in inside.where(_may_be_issued_together):
+        if op.parent not in flow.position or not isinstance(op, PTXInstruction) or (issue := op.issue) is Issue.THREAD:
             continue
         if threads is not None and issue in (Issue.ONE_THREAD, Issue.ONE_WARP) and flow.is_executed_by_all(op):
             if issue is Issue.ONE_THREAD and threads > 1:
@@ -148,6 +140,11 @@ def _check_issue(entry: EntryOp, flow: ControlFlow) -> None:
                 f"expected all threads of a warp to execute '{op.name}', found the one that elect.sync chose; leave "
                 "its branch first",
             )
+
+
+@cache
+def _is_tcgen05(kind: type[Operation]) -> bool:
+    return issubclass(kind, Tcgen05Op)
 
 
 @cache

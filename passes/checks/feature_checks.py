@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from functools import cache
+from typing import cast
 
 from xdsl.ir import Operation
 
 from tirx.diagnostics import Errors, LocatedError
 from tirx.dialects.definition import item
+from tirx.dialects.nesting import Listed
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.table import TableInstruction
 from tirx.dialects.xdsl_private import operands_of, type_of
@@ -35,14 +37,12 @@ def _may_need(kind: type[Operation]) -> bool:
     return not by_class or bool(kind.NEEDS or kind.forms_need())
 
 
-def needed_features(ops: Sequence[Operation]) -> Iterator[tuple[PTXInstruction, tuple[str, ...]]]:
+def needed_features(inside: Listed) -> Iterator[tuple[PTXInstruction, tuple[str, ...]]]:
     """Returns the first instruction of each kind that needs some rows of `FEATURES`, with the rows."""
     seen: set[Hashable] = set()
-    kinds = {kind for kind in {*map(type, ops)} if _may_need(kind)}
-    for op in ops:
-        if (kind := type(op)) not in kinds or not isinstance(op, PTXInstruction):
-            continue
-        if isinstance(op, TableInstruction) and not op.properties:
+    for op in cast("list[PTXInstruction]", inside.where(_may_need)):
+        kind = type(op)
+        if not op.properties and isinstance(op, TableInstruction):
             # What it needs follows from the type of its operands.
             alike = kind, id(type_of(item(operands_of(op), 0)))
             if alike in seen:
@@ -54,10 +54,10 @@ def needed_features(ops: Sequence[Operation]) -> Iterator[tuple[PTXInstruction, 
             yield op, found
 
 
-def check_features(ops: Sequence[Operation], target: Target) -> None:
+def check_features(inside: Listed, target: Target) -> None:
     """Raises LocatedError at the first instruction of each kind that needs what the target lacks."""
     errors = Errors()
-    for op, features in needed_features(ops):
+    for op, features in needed_features(inside):
         for feature in features:
             with errors.attempt():
                 feature_version(op, feature, target)

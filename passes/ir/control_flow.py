@@ -24,9 +24,14 @@ class ControlFlow:
         self.blocks: tuple[Block, ...] = reverse_postorder([first], successors)
         """In reverse post-order: each before its successors, but for those that close a loop."""
         self.position = {block: i for i, block in enumerate(self.blocks)}
-        self.ops: dict[Block, tuple[Operation, ...]] = {block: tuple(operations(block)) for block in self.blocks}
-        """The operations of each of these blocks."""
         self._predecessors = predecessors(self.blocks)
+        self._positions: dict[Block, dict[Operation, int]] = {}
+        """A block -> the positions of its operations, where they were asked for."""
+
+    @cached_property
+    def ops(self) -> dict[Block, tuple[Operation, ...]]:
+        """The operations of each of the blocks."""
+        return {block: tuple(operations(block)) for block in self.blocks}
 
     def predecessors(self, block: Block) -> Sequence[Block]:
         """The blocks that jump to `block`."""
@@ -73,7 +78,7 @@ class ControlFlow:
         first, second = earlier.parent, later.parent
         if first is None or second is None or first not in self.position:
             return False
-        if first is second and self._index[earlier] < self._index[later]:
+        if first is second and self._is_in_front(first, earlier, later):
             return True
         if first is not second and self.dominators.dominates(first, second):
             return True
@@ -85,12 +90,14 @@ class ControlFlow:
         if first is None or second is None:
             return False
         if first is second:
-            return self._index[earlier] < self._index[later]
+            return self._is_in_front(first, earlier, later)
         return self.dominators.dominates(first, second)
 
-    @cached_property
-    def _index(self) -> dict[Operation, int]:
-        return {op: i for i, op in enumerate(self.entry.walk())}
+    def _is_in_front(self, block: Block, first: Operation, second: Operation) -> bool:
+        """Returns True if of two operations of a block the first comes first."""
+        if (positions := self._positions.get(block)) is None:
+            positions = self._positions[block] = {op: i for i, op in enumerate(operations(block))}
+        return positions[first] < positions[second]
 
     @cached_property
     def cyclic(self) -> frozenset[Block]:

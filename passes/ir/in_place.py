@@ -9,7 +9,7 @@ from typing import NamedTuple
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from tirx.dialects.definition import item
-from tirx.dialects.nesting import operations, walk
+from tirx.dialects.nesting import Listed, operations, walk
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
 from tirx.dialects.wgmma import CommitGroupOp, MmaAsyncOp, WaitGroupOp
@@ -117,16 +117,16 @@ class RegistersInPlace(NamedTuple):
     shared: dict[SSAValue, SSAValue]
 
 
-def registers_in_place(entry: EntryOp) -> RegistersInPlace:
+def registers_in_place(entry: EntryOp, inside: Listed | None = None) -> RegistersInPlace:
     """The values of an entry that share a register; those that were found before, as long as it is the same.
 
     Results have the register of the operand that they overwrite. So have the block arguments that pass such values on,
     as far as no two of them are needed at the same time: registers of products that are pending cannot be copied.
     """
-    ops = walk(entry)
-    if not any(map(_may_overwrite, {*map(type, ops)})):
+    inside = Listed(walk(entry)) if inside is None else inside
+    if not inside.where(_may_overwrite):
         return RegistersInPlace(None, {})
-    state = _state(entry, ops)
+    state = _state(entry, inside.ops)
     known: tuple[list[object], RegistersInPlace] | None = vars(entry).get(_KNOWN)
     if known is None or known[0] != state:
         found = list(in_place_operands(entry))

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.copy.matrix import MatrixPlan
 from tirx.diagnostics import LocatedError, operation_name
 from tirx.dialects import tirx
-from tirx.dialects.nesting import operations, walk
+from tirx.dialects.nesting import Listed, operations, walk
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import EntryOp, ReadSpecialOp, SharedAllocOp
 from tirx.dialects.ptx.parameters import PARAM_LIMIT, RESERVED_NAMES, check_identifier
@@ -144,7 +144,7 @@ class KernelLowering:
         bound_registers(entry, ops, kernel.num_threads, self.maxnreg, plan.shared)
         entry.attributes.update(kernel.attributes)
         Emitter.before(kernel)(entry)
-        check_features(ops, target)
+        check_features(Listed(ops), target)
         erase(kernel)
 
     def _erase_lowered(self) -> None:

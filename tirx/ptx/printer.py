@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from math import inf
-from typing import IO
+from typing import IO, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.target import Target as XdslTarget
 
 from tirx.diagnostics import LocatedError, Note, for_each, nearest_location, operation_name, position
-from tirx.dialects.nesting import operations
+from tirx.dialects.nesting import Listed, operations, walk
 from tirx.dialects.ptx.base import (
     REGISTER_CLASSES,
     SCRATCH_CLASSES,
@@ -82,17 +83,22 @@ def print_entry(entry: EntryOp) -> str:
     return _print_module([entry], entry)
 
 
+@cache
+def _calls_runtime(kind: type[Operation]) -> bool:
+    return issubclass(kind, RuntimeCallOp)
+
+
 def _print_module(found: Sequence[EntryOp], where: Operation) -> str:
     target = _common_target(where, found)
-    ops = {entry: tuple(entry.walk()) for entry in found}
-    version = max(_required_version(entry, ops[entry], target) for entry in found)
+    inside = {entry: Listed(walk(entry)) for entry in found}
+    version = max(_required_version(entry, inside[entry], target) for entry in found)
     header = f".version {format_version(version)}\n.target {target}\n.address_size 64\n"
     bodies: list[str] = []
     files: dict[str, int] = {}
-    for_each(found, lambda entry: bodies.append(f"\n{_print_entry(entry, ops[entry], target, files)}"))
-    calls = [op for entry in found for op in ops[entry] if isinstance(op, RuntimeCallOp)]
+    for_each(found, lambda entry: bodies.append(f"\n{_print_entry(entry, inside[entry], target, files)}"))
+    calls = [cast(RuntimeCallOp, op) for entry in found for op in inside[entry].where(_calls_runtime)]
     header += "".join(f'.file {number} "{_NOT_IN_STRINGS.sub("_", name)}"\n' for name, number in files.items())
-    return header + module_declarations(calls) + _dynamic_declarations(found) + "".join(bodies)
+    return header + module_declarations(calls) + _dynamic_declarations(inside) + "".join(bodies)
 
 
 def split_lines(ptx: str, name: str) -> tuple[str, list[int]]:
@@ -171,7 +177,7 @@ def _common_target(module: Operation, entries: Sequence[EntryOp]) -> Target:
     return first.target_info
 
 
-def _required_version(entry: EntryOp, ops: Sequence[Operation], target: Target) -> PtxVersion:
+def _required_version(entry: EntryOp, inside: Listed, target: Target) -> PtxVersion:
     version = target.min_ptx
     if entry.cluster is not None:
         version = max(version, feature_version(entry, "cluster", target))
@@ -179,20 +185,20 @@ def _required_version(entry: EntryOp, ops: Sequence[Operation], target: Target) 
         version = max(version, feature_version(entry, "per_cta_memory", target))
     if parameter_bytes([parameter.data for parameter in entry.params]) > SMALL_PARAM_LIMIT:
         version = max(version, LARGE_PARAM_VERSION)
-    for op, features in needed_features(ops):
+    for op, features in needed_features(inside):
         if isinstance(op, PerCtaMemoryOp) and entry.per_cta_memory is None:
             raise PtxModuleError(op, "expected per_cta_memory on the entry of ptx.per_cta_memory, found none")
         version = max(version, *(feature_version(op, feature, target) for feature in features))
     return version
 
 
-def _print_entry(entry: EntryOp, ops: Sequence[Operation], target: Target, files: dict[str, int]) -> str:
+def _print_entry(entry: EntryOp, inside: Listed, target: Target, files: dict[str, int]) -> str:
     if not entry.body.blocks:
         raise PtxModuleError(entry, f"expected a body for @{entry.sym_name.data}, found none")
-    check_entry(entry, target)
-    _check_register_changes(entry, ops)
-    shared = _shared_declarations(entry, ops, target)
-    names = _Names(_shared_registers(entry))
+    check_entry(entry, target, inside)
+    _check_register_changes(entry, inside)
+    shared = _shared_declarations(entry, inside, target)
+    names = _Names(_shared_registers(entry, inside))
     body = names.numbered("\n".join(_print_blocks(entry, names, files)))
 
     params = ",\n".join(f"{_INDENT}{p.data.declaration()}" for p in entry.params)
@@ -214,14 +220,13 @@ def _print_entry(entry: EntryOp, ops: Sequence[Operation], target: Target, files
     return "\n".join([signature, *directives, "{", *declarations, *gap, body, "}", ""])
 
 
-def _check_register_changes(entry: EntryOp, ops: Sequence[Operation]) -> None:
+def _check_register_changes(entry: EntryOp, inside: Listed) -> None:
     """Raises PtxModuleError for a `setmaxnreg.dec` to more registers than a thread of the entry ever has, which `ptxas`
     rejects: the most that any `setmaxnreg.inc` asks for; without one, those of the entry, where it states them.
     """
     counts: dict[RegisterChange, dict[int, Operation]] = {change: {} for change in RegisterChange}
-    for op in ops:
-        if isinstance(op, SetMaxNRegOp):
-            counts[op.change.data].setdefault(op.count.value.data, op)
+    for op in inside.of(SetMaxNRegOp):
+        counts[op.change.data].setdefault(op.count.value.data, op)
     given = inf if entry.maxnreg is None else entry.maxnreg.data
     most = max(counts[RegisterChange.INC], default=given)
     least = max(counts[RegisterChange.DEC], default=0)
@@ -233,12 +238,12 @@ def _check_register_changes(entry: EntryOp, ops: Sequence[Operation]) -> None:
         )
 
 
-def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
+def _shared_registers(entry: EntryOp, inside: Listed) -> dict[SSAValue, SSAValue]:
     """Values that have the register of another one, with that one.
 
     Raises LocatedError where something else could read the operand after it is overwritten.
     """
-    problem, shared = registers_in_place(entry)
+    problem, shared = registers_in_place(entry, inside)
     if problem is not None:
         raise StageError(
             problem.op,
@@ -248,14 +253,12 @@ def _shared_registers(entry: EntryOp) -> dict[SSAValue, SSAValue]:
     return shared
 
 
-def _shared_declarations(entry: EntryOp, ops: Sequence[Operation], target: Target) -> list[str]:
+def _shared_declarations(entry: EntryOp, inside: Listed, target: Target) -> list[str]:
     taken = {p.data.name: "a parameter" for p in entry.params}
     static = dynamic = 0
     gap = 1
     declarations: list[str] = []
-    for op in ops:
-        if not isinstance(op, SharedAllocOp):
-            continue
+    for op in inside.of(SharedAllocOp):
         symbol = op.symbol.data
         if symbol in taken:
             raise PtxModuleError(
@@ -290,15 +293,15 @@ def _shared_declarations(entry: EntryOp, ops: Sequence[Operation], target: Targe
     return declarations
 
 
-def _dynamic_declarations(entries: Sequence[EntryOp]) -> str:
+def _dynamic_declarations(entries: Mapping[EntryOp, Listed]) -> str:
     """The shared memory that launches set aside. Its name is one of the module, and entries may have it in common."""
     alignments: dict[str, int] = {}
     names = {entry.sym_name.data for entry in entries}
-    for entry in entries:
+    for entry, inside in entries.items():
         if entry.dynamic_shared is None:
             continue
-        for op in entry.walk():
-            if isinstance(op, SharedAllocOp) and op.dynamic is not None:
+        for op in inside.of(SharedAllocOp):
+            if op.dynamic is not None:
                 if (symbol := op.symbol.data) in names:
                     raise PtxModuleError(
                         op, f"expected a new name for shared memory, found that of the entry '{symbol}'"
