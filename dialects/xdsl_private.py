@@ -41,9 +41,6 @@ next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
 
 _NO_VALUES: Any = SSAValues()
 
-insert_before = Operation._insert_prev_op
-"""Puts the second operation in front of the first, which is not the first of its block."""
-
 FIELDS: Mapping[type, Mapping[str, str]] = {
     SSAValue: {"type": "_type"},
     OpResult: {"owner": "op"},
@@ -206,6 +203,16 @@ def _collect(op: Operation, region_first: bool, found: list[Operation]) -> None:
         found.append(op)
 
 
+def users_of(value: SSAValue) -> list[Operation]:
+    """Returns the operations that use a value, one for each use."""
+    found: list[Operation] = []
+    use = value.first_use
+    while use is not None:
+        found.append(use._operation)
+        use = use._next_use
+    return found
+
+
 def has_inside(op: Operation, wanted: Mapping[type[Operation], bool]) -> bool:
     """Returns True if an operation inside of `op` is of a class that is wanted."""
     for region in op.regions:
@@ -234,6 +241,19 @@ def fill(
     op.properties = properties
     op.attributes = {}
     op.location = UNKNOWN_LOC
+
+
+def place(op: Operation, block: Block, behind: Operation | None) -> None:
+    """Puts an operation without regions, which is in no block, into a block: in front of one there, or at the end."""
+    if behind is None:
+        before, block._last_op = block._last_op, op
+    else:
+        before, behind._prev_op = behind._prev_op, op
+    op.parent, op._prev_op, op._next_op = block, before, behind
+    if before is None:
+        block._first_op = op
+    else:
+        before._next_op = op
 
 
 def _use(op: Operation, operands: Iterable[SSAValue]) -> None:

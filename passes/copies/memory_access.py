@@ -228,8 +228,10 @@ class TileAccess:
 
     def _place(self, access: Access) -> tuple[SSAValue, int]:
         """Returns the address of an access as a value and a constant number of bytes behind it."""
+        if self.indices is None:
+            return self.addresses.place(access)
         address, distance = self.addresses.place(access)
-        return address if self.indices is None else self.indices.displaced(self.emit, address, access), distance
+        return self.indices.displaced(self.emit, address, access), distance
 
     def _registers_of(self, access: Access) -> tuple[int, int]:
         """Returns the first register of an access and how many whole registers it fills, 0 for a part of one."""
@@ -406,7 +408,10 @@ class TileAccess:
     def _write(self, access: Access, kind: type[ptx.StOp | ptx.StU8Op], data: Sequence[SSAValue]) -> None:
         address, constant = self._place(access)
         store = built(kind, (address, *data), (), _behind(self.memory.space, constant))
-        self._within(access, (), lambda emit: emit(store).results)
+        if self.clip is None:
+            self.emit(store)
+        else:
+            self._within(access, (), lambda emit: emit(store).results)
 
     def _joined(self, parts: Sequence[tuple[int, SSAValue]]) -> SSAValue:
         """Joins the parts of one register, given by their first bits; bits without a part are zero."""

@@ -21,11 +21,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tirx.dialects.definition import built
+from tirx.dialects.definition import built, item
 from tirx.dialects.nesting import operations
 from tirx.dialects.traits import is_pure
 from tirx.dialects.xdsl_private import erase as erase
-from tirx.dialects.xdsl_private import insert_before
+from tirx.dialects.xdsl_private import place
 from tirx.dialects.xdsl_private import replace_uses as replace_uses
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -140,13 +140,10 @@ class Emitter:
         if (replaced := self._replaced) is not None and replaced.name == op.name:
             op.attributes = replaced.attributes | op.attributes
         block, behind = self._block, self._behind
-        if behind is None:
-            block.add_op(op)
-        elif op.regions or op.parent is not None or behind.parent is not block or behind.prev_op is None:
-            block.insert_op_before(op, behind)
+        if op.regions or op.parent is not None or (behind is not None and behind.parent is not block):
+            block.add_op(op) if behind is None else block.insert_op_before(op, behind)
         else:
-            op.parent = block
-            insert_before(behind, op)
+            place(op, block, behind)
         return op
 
     def either(
@@ -174,8 +171,7 @@ class Emitter:
     def _built(
         self, kind: type[Operation], operands: Sequence[SSAValue], type_: Attribute, properties: Mapping[str, Attribute]
     ) -> SSAValue:
-        (result,) = self(built(kind, operands, (type_,), properties)).results
-        return result
+        return item(self(built(kind, operands, (type_,), properties)).results, 0)
 
     def constant(self, value: int, type_: IntegerType | IndexType) -> SSAValue:
         return self._built(arith.ConstantOp, (), type_, {"value": integer(value, type_)})

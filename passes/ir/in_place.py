@@ -13,7 +13,7 @@ from tirx.dialects.nesting import Listed, operations, walk
 from tirx.dialects.ptx.base import PTXInstruction
 from tirx.dialects.ptx.core import BraOp, CondBraOp, ConstantOp, EntryOp
 from tirx.dialects.wgmma import CommitGroupOp, MmaAsyncOp, WaitGroupOp
-from tirx.dialects.xdsl_private import blocks, next_use, operands_of, successors_of, user_of
+from tirx.dialects.xdsl_private import blocks, next_use, operands_of, successors_of, user_of, users_of
 from tirx.passes.ir.control_flow import ControlFlow
 
 
@@ -310,12 +310,7 @@ class _Registers:
 
 def _definition_and_users(value: SSAValue) -> tuple[Operation | Block, list[Operation]]:
     """The operation or block that defines a value, and the operations that use it."""
-    users: list[Operation] = []
-    use = value.first_use
-    while use is not None:
-        users.append(user_of(use))
-        use = next_use(use)
-    return value.op if type(value) is OpResult else value.owner, users
+    return value.op if type(value) is OpResult else value.owner, users_of(value)
 
 
 _Run = tuple[float, float]

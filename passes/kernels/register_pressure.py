@@ -34,19 +34,19 @@ def registers_alive(around: scf.ForOp | EntryOp) -> int:
     Values from outside that a loop uses live in all of it, as it begins again.
     """
     position: dict[Operation, int] = {op: at for at, op in enumerate(walk(around))}
-    last = {used: at for op, at in position.items() if op is not around for used in operands_of(op)}
+    last = {used: at for op, at in position.items() if at for used in operands_of(op)}
     changes = [0] * len(position)
     widths: dict[int, int] = {}
     """The identity of a type -> the width of its values."""
     for value, end in last.items():
-        if type(value) is OpResult and type(value.op) is ConstantOp:
+        definition = value.op if type(value) is OpResult else value.owner.parent_op()
+        if type(definition) is ConstantOp:
             continue
         type_ = type_of(value)
         if (registers := widths.get(id(type_))) is None:
             registers = widths[id(type_)] = _width(type_)
         if not registers:
             continue
-        definition = value.op if type(value) is OpResult else value.owner.parent_op()
         if definition is None or (start := position.get(definition)) is None:
             changes[0] += registers
         else:

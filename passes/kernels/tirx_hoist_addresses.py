@@ -30,7 +30,7 @@ from tirx.dialects.ptx.base import FLOAT_TYPES
 from tirx.dialects.ptx.conversion import CvtOp
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp, entries
 from tirx.dialects.ptx.sync import SetMaxNRegOp
-from tirx.dialects.xdsl_private import operands_of, type_of
+from tirx.dialects.xdsl_private import blocks, clone, operands_of, type_of, users_of
 from tirx.passes.ir.emitter import Emitter, erase, replace_uses
 from tirx.passes.kernels.register_pressure import registers_alive, registers_of_threads, width
 
@@ -80,10 +80,10 @@ class _Nest:
     def hoist_from(self, op: Operation, registers: int, depth: int = 0) -> None:
         """Hoists what loops in an operation compute, in blocks so deep, where threads have so many registers."""
         for region in op.regions:
-            for block in region.blocks:
+            for block in blocks(region):
                 self._depths[block] = depth
                 of_threads = registers
-                for inner in tuple(operations(block)):
+                for inner in operations(block):
                     if isinstance(inner, SetMaxNRegOp):
                         of_threads = inner.count.value.data
                     if inner.regions:
@@ -91,19 +91,22 @@ class _Nest:
                         if isinstance(inner, scf.ForOp):
                             self._hoist(inner, of_threads)
 
-    def _ops(self, op: Operation) -> Iterator[Operation]:
-        """The operations inside of `op`, of inner loops only those that are the same in all their iterations."""
+    def _ops(self, op: Operation) -> list[Operation]:
+        """The integer arithmetic in `op`, of inner loops only what is the same in all their iterations."""
+        found: list[Operation] = []
         for region in op.regions:
-            for block in region.blocks:
+            for block in blocks(region):
                 for inner in operations(block):
-                    yield inner
                     if inner.regions:
-                        yield from self._left[inner] if isinstance(inner, scf.ForOp) else self._ops(inner)
+                        found += self._left[inner] if isinstance(inner, scf.ForOp) else self._ops(inner)
+                    elif _is_integer_arithmetic(inner):
+                        found.append(inner)
+        return found
 
     def _hoist(self, loop: scf.ForOp, registers: int) -> None:
         """Hoists what one loop computes, whose threads have so many registers."""
         known = self._known.setdefault(loop.parent, {})
-        ops = [op for op in self._ops(loop) if _is_integer_arithmetic(op)]
+        ops = self._ops(loop)
         same = _Invariants(loop, self._depths)
         same.find(ops)
         free: int | None = None
@@ -111,7 +114,7 @@ class _Nest:
         used = set[SSAValue]()
         """What operations in the loop use of what has been put in front of it."""
         for value, op in tuple(same.found.items()):
-            users = {use.operation for use in value.uses}
+            users = {*users_of(value)}
             if len(users) == 1 and all(_is_among(user, same.found) for user in users):
                 continue  # what is computed of it is what to keep
             needed = list(dict.fromkeys(same.needed(op)))
@@ -162,13 +165,14 @@ class _Invariants:
                 self.found[op.results[0]] = op
 
     def _is_changing(self, value: SSAValue) -> bool:
-        return value not in self.found and type(value.owner) is not ConstantOp and self._is_inside(value)
+        if value in self.found or (type(value) is OpResult and type(value.op) is ConstantOp):
+            return False
+        return self._is_inside(value)
 
     def _is_inside(self, value: SSAValue) -> bool:
         """Returns True if the loop defines a value that it uses."""
         owner = value.op if type(value) is OpResult else value.owner
-        block = owner if isinstance(owner, Block) else owner.parent
-        return self._depths[block] > self._depth
+        return self._depths[owner if isinstance(owner, Block) else owner.parent] > self._depth
 
     def needed(self, op: Operation) -> Iterator[Operation]:
         """The operations in the loop that compute a value, operands first."""
@@ -206,9 +210,11 @@ class _Invariants:
         """
         if width(address.result) != 2 or address.parent is not self.loop.body.block or not self.step(address.result):
             return False
-        if all(type(use.operation) is AddOp and self.step(use.operation.results[0]) for use in address.result.uses):
+        if all(type(user) is AddOp and self.step(user.result) for user in users_of(address.result)):
             return False
-        saved = sum(_instructions(op) / max(1, len(list(op.results[0].uses))) for op in set(self.computed(address)))
+        saved = sum(
+            _instructions(op) / max(1, len(users_of(item(op.results, 0)))) for op in set(self.computed(address))
+        )
         return saved > _instructions(address)
 
     def computed(self, op: Operation) -> Iterator[Operation]:
@@ -286,9 +292,11 @@ def _number(value: SSAValue) -> int | None:
 
 
 def _is_integer_arithmetic(op: Operation) -> bool:
-    if type(op) is not ConstantOp and type(op) not in _INSTRUCTIONS:
+    if (kind := type(op)) is not ConstantOp and kind not in _INSTRUCTIONS:
         return False
-    return FLOAT_TYPES.isdisjoint(map(type, map(type_of, (*operands_of(op), *op.results))))
+    if type(type_of(item(op.results, 0))) in FLOAT_TYPES:
+        return False
+    return kind is not CvtOp or type(type_of(item(operands_of(op), 0))) not in FLOAT_TYPES
 
 
 def _is_known(value: SSAValue) -> bool:
@@ -313,11 +321,11 @@ def _copied(
     something is not there."""
     new: dict[SSAValue, SSAValue] = {}
     for op in ops:
-        operands = [new.get(operand, operand) for operand in op.operands]
-        key = type(op), tuple(operands), frozenset(op.properties.items()), op.results[0].type
+        operands = tuple([new.get(operand, operand) for operand in operands_of(op)])
+        key = type(op), operands, frozenset(op.properties.items()), type_of(item(op.results, 0))
         if (copy := known.get(key)) is None:
             if emit is None:
                 return None
-            copy = known[key] = emit(op.clone(new))
+            copy = known[key] = emit(clone(op, new))
         new[op.results[0]] = copy.results[0]
     return new

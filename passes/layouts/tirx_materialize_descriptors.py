@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.context import Context
@@ -16,12 +16,15 @@ from tirx.dialects.tcgen05 import CpDescriptorOp, InstructionDescriptorOp, SmemD
 from tirx.dialects.tirx import AddressOp, ReshapeOp, SlotOp, TransposeOp
 from tirx.dialects.tirx.thread_sets import thread_owner
 from tirx.dialects.wgmma import SmemDescriptorOp as WgmmaDescriptorOp
-from tirx.dialects.xdsl_private import type_of
 from tirx.hw.features import supports
+from tirx.layout.caching import bounded_cache
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.match.product import legal, target_of
 from tirx.rules import OperandStepError
+from tirx.smem.canonical_form import OperandSlice
 from tirx.smem.smem_descriptor import WIDE_ADDRESSES, SmemDescriptor
+from tirx.smem.swizzle_modes import SwizzleName
+from tirx.smem.wgmma_descriptor import WgmmaDescriptor
 from tirx.tcgen05.scale_copy import BLOCK_DESCRIPTOR
 from tirx.wgmma.kinds import WARPGROUP_THREADS
 
@@ -40,14 +43,18 @@ _Bases = dict[tuple[Block, SSAValue, int], SSAValue]
 """Descriptors of whole tiles that a block has computed: block, tile, constant fields."""
 
 
+@bounded_cache
+def _template(lbo: int | None, sbo: int | None, swizzle: SwizzleName, lbo_absolute: bool) -> int:
+    """The constant fields of a descriptor. Raises LegalityError for what they do not hold."""
+    return SmemDescriptor(start=0, lbo=lbo, sbo=sbo, swizzle=swizzle, lbo_absolute=lbo_absolute).encode()
+
+
 def _smem_descriptor(op: SmemDescriptorOp, block: Block, bases: _Bases) -> SSAValue:
     """The descriptor of a slice: the constant fields, the tile's address, and a plain add for the slice."""
     with legal(op):
         part = op.slices()[op.step.value.data]
         layout = part.canonical
-        template = SmemDescriptor(
-            start=0, lbo=layout.lbo, sbo=layout.sbo, swizzle=layout.swizzle, lbo_absolute=layout.lbo_absolute
-        ).encode()
+        template = _template(layout.lbo, layout.sbo, layout.swizzle, layout.lbo_absolute)
     return _at(op, op.tile, template, part.offset_bytes, block, bases)
 
 
@@ -86,42 +93,36 @@ def _start(emit: Emitter, tile: SSAValue, field: int) -> tuple[SSAValue, SSAValu
     return first, None if slot is None else emit.mul(slot.index, units)
 
 
-_Constant = tuple[int, tuple[int, int, int], int, int]
-"""The constant fields of a descriptor, its grid of warpgroups and how many they are, and its first address in units."""
+@bounded_cache
+def _constant(slices: tuple[OperandSlice, ...]) -> tuple[int, tuple[int, int, int] | None, tuple[int, ...]]:
+    """Returns the constant fields of descriptors, the grid of warpgroups, None where there is none, and the address in
+    units of the part of each. Raises LegalityError where no descriptor reads a part.
+    """
+    parts = [WgmmaDescriptor.of(part.descriptor()) for part in slices]
+    template, last = (replace(parts[i], start=0).encode() for i in (0, -1))
+    starts = tuple([part.start // _ADDRESS_UNIT for part in parts])
+    return template, _grid(starts) if template == last else None, starts
 
-_Constants = dict[tuple[Hashable, ...], _Constant]
-"""The constants of descriptors with one type of the tile, by identity, and one set of properties."""
 
+def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
+    """The descriptor of a warpgroup's part: the constant fields, the tile's address, and the offset of the warpgroup.
 
-def _constant(op: WgmmaDescriptorOp) -> _Constant:
-    """Raises LocatedError where no descriptor reads a part, or the parts are not equally far apart."""
+    Raises LocatedError where no descriptor reads a part, or the parts are not equally far apart.
+    """
     with legal(op):
-        parts = op.descriptors()
-    starts = [part.start // _ADDRESS_UNIT for part in parts]
-    template = replace(parts[0], start=0).encode()
-    grid = _grid(starts)
-    if grid is None or template != replace(parts[-1], start=0).encode():
+        template, grid, starts = _constant(op.slices())
+    if grid is None:
         raise OperandStepError(
             op,
             "expected warpgroups that are equally far apart in the tile, found descriptors that start at bytes "
-            + ", ".join(str(part.start) for part in parts),
+            + ", ".join(str(start * _ADDRESS_UNIT) for start in starts),
         )
-    return template, grid, len(parts), starts[0]
-
-
-def _wgmma_descriptor(op: WgmmaDescriptorOp, constants: _Constants) -> SSAValue:
-    """The descriptor of a warpgroup's part: the constant fields, the tile's address, and the offset of the warpgroup.
-
-    Raises as `_constant`.
-    """
-    key = id(type_of(op.tile)), op.step.value.data, op.k.value.data, op.rows.value.data, op.first_rows
-    if (constant := constants.get(key)) is None:
-        constant = constants[key] = _constant(op)
-    template, (inner, across, along), warpgroups, start = constant
+    inner, across, along = grid
     emit = Emitter.before(op)
     low, further = _start(emit, op.tile, _START_FIELD)
     low = emit.add(low, template % (1 << 32))
-    if warpgroups > 1:
+    start, *others = starts
+    if others:
         owner = thread_owner(op)
         first = 0 if owner is None else owner.thread_set.first // WARPGROUP_THREADS
         first += 0 if op.warpgroup is None else op.warpgroup.value.data
@@ -165,7 +166,6 @@ class TirxMaterializeDescriptorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         bases: _Bases = {}
-        constants: _Constants = {}
         for symbolic in walk(op):
             if type(symbolic) not in _DESCRIPTORS:
                 continue
@@ -176,7 +176,7 @@ class TirxMaterializeDescriptorsPass(ModulePass):
                     template = BLOCK_DESCRIPTOR.encode()
                     value = _at(symbolic, symbolic.tile, template, symbolic.offset.value.data, block, bases)
                 case WgmmaDescriptorOp():
-                    value = _wgmma_descriptor(symbolic, constants)
+                    value = _wgmma_descriptor(symbolic)
                 case InstructionDescriptorOp():
                     value = Emitter.before(symbolic).constant(symbolic.descriptor.data.encode(), i32)
                 case ZeroColumnMaskOp():
