@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
-from operator import attrgetter
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue, Use
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryEffect, MemoryReadEffect, NoMemoryEffect
 
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import entries
 from tirx.dialects.tirx import kernels
-from tirx.dialects.xdsl_private import blocks, operands_of, type_of
+from tirx.dialects.xdsl_private import blocks, operands_of
 from tirx.passes.ir.emitter import erase, replace_uses
 
 
@@ -46,27 +45,29 @@ def _reads(op: type[Operation]) -> bool | None:
     return not all(issubclass(effect, NoMemoryEffect) for effect in effects)
 
 
-class _Numbers:
-    """The same number for equal attributes. They are hashed in Python, all that they consist of: once each."""
+class _Numbers(dict[int, int]):
+    """Identity of an attribute -> the same number, from 1 on, for equal ones. They are hashed in Python, all that they
+    consist of: once each.
+    """
 
     def __init__(self) -> None:
+        super().__init__()
         self._of_equal: dict[Attribute, int] = {}
-        self._of_object: dict[int, int] = {}
         self._kept: list[Attribute] = []
         """Those that have a number: their identities are nobody else's."""
 
-    def __call__(self, attribute: Attribute) -> int:
-        number = self._of_object.get(id(attribute))
-        if number is None:
-            self._kept.append(attribute)
-            number = self._of_object[id(attribute)] = self._of_equal.setdefault(attribute, len(self._of_equal))
+    def add(self, attribute: Attribute) -> int:
+        """Returns the number of an attribute that has none yet."""
+        self._kept.append(attribute)
+        number = self[id(attribute)] = self._of_equal.setdefault(attribute, len(self._of_equal) + 1)
         return number
 
     def of_all(self, named: Mapping[str, Attribute]) -> Hashable:
-        return frozenset([(name, self(attribute)) for name, attribute in named.items()])
+        found = [(name, self.get(id(each)) or self.add(each)) for name, each in named.items()]
+        return found[0] if len(found) == 1 else frozenset(found)
 
 
-def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numbers) -> list[Hashable]:
+def _merge_equal(region: Region, known: dict[Hashable, Operation], numbers: _Numbers) -> list[Hashable]:
     """Replaces operations by equal ones of `known`, which lie around and before them, and adds the others to it.
 
     Returns their keys there.
@@ -79,15 +80,21 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numb
         if op.regions:
             isolated = op.has_trait(IsolatedFromAbove)
             for inner in op.regions:
-                for key in _merge_equal(inner, {} if isolated else known, number):
+                for key in _merge_equal(inner, {} if isolated else known, numbers):
                     if not isolated:
                         del known[key]
         if op.regions or (reads := _reads(type(op))) is None:
             written = object()
             continue
-        key = type(op), operands_of(op), *map(number, map(type_of, op.results))
-        if op.properties or op.attributes or reads:
-            key = key, number.of_all(op.properties), number.of_all(op.attributes), written if reads else None
+        parts: list[Hashable] = [type(op), operands_of(op)]
+        for result in op.results:
+            type_ = result.type
+            parts.append(numbers.get(id(type_)) or numbers.add(type_))
+        if op.properties:
+            parts.append(numbers.of_all(op.properties))
+        if op.attributes or reads:
+            parts += None, numbers.of_all(op.attributes), written if reads else None
+        key = tuple(parts)
         earlier = known.setdefault(key, op)
         if earlier is op:
             added.append(key)
@@ -98,9 +105,6 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], number: _Numb
     return added
 
 
-_first_use: Callable[[SSAValue], Use | None] = attrgetter("first_use")
-
-
 def _remove_unused(region: Region) -> None:
     """Removes operations without effects whose results are not used, users before what they use."""
     for block in reversed(blocks(region)):
@@ -108,5 +112,10 @@ def _remove_unused(region: Region) -> None:
             if op.regions:
                 for inner in op.regions:
                     _remove_unused(inner)
-            elif _reads(type(op)) is not None and not any(map(_first_use, op.results)):
-                erase(op)
+                continue
+            for result in op.results:
+                if result.first_use is not None:
+                    break
+            else:
+                if _reads(type(op)) is not None:
+                    erase(op)
