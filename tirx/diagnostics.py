@@ -242,15 +242,25 @@ _stage: ContextVar[str | None] = ContextVar("tirx_stage", default=None)
 _following: ContextVar[str | None] = ContextVar("tirx_following", default=None)
 
 
-@contextlib.contextmanager
-def in_stage(name: str, following: str | None = None) -> Generator[None]:
-    """Says in diagnostics made inside the `with` block which step found them; `following` is the next step."""
-    token, next_token = _stage.set(name), _following.set(following)
-    try:
-        yield
-    finally:
+class _Stage:
+    """The context of a step: a generator would take three times as long."""
+
+    def __init__(self, name: str, following: str | None):
+        self._names = name, following
+
+    def __enter__(self) -> None:
+        name, following = self._names
+        self._tokens = _stage.set(name), _following.set(following)
+
+    def __exit__(self, *_: object) -> None:
+        token, next_token = self._tokens
         _stage.reset(token)
         _following.reset(next_token)
+
+
+def in_stage(name: str, following: str | None = None) -> contextlib.AbstractContextManager[None]:
+    """Says in diagnostics made inside the `with` block which step found them; `following` is the next step."""
+    return _Stage(name, following)
 
 
 def following_stage() -> str | None:
@@ -325,15 +335,20 @@ class Errors:
     def __init__(self) -> None:
         self._found: list[LocatedError] = []
 
-    @contextlib.contextmanager
-    def attempt(self) -> Generator[None]:
+    def attempt(self) -> Errors:
         """Keeps a LocatedError that is raised inside; raises them all once there are `LIMIT`."""
-        try:
-            yield
-        except LocatedError as error:
-            self._found += (error, *error.others)
-            if len(self._found) >= self.LIMIT:
-                self.raise_all()
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool | None:
+        if not isinstance(error, LocatedError):
+            return False
+        self._found += (error, *error.others)
+        if len(self._found) >= self.LIMIT:
+            self.raise_all()
+        return True
 
     def raise_all(self) -> None:
         """Raises the first error, with the others as its `others`; returns if there is none."""

@@ -129,6 +129,9 @@ FACTS: dict[str, Fact] = {
 _PARAMETRIC = ("tirx-set-target", "tirx-tile-linalg", "tirx-choose", "tirx-specialize")
 """Passes of kernels whose parameters are not bound yet."""
 
+_BOUND = "parameters"
+"""Known once no kernel has parameters."""
+
 NEEDS: dict[str, tuple[str, ...]] = {
     "tirx-mem2reg": ("accumulators",),
     "tirx-split-sums": ("values",),
@@ -201,12 +204,13 @@ class Stages:
 
         Raises LocatedError, naming the pass that is missing, in a lowering; notes it in `missing` elsewhere.
         """
-        if name.startswith(("tirx-", "convert-")) and name not in _PARAMETRIC:
+        if _BOUND not in self._known and name.startswith(("tirx-", "convert-")) and name not in _PARAMETRIC:
             for kernel in tirx.kernels(module):
                 if kernel.params is not None:
                     names = ", ".join(each.name for each in kernel.params.data)
                     message = f"expected numbers before {name}, found the parameters {names}; run tirx-specialize first"
                     raise StageError(kernel, message)
+            self._known.add(_BOUND)
         if name == "convert-tirx-to-ptx" and self._is_lowering and not self._is_ordered:
             for kernel in tirx.kernels(module):
                 found = " nor ".join(sorted(_ORDERING))
@@ -225,7 +229,9 @@ class Stages:
 
     def after(self, name: str, known: Collection[str]) -> None:
         """Notes what `name` leaves, one of the `known` passes or one of somebody else."""
-        if name in known:
+        if name in _PARAMETRIC:
+            self._known.discard(_BOUND)
+        elif name in known:
             self._known.update(LEAVES.get(name, ()))
         else:
             self._known.clear()
