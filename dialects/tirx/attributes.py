@@ -5,9 +5,9 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
-from typing import NoReturn, TypeVar
+from typing import NoReturn, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntAttr, NoneAttr, bf16, f16, f32
 from xdsl.dialects.utils import EnumAttribute
@@ -410,6 +410,12 @@ class TileType(ParametrizedAttribute, TypeAttribute):
             if self.layout is not None:
                 printer.print_string(", ")
                 printer.print_attribute(self.layout_attribute)
+
+
+for _name in ("extents", "dims", "memory", "dtype", "layout"):  # types do not change, and are asked for these often
+    _kept = cached_property(cast("property", vars(TileType)[_name]).fget or str)
+    _kept.__set_name__(TileType, _name)
+    setattr(TileType, _name, _kept)
 
 
 @lru_cache(maxsize=1024)

@@ -293,9 +293,10 @@ class ViewOp(DirectOperation):
         self._verify_dims()
         if tile.element_type != source.element_type:
             raise ElementTypeError(f"expected {source.element_type} elements, found {tile.element_type}")
-        self._verify_steps_and_sizes()
+        places = self.places
+        self._verify_steps_and_sizes(places)
         self._verify_index_tiles()
-        for place, size in zip(self.places, source.get_shape(), strict=True):
+        for place, size in zip(places, source.get_shape(), strict=True):
             if 0 <= size < place.span and place.is_plain and self.clipped is None:
                 raise ViewError(f"expected a tile that fits into {source}, found {shape_text(tile)}")
         if memory is MemorySpace.REGISTER:
@@ -314,27 +315,28 @@ class ViewOp(DirectOperation):
         rank, tile = len(self.indices), self.result.type
         if self.steps is not None and len(self.steps) != rank:
             raise ViewError(f"expected steps along {rank} dimensions, found {len(self.steps)}")
-        found = [d for d in self.of_memref if d is not None]
+        of_memref, index_tiles = self.of_memref, self.index_tiles
+        found = [d for d in of_memref if d is not None]
         if self.dims is not None:
             if len(self.dims) != len(tile.dims):
                 raise ViewError(f"expected dims of {len(tile.dims)} dimensions of the tile, found {len(self.dims)}")
             if len(set(found)) < len(found) or any(not 0 <= d < rank for d in found):
                 raise ViewError(f"expected dims to name dimensions of {self.source_type}, each once, found {found}")
-        elif len(tile.dims) > rank and not any(len(TileType.of(t).dims) > 1 for t in self.index_tiles.values()):
+        elif len(tile.dims) > rank and not any(len(TileType.of(t).dims) > 1 for t in index_tiles.values()):
             raise ViewError(f"expected a tile of rank {rank} or less in {self.source_type}, found {shape_text(tile)}")
-        full = [TileType.of(t).dims for t in self.index_tiles.values() if len(TileType.of(t).dims) == len(tile.dims)]
-        for t, (d, extent) in enumerate(zip(self.of_memref, tile.dims, strict=True)):
-            moves = d is not None and (self.places[d].is_plain or len(TileType.of(self.indices[d]).dims) == 1)
+        full = [TileType.of(t).dims for t in index_tiles.values() if len(TileType.of(t).dims) == len(tile.dims)]
+        for t, (d, extent) in enumerate(zip(of_memref, tile.dims, strict=True)):
+            moves = d is not None and (d not in index_tiles or len(TileType.of(index_tiles[d]).dims) == 1)
             if extent > 1 and not moves and all(dims[t] == 1 for dims in full):
                 raise ViewError(f"expected dimension {t} of the tile to be one of the memref, found none")
 
-    def _verify_steps_and_sizes(self) -> None:
-        if self.sizes and self.clipped is None:
-            raise ViewError("expected sizes behind clipped only, found them without")
+    def _verify_steps_and_sizes(self, places: Sequence[Place]) -> None:
         sized = [n.value.data for n in self.sized or ()]
+        if sized and self.clipped is None:
+            raise ViewError("expected sizes behind clipped only, found them without")
         if sorted(set(sized) & set(range(len(self.indices)))) != sized:
             raise ViewError(f"expected sizes of dimensions of {self.source_type}, in order, found {sized}")
-        for d, place in enumerate(self.places):
+        for d, place in enumerate(places):
             if place.step < 1 or (place.step != 1 and (place.of_tile is None or not place.is_plain)):
                 raise ViewError(
                     f"expected a step of 1 or more along dimension {d}, and 1 where the tile does not move along it or "
