@@ -13,8 +13,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, expect_choice, memory_type, typed, width
-from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
+from tirx.dialects.ptx.base import Names, Register, ThreadOp, address, expect_choice, memory_type, typed, width
+from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, MemoryAccess
 from tirx.rules import InstructionFormError
 
 
@@ -89,10 +89,8 @@ _FORMS: Mapping[Atomic, Mapping[Attribute, str]] = {
 """Operation -> the types of registers that it has, with their PTX names (PTX ISA, "atom")."""
 
 
-class _Strong(PTXInstruction, abc.ABC):
+class _Strong(ThreadOp, abc.ABC):
     """An access of one number at `address + offset` (bytes), in global memory or, with an i32, in shared memory."""
-
-    ISSUE: ClassVar = Issue.THREAD
 
     order = prop_def(OrderAttr)
     scope = prop_def(ScopeAttr)
@@ -224,11 +222,10 @@ class StStrongOp(_Strong):
 
 
 @irdl_op_definition
-class NanosleepOp(PTXInstruction):
+class NanosleepOp(ThreadOp):
     """`ptx.nanosleep %t` is `nanosleep.u32`: the thread waits about so many nanoseconds. See PTX ISA, "nanosleep"."""
 
     name = "ptx.nanosleep"
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("nanosleep",)
 

@@ -219,10 +219,26 @@ class PTXInstruction(DirectOperation, abc.ABC):
         raise NotImplementedError
 
 
-class PureInstruction(PTXInstruction, abc.ABC):
-    """An instruction whose results depend on nothing but its operands and properties, in each thread by itself."""
+class ThreadOp(PTXInstruction, abc.ABC):
+    """An instruction that each thread executes by itself."""
 
     ISSUE: ClassVar = Issue.THREAD
+
+
+class FixedOp(PTXInstruction, abc.ABC):
+    """An instruction without operands, whose text is the same everywhere."""
+
+    TEXT: ClassVar[str]
+
+    assembly_format = "attr-dict"
+
+    def emit(self, reg: Names) -> str:
+        return self.TEXT
+
+
+class PureInstruction(ThreadOp, abc.ABC):
+    """An instruction whose results depend on nothing but its operands and properties."""
+
     EFFECTS: ClassVar = NO_EFFECTS
 
     traits = traits_def(Pure())

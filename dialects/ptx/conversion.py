@@ -11,11 +11,10 @@ from xdsl.irdl import VarConstraint, operand_def, opt_prop_def, result_def
 from tirx.dialects.definition import Value, irdl_op_definition, value_of
 from tirx.dialects.ptx.base import (
     NO_EFFECTS,
-    Issue,
     Names,
-    PTXInstruction,
     PureInstruction,
     Register,
+    ThreadOp,
     bits_type,
     is_float,
     source,
@@ -89,12 +88,11 @@ class CvtOp(PureInstruction):
 
 
 @irdl_op_definition
-class UndefinedOp(PTXInstruction):
+class UndefinedOp(ThreadOp):
     """A register that nobody has written, for an instruction that does not read what was there: no instruction."""
 
     name = "ptx.undefined"
     FOLLOWS_TYPES: ClassVar = True
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
 
     result = result_def(Register)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import I32, I64, IntegerAttr, StringAttr, UnitAttr, i
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice
+from tirx.dialects.ptx.base import FixedOp, Names, ThreadOp, address, expect_choice
 from tirx.dialects.ptx.core import integer_of
 from tirx.dialects.ptx.effects import (
     AccessKind,
@@ -21,7 +21,6 @@ from tirx.dialects.ptx.effects import (
     CommitGroup,
     CopyArrive,
     Effects,
-    Issue,
     MemoryAccess,
     WaitGroup,
 )
@@ -32,7 +31,7 @@ CP_ASYNC_BYTES: Mapping[str, tuple[int, ...]] = {"ca": (4, 8, 16), "cg": (16,)}
 
 
 @irdl_op_definition
-class CpAsyncOp(PTXInstruction):
+class CpAsyncOp(ThreadOp):
     """Starts to copy `bytes` bytes from a global to a shared address; both are aligned to `bytes`.
 
     With `source_bytes` (i32) only so many are read and the rest of the destination becomes zero; with 0 of them the
@@ -46,7 +45,6 @@ class CpAsyncOp(PTXInstruction):
     """
 
     name = "ptx.cp.async"
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("cp.async",)
 
     dst = operand_def(i32)
@@ -86,32 +84,26 @@ class CpAsyncOp(PTXInstruction):
 
 
 @irdl_op_definition
-class CpAsyncCommitGroupOp(PTXInstruction):
+class CpAsyncCommitGroupOp(FixedOp, ThreadOp):
     """Makes a group, perhaps an empty one, of the copies that this thread has started since the last group.
 
     See PTX ISA, "cp.async.commit_group".
     """
 
     name = "ptx.cp.async.commit_group"
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = Effects(synchronization=CommitGroup(AccessKind.COPY))
     NEEDS: ClassVar = ("cp.async",)
-
-    assembly_format = "attr-dict"
-
-    def emit(self, reg: Names) -> str:
-        return "cp.async.commit_group"
+    TEXT: ClassVar = "cp.async.commit_group"
 
 
 @irdl_op_definition
-class CpAsyncWaitGroupOp(PTXInstruction):
+class CpAsyncWaitGroupOp(ThreadOp):
     """Waits until at most `pending` of the newest groups of this thread are open. See PTX ISA, "cp.async.wait_group".
 
     The copies of other threads become visible behind a barrier.
     """
 
     name = "ptx.cp.async.wait_group"
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("cp.async",)
 
     pending = prop_def(IntegerAttr[I32])
@@ -130,7 +122,7 @@ class CpAsyncWaitGroupOp(PTXInstruction):
 
 
 @irdl_op_definition
-class CpAsyncMbarrierArriveOp(PTXInstruction):
+class CpAsyncMbarrierArriveOp(ThreadOp):
     """Arrives at an mbarrier once all copies that this thread has started are complete.
 
     With `noinc` the arrival is one of those that the mbarrier was initialised for; without, the pending count grows by
@@ -138,7 +130,6 @@ class CpAsyncMbarrierArriveOp(PTXInstruction):
     """
 
     name = "ptx.cp.async.mbarrier.arrive"
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("cp.async", "mbarrier")
 
     barrier = operand_def(i32)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, f64, i32, i64
 from xdsl.irdl import prop_def, var_operand_def
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Issue, Names, PTXInstruction, source, typed, width
+from tirx.dialects.ptx.base import Names, ThreadOp, source, typed, width
 from tirx.dialects.ptx.effects import NO_EFFECTS
 from tirx.rules import InstructionFormError
 
@@ -20,10 +20,9 @@ def text_name(text: str) -> str:
     return f"text_{crc32(text.encode()):08x}"
 
 
-class RuntimeCallOp(PTXInstruction):
+class RuntimeCallOp(ThreadOp):
     """A call of a function of the device runtime: `DECLARATION` and `texts` are those of the module."""
 
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     DECLARATION: ClassVar[str]
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.irdl import opt_prop_def, prop_def, var_operand_def, var_result_def
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Issue, Names, PTXInstruction, PureInstruction, Register
+from tirx.dialects.ptx.base import Names, PTXInstruction, PureInstruction, Register, ThreadOp
 from tirx.dialects.ptx.effects import NO_EFFECTS
 from tirx.hw.features import FEATURES
 from tirx.rules import InstructionFormError
@@ -79,15 +79,13 @@ class InlineOp(_Inline, PureInstruction):
 
 
 @irdl_op_definition
-class InlineVolatileOp(_Inline):
+class InlineVolatileOp(_Inline, ThreadOp):
     """
     `ptx.inline_volatile "prefetch.global.L2 [$0];" (%p) : (i64) -> ()`: PTX written by hand that may do anything, each
     time that control comes by, in order. What it does to memory is known to the simulator, and not to other checks.
     """
 
     name = "ptx.inline_volatile"
-
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
 
 

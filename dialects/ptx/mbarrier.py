@@ -15,13 +15,12 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, address
+from tirx.dialects.ptx.base import Names, ThreadOp, address
 from tirx.dialects.ptx.core import integer_of
 from tirx.dialects.ptx.effects import (
     AccessKind,
     Bytes,
     Effects,
-    Issue,
     MbarrierArrive,
     MbarrierInvalidate,
     MbarrierTransaction,
@@ -66,7 +65,7 @@ def _space(cluster: UnitAttr | None) -> str:
 
 
 @irdl_op_definition
-class MbarrierInitOp(PTXInstruction):
+class MbarrierInitOp(ThreadOp):
     """Initialises the 8-byte mbarrier at a shared address to expect `count` arrivals a phase.
 
     See PTX ISA, "mbarrier.init".
@@ -74,7 +73,6 @@ class MbarrierInitOp(PTXInstruction):
 
     name = "ptx.mbarrier.init"
     FOLLOWS_TYPES: ClassVar = True
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("mbarrier",)
 
     barrier = operand_def(i32)
@@ -95,11 +93,10 @@ class MbarrierInitOp(PTXInstruction):
 
 
 @irdl_op_definition
-class MbarrierInvalOp(PTXInstruction):
+class MbarrierInvalOp(ThreadOp):
     """Ends the use of a shared address as mbarrier. See PTX ISA, "mbarrier.inval"."""
 
     name = "ptx.mbarrier.inval"
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("mbarrier",)
 
     barrier = operand_def(i32)
@@ -114,7 +111,7 @@ class MbarrierInvalOp(PTXInstruction):
 
 
 @irdl_op_definition
-class MbarrierArriveOp(PTXInstruction):
+class MbarrierArriveOp(ThreadOp):
     """Counts one arrival, or `count` of them; the phase token is dropped.
 
     `cluster`: the mbarrier may be that of another CTA, and what this thread did before is visible in the whole cluster.
@@ -131,7 +128,6 @@ class MbarrierArriveOp(PTXInstruction):
     """
 
     name = "ptx.mbarrier.arrive"
-    ISSUE: ClassVar = Issue.THREAD
 
     barrier = operand_def(i32)
     count = opt_prop_def(IntegerAttr[I32])
@@ -181,14 +177,13 @@ def _order(cluster: UnitAttr | None, relaxed: UnitAttr | None, default: str) -> 
 
 
 @irdl_op_definition
-class MbarrierArriveExpectTxOp(PTXInstruction):
+class MbarrierArriveExpectTxOp(ThreadOp):
     """Announces `bytes` of asynchronous copies and counts one arrival. See PTX ISA, "mbarrier.arrive.expect_tx".
 
     `cluster` and `remote` as for `ptx.mbarrier.arrive`.
     """
 
     name = "ptx.mbarrier.arrive.expect_tx"
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("mbarrier.expect_tx",)
 
     barrier = operand_def(i32)
@@ -212,10 +207,9 @@ class MbarrierArriveExpectTxOp(PTXInstruction):
         return f"mbarrier.arrive.expect_tx{order}.{space}.b64 _, {where}, {self.bytes.value.data}"
 
 
-class _TxOp(PTXInstruction, abc.ABC):
+class _TxOp(ThreadOp, abc.ABC):
     """Changes the pending bytes of an mbarrier, without an arrival; `multicast_32b` as for `ptx.mbarrier.arrive`."""
 
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("mbarrier.expect_tx",)
     OPTIONS_NEED: ClassVar = {"multicast_32b": MULTICAST}
 
@@ -257,10 +251,9 @@ class MbarrierCompleteTxOp(_TxOp):
         return Effects(synchronization=MbarrierTransaction(self.barrier, announces=False))
 
 
-class _WaitParityOp(PTXInstruction, abc.ABC):
+class _WaitParityOp(ThreadOp, abc.ABC):
     """Looks whether the phase of a parity is complete."""
 
-    ISSUE: ClassVar = Issue.THREAD
     OPTIONS_NEED: ClassVar = {"cluster": "mbarrier.cluster", "relaxed": "mbarrier.relaxed"}
 
     barrier = operand_def(i32)

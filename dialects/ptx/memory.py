@@ -19,6 +19,7 @@ from tirx.dialects.ptx.base import (
     PTXInstruction,
     PureInstruction,
     Register,
+    ThreadOp,
     address,
     expect_choice,
     expect_type,
@@ -27,7 +28,7 @@ from tirx.dialects.ptx.base import (
     width,
 )
 from tirx.dialects.ptx.core import EntryOp
-from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
+from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, MemoryAccess
 from tirx.dialects.ptx.parameters import PARAM_TYPES, EntryParam
 from tirx.rules import InstructionFormError, ParameterError
 
@@ -204,10 +205,9 @@ def _suffix(types: Sequence[Attribute]) -> str:
     return f"{vector}.{memory_type(types[0])}"
 
 
-class _AccessOp(PTXInstruction, abc.ABC):
+class _AccessOp(ThreadOp, abc.ABC):
     """A load or store at `address + offset` (bytes) of a space."""
 
-    ISSUE: ClassVar = Issue.THREAD
     FOLLOWS_TYPES: ClassVar = True
 
     space = prop_def(SpaceAttr)
@@ -215,6 +215,9 @@ class _AccessOp(PTXInstruction, abc.ABC):
     offset = prop_def(IntegerAttr[I64], default_value=IntegerAttr(0, 64))
 
     FORMS_NEED: ClassVar = ("cluster",)
+
+    def verify_(self) -> None:
+        expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
 
     def features(self) -> tuple[str, ...]:
         return ("cluster",) if self.space.data is Space.SHARED_CLUSTER else ()
@@ -307,9 +310,6 @@ class LdU8Op(_AccessOp):
     traits = traits_def(MemoryReadEffect())
     assembly_format = "$space $address (`offset` $offset^)? attr-dict `:` type($address)"
 
-    def verify_(self) -> None:
-        expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
-
     def effects(self) -> Effects:
         return self._access(1, write=False)
 
@@ -334,9 +334,6 @@ class StU8Op(_AccessOp):
 
     traits = traits_def(MemoryWriteEffect())
     assembly_format = "$space $address (`offset` $offset^)? `,` $data attr-dict `:` type($address)"
-
-    def verify_(self) -> None:
-        expect_type(f"{self.space.data} address", self.address, ADDRESS_TYPES[self.space.data])
 
     def effects(self) -> Effects:
         return self._access(1, write=True)

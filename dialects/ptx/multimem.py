@@ -26,8 +26,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
 from tirx.dialects.definition import irdl_op_definition
 from tirx.dialects.ptx.atomics import Order, OrderAttr, Scope, ScopeAttr
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, expect_choice, expect_type, vector, width
-from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, Issue, MemoryAccess
+from tirx.dialects.ptx.base import Names, Register, ThreadOp, address, expect_choice, expect_type, vector, width
+from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, MemoryAccess
 
 _TYPES: Mapping[str, tuple[Attribute, tuple[int, ...]]] = {
     **dict.fromkeys(("u32", "s32", "b32"), (i32, (1,))),
@@ -66,10 +66,8 @@ _UNIT = 16
 """Bytes that a copy of unknown size touches for certain."""
 
 
-class _Multimem(PTXInstruction, abc.ABC):
+class _Multimem(ThreadOp, abc.ABC):
     """An access at a multimem address."""
-
-    ISSUE: ClassVar = Issue.THREAD
 
     type = prop_def(StringAttr)
     order = prop_def(OrderAttr)
@@ -221,7 +219,7 @@ class MultimemRedOp(_Written):
 
 
 @irdl_op_definition
-class MultimemBulkOp(PTXInstruction):
+class MultimemBulkOp(ThreadOp):
     """`ptx.multimem.cp.async.bulk %a, %src, %size` is `multimem.cp.async.bulk.global.shared::cta.bulk_group`.
 
     Starts to copy bytes of shared memory to all GPUs, those that `mask` (i16) has of every 16, or with `reduce "add"
@@ -230,7 +228,6 @@ class MultimemBulkOp(PTXInstruction):
     """
 
     name = "ptx.multimem.cp.async.bulk"
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("multimem.cp.async.bulk",)
     OPTIONS_NEED: ClassVar = {"mask": "cp.async.bulk.cp_mask"}
 
@@ -268,10 +265,9 @@ class MultimemBulkOp(PTXInstruction):
         return f"multimem.cp.async.bulk.global.shared::cta.bulk_group{mask} {where}{of}"
 
 
-class _FabricTransfer(PTXInstruction, abc.ABC):
+class _FabricTransfer(ThreadOp, abc.ABC):
     """A copy between shared memory and an endpoint: `at` bytes of it; its bytes count on the mbarrier."""
 
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("fabric",)
 
     endpoint = operand_def(i32)
@@ -352,14 +348,13 @@ class FabricTryPutOp(_FabricTransfer):
 
 
 @irdl_op_definition
-class FabricSubmitOp(PTXInstruction):
+class FabricSubmitOp(ThreadOp):
     """`ptx.fabric.submit`: hands the thread's copies to the fabric, those that fetch only with `fetching`.
 
     `ptx.fabric.submit group` is `fabric.submit.commit_group`: it makes a group of them. See PTX ISA, "fabric.submit".
     """
 
     name = "ptx.fabric.submit"
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("fabric",)
     OPTIONS_NEED: ClassVar = {"group": "fabric.groups"}
@@ -378,14 +373,13 @@ class FabricSubmitOp(PTXInstruction):
 
 
 @irdl_op_definition
-class FabricWaitOp(PTXInstruction):
+class FabricWaitOp(ThreadOp):
     """`ptx.fabric.wait` waits until the thread's copies have read shared memory, `group 1` all groups but the last.
 
     PTX 9.5 has groups, and deprecates the form without. See PTX ISA, "fabric.wait".
     """
 
     name = "ptx.fabric.wait"
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("fabric",)
     OPTIONS_NEED: ClassVar = {"group": "fabric.groups"}

@@ -12,8 +12,8 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, Register, address, expect_choice, expect_type, width
-from tirx.dialects.ptx.effects import AccessKind, Bytes, Effects, Issue, MemoryAccess
+from tirx.dialects.ptx.base import Names, Register, ThreadOp, address, expect_choice, expect_type, width
+from tirx.dialects.ptx.effects import AccessKind, Bytes, Effects, MemoryAccess
 from tirx.dialects.ptx.packed import HALVES, PairFormat, PairFormatAttr
 from tirx.rules import InstructionFormError
 
@@ -35,10 +35,8 @@ _BITWISE = (Red.AND, Red.OR, Red.XOR)
 _FLOATS: Mapping[Attribute, str] = {f32: "f32", f64: "f64", f16: "noftz.f16", bf16: "noftz.bf16"}
 
 
-class _Reduction(PTXInstruction):
+class _Reduction(ThreadOp):
     """Combines registers with what memory has at `address + offset` (bytes)."""
-
-    ISSUE: ClassVar = Issue.THREAD
 
     operation = prop_def(RedAttr)
     address = operand_def(i64)

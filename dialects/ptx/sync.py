@@ -13,7 +13,7 @@ from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, expect_choice
+from tirx.dialects.ptx.base import FixedOp, Names, PTXInstruction, ThreadOp, expect_choice
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,
@@ -95,11 +95,10 @@ class BarWarpSyncOp(MaskedOp):
 
 
 @irdl_op_definition
-class TrapOp(PTXInstruction):
+class TrapOp(ThreadOp):
     """Ends the kernel with an error if the condition holds: `@%p trap`. See PTX ISA, "trap"."""
 
     name = "ptx.trap"
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
 
     condition = operand_def(i1)
@@ -111,7 +110,7 @@ class TrapOp(PTXInstruction):
 
 
 @irdl_op_definition
-class FenceProxyAsyncOp(PTXInstruction):
+class FenceProxyAsyncOp(ThreadOp):
     """Orders accesses through the generic proxy with those through the async proxy (TMA, tcgen05.mma).
 
     `space` narrows the fence to `"shared::cta"` or `"global"`.
@@ -119,7 +118,6 @@ class FenceProxyAsyncOp(PTXInstruction):
     """
 
     name = "ptx.fence.proxy.async"
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("fence.proxy.async",)
 
     space = opt_prop_def(StringAttr)
@@ -143,18 +141,13 @@ class FenceProxyAsyncOp(PTXInstruction):
 
 
 @irdl_op_definition
-class FenceMbarrierInitOp(PTXInstruction):
+class FenceMbarrierInitOp(FixedOp, ThreadOp):
     """Makes `mbarrier.init` visible to the cluster and the async proxy: `fence.mbarrier_init.release.cluster`."""
 
     name = "ptx.fence.mbarrier_init"
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = Effects(synchronization=ProxyFence((AccessKind.INIT,)))
     NEEDS: ClassVar = ("fence.mbarrier_init",)
-
-    assembly_format = "attr-dict"
-
-    def emit(self, reg: Names) -> str:
-        return "fence.mbarrier_init.release.cluster"
+    TEXT: ClassVar = "fence.mbarrier_init.release.cluster"
 
 
 @irdl_op_definition
@@ -262,17 +255,11 @@ class SetMaxNRegOp(PTXInstruction):
         return f"setmaxnreg.{self.change.data.value}.sync.aligned.u32 {self.count.value.data}"
 
 
-class _GridDependencyOp(PTXInstruction, abc.ABC):
+class _GridDependencyOp(FixedOp, ThreadOp, abc.ABC):
     """Programmatic dependent launch: a grid that starts before the one it depends on ends."""
 
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("griddepcontrol",)
-
-    assembly_format = "attr-dict"
-
-    def emit(self, reg: Names) -> str:
-        return self.name.removeprefix("ptx.")
 
 
 @irdl_op_definition
@@ -280,6 +267,7 @@ class GridDepControlWaitOp(_GridDependencyOp):
     """Waits until the grids that this one depends on are complete. See PTX ISA, "griddepcontrol"."""
 
     name = "ptx.griddepcontrol.wait"
+    TEXT: ClassVar = "griddepcontrol.wait"
 
 
 @irdl_op_definition
@@ -287,3 +275,4 @@ class GridDepControlLaunchDependentsOp(_GridDependencyOp):
     """Lets the grids that depend on this one start. See PTX ISA, "griddepcontrol"."""
 
     name = "ptx.griddepcontrol.launch_dependents"
+    TEXT: ClassVar = "griddepcontrol.launch_dependents"

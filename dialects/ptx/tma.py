@@ -15,15 +15,15 @@ from xdsl.dialects.builtin import I32, IntegerAttr, StringAttr, UnitAttr, i16, i
 from xdsl.ir import SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, operand_def, opt_operand_def, opt_prop_def, prop_def, var_operand_def
 
+from tirx.copy.tma import INDEXED_ROWS, MAX_RANK
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction, address, expect_choice, vector
+from tirx.dialects.ptx.base import FixedOp, Names, ThreadOp, address, expect_choice, vector
 from tirx.dialects.ptx.effects import (
     NO_EFFECTS,
     AccessKind,
     Bytes,
     CommitGroup,
     Effects,
-    Issue,
     MemoryAccess,
     TensorBox,
     WaitGroup,
@@ -32,14 +32,8 @@ from tirx.dialects.ptx.parameters import TENSOR_MAP_BYTES
 from tirx.rules import InstructionFormError
 from tirx.tcgen05.tmem import CTA_GROUPS
 
-MAX_RANK = 5
-"""Dimensions that a tensor map may have."""
-
 LEAST_BYTES = 16
 """The least that a bulk copy moves; the box of a tensor is not known further."""
-
-ROWS = 4
-"""Rows that a gather or a scatter names one by one."""
 
 DESTINATIONS: Mapping[str, tuple[str, ...]] = {
     "shared::cta": ("cp.async.bulk.tensor.shared::cta",),
@@ -52,9 +46,10 @@ REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 
 
 def _check_coordinates(coordinates: Sequence[SSAValue], rows: UnitAttr | None, what: str) -> None:
-    if rows is not None and len(coordinates) != 1 + ROWS:
+    if rows is not None and len(coordinates) != 1 + INDEXED_ROWS:
         raise InstructionFormError(
-            f"expected {1 + ROWS} coordinates for a {what} (the column and {ROWS} rows), found {len(coordinates)}"
+            f"expected {1 + INDEXED_ROWS} coordinates for a {what} (the column and {INDEXED_ROWS} rows), found "
+            f"{len(coordinates)}"
         )
     if not 1 <= len(coordinates) <= MAX_RANK:
         raise InstructionFormError(f"expected 1 to {MAX_RANK} coordinates, found {len(coordinates)}")
@@ -89,7 +84,7 @@ def _rank(coordinates: Sequence[SSAValue], rows: UnitAttr | None) -> int:
 
 
 @irdl_op_definition
-class CpAsyncBulkTensorLoadOp(PTXInstruction):
+class CpAsyncBulkTensorLoadOp(ThreadOp):
     """Starts to copy a box of a tensor to shared memory; its bytes count on the mbarrier when they have arrived.
 
     `multicast` (i16) is the mask of the CTAs of the cluster that get the box, at the same offset, with the mbarrier at
@@ -106,7 +101,6 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
     """
 
     name = "ptx.cp.async.bulk.tensor.load"
-    ISSUE: ClassVar = Issue.THREAD
 
     dst = operand_def(i32)
     map = operand_def(i64)
@@ -184,7 +178,7 @@ class CpAsyncBulkTensorLoadOp(PTXInstruction):
 
 
 @irdl_op_definition
-class CpAsyncBulkTensorStoreOp(PTXInstruction):
+class CpAsyncBulkTensorStoreOp(ThreadOp):
     """Starts to copy a box from shared memory to a tensor, or to combine it with what is there (`reduce`).
 
     Complete after `ptx.cp.async.bulk.commit_group` and `wait_group`. `scatter4` writes four rows of a matrix: the
@@ -198,7 +192,6 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
     """
 
     name = "ptx.cp.async.bulk.tensor.store"
-    ISSUE: ClassVar = Issue.THREAD
 
     map = operand_def(i64)
     coordinates = var_operand_def(i32)
@@ -248,14 +241,13 @@ class CpAsyncBulkTensorStoreOp(PTXInstruction):
 
 
 @irdl_op_definition
-class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
+class CpAsyncBulkPrefetchTensorOp(ThreadOp):
     """Starts to bring a box of a tensor into the L2 cache; `at` as for loads.
 
     See PTX ISA, "cp.async.bulk.prefetch.tensor".
     """
 
     name = "ptx.cp.async.bulk.prefetch.tensor"
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("cp.async.bulk.tensor",)
     OPTIONS_NEED: ClassVar = {"address": OVERRIDE}
@@ -276,29 +268,23 @@ class CpAsyncBulkPrefetchTensorOp(PTXInstruction):
 
 
 @irdl_op_definition
-class CpAsyncBulkCommitGroupOp(PTXInstruction):
+class CpAsyncBulkCommitGroupOp(FixedOp, ThreadOp):
     """Makes a group of the stores that this thread has started. See PTX ISA, "cp.async.bulk.commit_group"."""
 
     name = "ptx.cp.async.bulk.commit_group"
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = Effects(synchronization=CommitGroup(AccessKind.BULK_STORE))
     NEEDS: ClassVar = ("cp.async.bulk.tensor",)
-
-    assembly_format = "attr-dict"
-
-    def emit(self, reg: Names) -> str:
-        return "cp.async.bulk.commit_group"
+    TEXT: ClassVar = "cp.async.bulk.commit_group"
 
 
 @irdl_op_definition
-class CpAsyncBulkWaitGroupOp(PTXInstruction):
+class CpAsyncBulkWaitGroupOp(ThreadOp):
     """Waits until at most `pending` groups of stores are open; with `read`, until their source may be overwritten.
 
     See PTX ISA, "cp.async.bulk.wait_group".
     """
 
     name = "ptx.cp.async.bulk.wait_group"
-    ISSUE: ClassVar = Issue.THREAD
     NEEDS: ClassVar = ("cp.async.bulk.tensor",)
 
     pending = prop_def(IntegerAttr[I32])
@@ -320,11 +306,10 @@ class CpAsyncBulkWaitGroupOp(PTXInstruction):
 
 
 @irdl_op_definition
-class PrefetchTensormapOp(PTXInstruction):
+class PrefetchTensormapOp(ThreadOp):
     """Brings a tensor map into the cache. See PTX ISA, "prefetch"."""
 
     name = "ptx.prefetch.tensormap"
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("prefetch.tensormap",)
 
@@ -336,10 +321,9 @@ class PrefetchTensormapOp(PTXInstruction):
         return f"prefetch.tensormap {address(reg, self.map)}"
 
 
-class _TensormapFenceOp(PTXInstruction, abc.ABC):
+class _TensormapFenceOp(ThreadOp, abc.ABC):
     """Orders writes to a tensor map through the generic proxy with its use by the tensor memory accelerator."""
 
-    ISSUE: ClassVar = Issue.THREAD
     EFFECTS: ClassVar = NO_EFFECTS
     NEEDS: ClassVar = ("fence.proxy.tensormap",)
 
@@ -359,12 +343,8 @@ class FenceProxyTensormapAcquireOp(_TensormapFenceOp):
 
 
 @irdl_op_definition
-class FenceProxyTensormapReleaseOp(_TensormapFenceOp):
+class FenceProxyTensormapReleaseOp(FixedOp, _TensormapFenceOp):
     """Publishes this thread's writes to tensor maps. See PTX ISA, "membar/fence"."""
 
     name = "ptx.fence.proxy.tensormap.release"
-
-    assembly_format = "attr-dict"
-
-    def emit(self, reg: Names) -> str:
-        return "fence.proxy.tensormap::generic.release.gpu"
+    TEXT: ClassVar = "fence.proxy.tensormap::generic.release.gpu"

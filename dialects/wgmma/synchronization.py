@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import I32, IntegerAttr
 from xdsl.irdl import prop_def, var_operand_def, var_result_def
 
 from tirx.dialects.definition import irdl_op_definition
-from tirx.dialects.ptx.base import Names, PTXInstruction
+from tirx.dialects.ptx.base import FixedOp, Names, PTXInstruction
 from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, CommitGroup, Effects, Issue, WaitGroup
 from tirx.dialects.tirx import PendingType, TileType
 from tirx.rules import QueueError
@@ -27,7 +27,7 @@ class WgmmaOp(PTXInstruction, abc.ABC):
 
 
 @irdl_op_definition
-class FenceOp(WgmmaOp):
+class FenceOp(FixedOp, WgmmaOp):
     """`wgmma.fence`: orders what threads did with registers and shared memory before the products that follow.
 
     Needed before the first product, and whenever registers of A or accumulators were touched by anything else than
@@ -36,24 +36,16 @@ class FenceOp(WgmmaOp):
 
     name = "wgmma.fence"
     EFFECTS: ClassVar = NO_EFFECTS
-
-    assembly_format = "attr-dict"
-
-    def emit(self, reg: Names) -> str:
-        return "wgmma.fence.sync.aligned"
+    TEXT: ClassVar = "wgmma.fence.sync.aligned"
 
 
 @irdl_op_definition
-class CommitGroupOp(WgmmaOp):
+class CommitGroupOp(FixedOp, WgmmaOp):
     """`wgmma.commit_group`: the products since the last one form a group. PTX ISA, "wgmma.commit_group"."""
 
     name = "wgmma.commit_group"
     EFFECTS: ClassVar = Effects(synchronization=CommitGroup(AccessKind.WARPGROUP))
-
-    assembly_format = "attr-dict"
-
-    def emit(self, reg: Names) -> str:
-        return "wgmma.commit_group.sync.aligned"
+    TEXT: ClassVar = "wgmma.commit_group.sync.aligned"
 
 
 @irdl_op_definition

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from tirx.copy.tma import DIMENSION_LIMIT, MAX_BOX, MAX_RANK, ROW_UNIT, STRIDE_LIMIT
+from tirx.copy.tma import DIMENSION_LIMIT, MAX_BOX, MAX_RANK, MAX_STEP, ROW_UNIT, STRIDE_LIMIT
 from tirx.hw.bits import Bits, deposit, extract
 from tirx.hw.errors import TensorMapError
 from tirx.values import dataclass
@@ -84,7 +84,6 @@ _BOX_BITS = {"b4x16": 4, "b4x16_p64": 8, "b6x16_p32": 8}
 """Bits of a packed element in shared memory."""
 
 _SWIZZLE_BYTES = {"32B": 32, "64B": 64, "96B": 96}
-_MAX_STEP = 8
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ class TensorMapBits:
             ("global dimension", self.dims, 1, DIMENSION_LIMIT, 1),
             ("global stride", self.strides, 0, STRIDE_LIMIT - ROW_UNIT, ROW_UNIT),
             ("box dimension", self.box, 1, MAX_BOX, 1),
-            ("element stride", self.element_strides, 1, _MAX_STEP, 1),
+            ("element stride", self.element_strides, 1, MAX_STEP, 1),
         )
         for name, values, low, high, step in limits:
             for index, value in enumerate(values):
