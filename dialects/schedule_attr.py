@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, IntegerAttr, StringAttr
@@ -20,7 +20,7 @@ SCHEDULE = "tirx.schedule"
 def store_schedule(op: Operation, schedule: Schedule) -> None:
     """Stores the names of a kernel on it, unless there are none."""
     if schedule.roles or schedule.rings:
-        op.attributes[SCHEDULE] = _attribute(asdict(schedule))
+        op.attributes[SCHEDULE] = _attribute(schedule)
 
 
 def stored_schedule(op: Operation) -> Schedule:
@@ -32,16 +32,17 @@ def stored_schedule(op: Operation) -> Schedule:
         raise LaunchParameterError(op, str(error)) from error
 
 
+@lru_cache(maxsize=1024)
 def _attribute(value: object) -> Attribute:
     match value:
         case int():
             return i32_attr(value)
         case str():
             return StringAttr(value)
-        case dict():
-            return DictionaryAttr({key: _attribute(each) for key, each in cast("dict[str, object]", value).items()})
+        case tuple():
+            return ArrayAttr([_attribute(each) for each in cast("tuple[object, ...]", value)])
         case _:
-            return ArrayAttr([_attribute(each) for each in cast("Iterable[object]", value)])
+            return DictionaryAttr({key: _attribute(each) for key, each in vars(value).items()})
 
 
 def _plain(attribute: Attribute) -> Any:

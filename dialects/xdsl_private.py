@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, NoneAttr, UnitAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import BlockOps, IRWithUses, OpOperands, OpSuccessors, RegionBlocks, SSAValues, _IRNode
 from xdsl.irdl import IRDLOperation
@@ -76,6 +76,10 @@ IDENTIFIED = (_IRNode, IRDLOperation, SSAValue)
 """Classes that are hashed by identity."""
 
 
+NOTHING_INSIDE = (IndexType, NoneAttr, UnitAttr)
+"""Classes of attributes that have no parameters, of which nothing can be wrong."""
+
+
 class ExactClass(ABCMeta):
     """The class of classes of IR, of which nothing is an instance but what inherits from it. `isinstance` need not look
     for classes that are registered with an abstract one.
@@ -107,6 +111,10 @@ def _parent_op(op: Operation) -> Operation | None:
     return None if (block := op.parent) is None or (region := block.parent) is None else region.parent
 
 
+def _nothing(attribute: Attribute) -> None:
+    """Does what making and verifying an attribute without parameters amounts to."""
+
+
 def _quicken() -> None:
     for cls, fields in FIELDS.items():
         for name, field in fields.items():
@@ -125,6 +133,9 @@ def _quicken() -> None:
         (SSAValue, "replace_all_uses_with", replace_uses),
     ):
         setattr(cls, name, by)
+    for cls in NOTHING_INSIDE:
+        for name in ("__init__", "__post_init__"):
+            setattr(cls, name, _nothing)
     for cls in IDENTIFIED:
         cls.__hash__ = object.__hash__
     for cls in (_IRNode, IRWithUses, Attribute):
@@ -154,6 +165,16 @@ def signature_of(op: Operation) -> Hashable:
 def set_type(value: SSAValue, type_: Attribute) -> None:
     """Gives a value another type, without another value."""
     value._type = type_
+
+
+def append(block: Block, op: Operation) -> None:
+    """Puts an operation, which is in no block, behind those of a block."""
+    last = block._last_op
+    op.parent, op._prev_op, block._last_op = block, last, op
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op = op
 
 
 def operations(block: Block) -> list[Operation]:

@@ -29,6 +29,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from tirx.diagnostics import Facts, LocatedError, Note, in_stage
 from tirx.dialects.definition import built
 from tirx.dialects.xdsl_parser import OpenLexer, OpenParser, define, input_of, resume_from
+from tirx.dialects.xdsl_private import append
 from tirx.rules import TextError
 from tirx.text.parsed import HEAD, NAME, REST, TYPE, Parsed, ParsedBefore, aliases_in, follows_text, keep
 from tirx.text.source import file_location
@@ -82,6 +83,8 @@ class LocatingParser(OpenParser):
         self._first_uses: dict[str, Span[str]] = {}
         """Where each value that is not yet defined was first used."""
         self._known = ParsedBefore.of(ctx)
+        self._kinds: dict[str, type[Operation]] = {}
+        """Whole name -> class of operations that were asked for."""
         self.ahead: list[Operation] = []
         """Operations that the block has in front of the one that is parsed, which its text implies."""
         self.behind: list[Operation] = []
@@ -121,6 +124,9 @@ class LocatingParser(OpenParser):
     def parse_operations(self, block: Block) -> None:
         around, self.ahead, self.behind = (self.ahead, self.behind), [], []
         while (op := self.parse_optional_operation()) is not None:
+            if not self.ahead and not self.behind:
+                append(block, op)
+                continue
             for each in (*self.ahead, *self.behind):
                 each.location = op.location
             block.add_ops([*self.ahead, op, *self.behind])
@@ -131,7 +137,7 @@ class LocatingParser(OpenParser):
     def parse_operation(self) -> Operation:
         content = self.lexer.input.content
         head = HEAD.match(content, self.pos)
-        kind = None if head is None else self.ctx.get_optional_op(head[2], dialect_stack=self.dialects)
+        kind = None if head is None else self._kinds.get(head[2]) or self._kind(head[2])
         if head is None or kind is None or (rest := REST.match(content, head.end())) is None:
             return self._parse_operation(head, kind)
         texts = NAME.split(rest[1])
@@ -151,9 +157,16 @@ class LocatingParser(OpenParser):
             keep(self._known.operations, key, (parsed, aliases))
         return op
 
+    def _kind(self, name: str) -> type[Operation] | None:
+        """The class of operations of a name, which is kept unless it leaves out the dialect."""
+        kind = self.ctx.get_optional_op(name, dialect_stack=self.dialects)
+        if kind is not None and kind.name == name:
+            self._kinds[name] = kind
+        return kind
+
     def _is_again(self, known: Parsed, operands: Sequence[SSAValue], head: re.Match[str]) -> bool:
         """Returns True if operands are of the types that were there before, and names of results new and as many."""
-        names = () if head[1] is None else NAME.findall(head[1])
+        names = NAME.findall(head[1]) if head[1] else ()
         return (
             [each.type for each in operands] == known.operands
             and len({*names}) == len(names) in (0, len(known.results))
@@ -163,17 +176,18 @@ class LocatingParser(OpenParser):
 
     def _bind(self, op: Operation, head: re.Match[str]) -> None:
         """Gives the results of an operation the names that stand in front of it."""
-        names = [*NAME.finditer(head.string, *head.span(1))] if head[1] else []
+        names = NAME.findall(head[1]) if head[1] else ()
         if len(names) not in (0, len(op.results)):
             problem = f"Operation has {len(op.results)} results, but was given {len(names)} to bind."
-            self.raise_error(problem, Span(head.start(), names[0].end(), self.lexer.input))
-        for name, result in zip(names, op.results, strict=bool(names)):
-            if name[1] in self.ssa_values or name[1] in self.forward_ssa_references:
-                define(self, name[1], (result,), Span(*name.span(), self.lexer.input))
+            self.raise_error(problem, Span(head.start(), head.end(1), self.lexer.input))
+        for i, (name, result) in enumerate(zip(names, op.results, strict=bool(names))):
+            if name in self.ssa_values or name in self.forward_ssa_references:
+                at = [*NAME.finditer(head.string, *head.span(1))][i].span()
+                define(self, name, (result,), Span(*at, self.lexer.input))
                 continue
-            self.ssa_values[name[1]] = (result,)
-            if SSAValue.is_valid_name(name[1]):
-                result.name_hint = name[1]
+            self.ssa_values[name] = (result,)
+            if SSAValue.is_valid_name(name):
+                result.name_hint = name
 
     def _parse_operation(self, head: re.Match[str] | None, kind: type[Operation] | None) -> Operation:
         """Parses an operation whose `head`, in front of the text that its class parses, may be known."""

@@ -24,7 +24,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer
 import tirx
 from tirx.dialects import xdsl_parser, xdsl_private
 from tirx.dialects.definition import quicken
-from tirx.dialects.xdsl_private import FIELDS, IDENTIFIED, VIEWS, ExactClass
+from tirx.dialects.xdsl_private import FIELDS, IDENTIFIED, NOTHING_INSIDE, VIEWS, ExactClass
 from tirx.text.collector import paused_collector
 
 _CLASSES = (Block, Operation, OpResult, Region, SSAValue, Use, Parser, Printer, MLIRLexer)
@@ -290,3 +290,10 @@ def test_operations_whose_results_are_used_are_not_erased():
     with pytest.raises(ValueError, match="still has uses"):
         xdsl_private.erase(one)
     assert len(block.ops) == 1
+
+
+@together("kind", NOTHING_INSIDE)
+def test_attributes_without_parameters_need_no_verifier(kind: type[ParametrizedAttribute]):
+    definition = kind.get_irdl_definition()
+    assert not definition.parameters and kind.verify is Attribute.verify
+    assert kind() == kind() == kind.new([]) and hash(kind()) == hash(kind.new([])) and str(kind()) == str(kind.new([]))
