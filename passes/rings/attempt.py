@@ -15,6 +15,7 @@ from tirx.diagnostics import (
     report,
     wants_remarks,
 )
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import KernelOp, MmaOp, RingOp, TileType
 from tirx.dialects.xdsl_private import clone, discard
 from tirx.passes.ir.scheduled import is_scheduling
@@ -111,7 +112,7 @@ def prove_together(kernel: KernelOp, stage: str, step: Callable[[], None], until
 
 def until_fragments(kernel: KernelOp, following: str) -> str | None:
     """Returns the pass `following` for kernels that `tirx-prefetch-fragments` will come to, None for others."""
-    return following if any(isinstance(op, MmaOp) for op in kernel.walk()) else None
+    return following if any(isinstance(op, MmaOp) for op in walk(kernel)) else None
 
 
 def _keep(before: KernelOp, said: list[Diagnostic]) -> None:
@@ -123,15 +124,17 @@ def _keep(before: KernelOp, said: list[Diagnostic]) -> None:
 def _require_right(kernel: KernelOp) -> None:
     """Raises LocatedError unless the rings of a kernel are right, and have a plan if they have their layouts."""
     from tirx.passes.rings.proof.proof import prove  # imports what only kernels with rings need
-    from tirx.passes.rings.ring_plan import plan_rings
+    from tirx.passes.rings.ring_plan import keep_plan, plan_rings
 
     with diagnostic_handler(lambda diagnostic: None, remarks=False):
         extraction = prove(kernel)
-    tiles = [view.type for op in kernel.walk() if isinstance(op, RingOp) for view in op.result.type.views]
+    rings = [op for op in operations(kernel.body.block) if isinstance(op, RingOp)]
+    tiles = [view.type for ring in rings for view in ring.result.type.views]
     if tiles and all(type_.layout for type_ in tiles if isinstance(type_, TileType)):
         plan = plan_rings(kernel, extraction)
         for owner in plan.owners:
             plan.bound_releases(owner)
+        keep_plan(plan)
 
 
 def _is_right(kernel: KernelOp) -> bool:

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IndexType, i1, i8, i16, i32, i64
 from xdsl.ir import Operation
 
 from tirx.dialects import tirx
+from tirx.dialects.nesting import walk
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.dialects.schedule_names import RingPlace, RoleWarps, Schedule, SlotTile
 from tirx.layout.axis import WARP_SIZE
@@ -33,7 +34,6 @@ from tirx.passes.rings.proof.parties import (
     response_place,
 )
 from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
-from tirx.passes.rings.proof.structure import activity
 from tirx.rules import RingLoweringError
 from tirx.values import dataclass
 
@@ -240,11 +240,12 @@ class RingsPlan:
             raise AssertionError(f"expected a kernel of the scheduled level, found @{self.kernel.sym_name.data}")
         self.model = model
         self.places: Mapping[Owner, Mapping[Place, Members]] = self.extraction.places
-        self.happens = activity(model)
+        self.happens = self.extraction.happens
         self.owners = owners(self.kernel)
         if (threads := self.kernel.num_threads) % WARP_SIZE:
             problem = f"expected whole warps of {WARP_SIZE} threads for rings, found {threads} threads"
             raise RingLoweringError(self.kernel, problem)
+        self._bound: dict[Owner, dict[tirx.AwaitOp, list[tuple[Place, Passes]]]] = {}
         self.rings: dict[tirx.RingOp, RingPlan] = {}
         first = 0
         for ring in self.extraction.names:
@@ -296,7 +297,7 @@ class RingsPlan:
         return before.to in (To.ALL, To.GROUP) and any(
             isinstance(op, tirx.ReleaseOp) and self.station(place_of(op)) is before and not self._is_followed(op, owner)
             for owner in sides
-            for op in owner.walk()
+            for op in walk(owner)
         )
 
     def _is_followed(self, release: tirx.ReleaseOp, owner: Owner) -> bool:
@@ -327,8 +328,10 @@ class RingsPlan:
 
         Raises LocatedError for releases that no await passes on, or an unknown number of them.
         """
+        if (known := self._bound.get(owner)) is not None:
+            return known
         places: dict[tirx.Queue, dict[Place, None]] = {}
-        for op in owner.walk():
+        for op in walk(owner):
             if isinstance(op, tirx.ReleaseOp) and op.after is not None:
                 place = place_of(op)
                 if self.station(place).side(owner).passing is Passing.GROUPS:
@@ -339,6 +342,7 @@ class RingsPlan:
                 at = BoundReleases(owner.body.block, queue, tuple(bound)).at
             for op, passes in at.items():
                 found.setdefault(op, []).extend(passes.items())
+        self._bound[owner] = found
         return found
 
     # Rings
@@ -463,7 +467,7 @@ class RingsPlan:
     def _work(self) -> Mapping[Owner, Sequence[Operation]]:
         """The operations of every role that pass slots on or start work of a queue."""
         kinds = tirx.ReleaseOp | tirx.TilesOp | tirx.AsyncNextOp | tirx.AsyncCopyOp | tirx.AsyncMmaOp
-        return {owner: [op for op in owner.walk() if isinstance(op, kinds)] for owner in self.owners}
+        return {owner: [op for op in walk(owner) if isinstance(op, kinds)] for owner in self.owners}
 
     def _queue(self, ring: tirx.RingOp, station: str, owner: Owner) -> tirx.Queue | None:
         """The queue behind whose work a role releases slots at a station."""
@@ -525,7 +529,7 @@ class RingsPlan:
     @staticmethod
     def awaits(owner: Owner, queue: tirx.Queue) -> bool:
         """True if the role waits for groups of this queue itself."""
-        return any(isinstance(op, tirx.AwaitOp) and op.awaited_queue is queue for op in owner.walk())
+        return any(isinstance(op, tirx.AwaitOp) and op.awaited_queue is queue for op in walk(owner))
 
 
 def _check_integers(ring: tirx.RingOp) -> None:
@@ -548,9 +552,21 @@ def _works_at(op: Operation, queue: tirx.Queue, ring: tirx.RingOp, station: str)
     return any(slot is not None and slot.place == (ring, station) for slot in slots)
 
 
+_PLAN = "rings_plan"
+"""The attribute of the object of a kernel with the plan of its rings: it holds it, since that holds its IR."""
+
+
 def plan_rings(kernel: tirx.KernelOp, extraction: Extraction | None = None) -> RingsPlan:
     """The plan of all rings of a kernel, whose programs may be known. Raises LocatedError for rings that cannot be
     lowered.
     """
+    plan: RingsPlan | None = vars(kernel).pop(_PLAN, None)
+    if plan is not None and plan.extraction is extraction:
+        return plan
     with located(kernel, RingLoweringError):
         return RingsPlan(kernel, extraction)
+
+
+def keep_plan(plan: RingsPlan) -> None:
+    """Lets the plan be that of the kernel for whom asks with the same programs, once."""
+    vars(plan.kernel)[_PLAN] = plan

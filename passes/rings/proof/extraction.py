@@ -61,6 +61,7 @@ from tirx.passes.rings.proof.slots import (
     place_of,
     slot_tile,
 )
+from tirx.passes.rings.proof.structure import Activity, activity
 from tirx.passes.rings.proof.tile_accesses import TileAccess, accesses_in
 from tirx.values import dataclass, field
 
@@ -97,6 +98,12 @@ class Extraction:
     def all_accesses(self) -> Iterator[TileAccess]:
         """The accesses of all roles."""
         return chain.from_iterable(self.accesses.values())
+
+    @cached_property
+    def happens(self) -> Activity:
+        """The kinds of accesses at all stations; of a kernel that is proved right, those that the proof has found."""
+        assert self.model is not None
+        return activity(self.model)
 
     def of_tile(self, slot: SlotTile) -> Iterator[TileAccess]:
         """The accesses of all roles to one tile of the slots of a ring."""

@@ -8,8 +8,7 @@ larger number of iterations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import product
 
 from tirx.passes.rings.proof.errors import EndlessError, PartyError, RingError, UndecidedError
@@ -28,11 +27,10 @@ from tirx.passes.rings.proof.model import (
     Statement,
     Step,
     Use,
-    accesses,
     walk,
 )
 from tirx.passes.rings.proof.replay import ROUND_LIMIT, State
-from tirx.passes.rings.proof.structure import activity, check_structure
+from tirx.passes.rings.proof.structure import Activity, activity, check_structure
 from tirx.values import dataclass, replace
 
 States = dict[Hashable, State]
@@ -48,8 +46,9 @@ MANY = 10**9
 """Stands for a number of iterations that is far from its end."""
 
 
-def check(kernel: Kernel) -> None:
-    """Raises RingError, or returns: every party ends, all accesses are in order, for all numbers of iterations.
+def check(kernel: Kernel) -> Activity:
+    """Raises RingError, or returns the kinds of accesses: every party ends, all accesses are in order, for all numbers
+    of iterations.
 
     What it cannot decide is an error as well, with a message that says so.
     """
@@ -63,14 +62,17 @@ def check(kernel: Kernel) -> None:
         for trips in range(FEW):
             _run(_FixedTrips(trips), start.copy())
         raise
+    return happens
 
 
 def _run(progress: _Progress, start: State) -> None:
     """Replays the kernel from the start and checks every end."""
     whole = {role: Loop("kernel", 1, 0, body) for role, body in start.kernel.roles.items()}
     for state in progress.round(whole, {start.key(): start}, 0, 1).values():
-        with _with_trail(state.trail):
+        try:
             state.check_end()
+        except RingError as error:
+            raise _with_trail(error, state.trail) from None
 
 
 def smallest_slots(kernel: Kernel) -> dict[str, int]:
@@ -97,15 +99,9 @@ def _iterations(n: int) -> str:
     return f"{n} iteration{'' if n == 1 else 's'}"
 
 
-@contextmanager
-def _with_trail(trail: tuple[str, ...]) -> Generator[None]:
-    """Adds the numbers of iterations that lead to an error to its message."""
-    try:
-        yield
-    except RingError as error:
-        if not trail:
-            raise
-        raise type(error)(f"{error.message}, when {', '.join(trail)}", error.origin, error.others) from None
+def _with_trail(error: RingError, trail: tuple[str, ...]) -> RingError:
+    """An error with the numbers of iterations that lead to it in its message."""
+    return type(error)(f"{error.message}, when {', '.join(trail)}", error.origin, error.others) if trail else error
 
 
 @dataclass(frozen=True)
@@ -217,14 +213,21 @@ class _Look:
 
     @staticmethod
     def of(loop: Loop) -> _Look:
-        statements = walk(loop.body)
-        guards = dict.fromkeys(statement.guard for statement in statements if isinstance(statement, If))
-        lags = dict.fromkeys(lag for statement in statements for lag in _lags_of(statement))
-        return _Look(
-            tuple(guard.round for guard in guards if isinstance(guard, FromRound)),
-            tuple(guard.rounds for guard in guards if isinstance(guard, BeforeLast)),
-            tuple(lag for lag in lags if isinstance(lag, Rotation) and lag.loop == loop.name),
-        )
+        from_round: dict[int, None] = {}
+        before_last: dict[int, None] = {}
+        lags: dict[Rotation, None] = {}
+        for statement in walk(loop.body):
+            if isinstance(statement, If):
+                match statement.guard:
+                    case FromRound(round=number):
+                        from_round[number] = None
+                    case BeforeLast(rounds=number):
+                        before_last[number] = None
+                    case Condition():
+                        pass
+            for lag in _rotations(statement, loop.name):
+                lags[lag] = None
+        return _Look(tuple(from_round), tuple(before_last), tuple(lags))
 
     def at(self, i: int, n: int, rounds: int) -> Hashable:
         """Equal for rounds i of `rounds`, of n iterations, in which the body is the same."""
@@ -259,7 +262,8 @@ class _Progress:
         self.rounds: list[str] = []
         self._prepared: dict[Hashable, list[_Steps | _Loops]] = {}
         self._done: dict[Hashable, States] = {}
-        self._looks: dict[Hashable, tuple[dict[str, Loop], dict[str, _Look]]] = {}
+        self._looks: dict[Hashable, dict[str, _Look]] = {}
+        self._found: dict[int, tuple[Loop, _Look]] = {}
         self._alike: dict[Hashable, list[_Segment | _Loops]] = {}
         self._behind: dict[Hashable, tuple[_Loops, States]] = {}
 
@@ -287,11 +291,15 @@ class _Progress:
     def _looked(self, loops: Mapping[str, Loop], rounds: Mapping[str, int]) -> tuple[Hashable, dict[str, _Look]]:
         """A key of the loops of the roles that still have a round, and what of a round each of them looks at."""
         names = tuple([(role, id(loops[role])) for role in rounds])
-        if names not in self._looks:
-            running = {role: loops[role] for role in rounds}
-            # The loops too: their identities are in the key.
-            self._looks[names] = running, {role: _Look.of(loop) for role, loop in running.items()}
-        return names, self._looks[names][1]
+        if (looks := self._looks.get(names)) is None:
+            looks = self._looks[names] = {role: self._look(loops[role]) for role in rounds}
+        return names, looks
+
+    def _look(self, loop: Loop) -> _Look:
+        # The loop too: its identity is the key.
+        if (found := self._found.get(id(loop))) is None:
+            found = self._found[id(loop)] = loop, _Look.of(loop)
+        return found[1]
 
     def _items(
         self, names: Hashable, loops: Mapping[str, Loop], looks: Mapping[str, _Look], i: int, n: int
@@ -315,8 +323,10 @@ class _Progress:
                 new = state.copy()
                 for role, found in steps.items():
                     new.waiting[role] += found
-                with _with_trail((*state.trail, *self.rounds)):
+                try:
                     new.run()
+                except RingError as error:
+                    raise _with_trail(error, (*state.trail, *self.rounds)) from None
                 out[new.key()] = new
         if len(out) > 2 * ROUND_LIMIT:
             raise UndecidedError("cannot decide: too many conditions or too many ways to get here")
@@ -333,7 +343,7 @@ class _Progress:
         """The union of the states behind a loop over all numbers of iterations, of which a condition has 0 and 1."""
         if any(isinstance(loop.trips, Condition) for loop in item.loops.values()):
             return {**states, **self.round(item.loops, states, 0, 1)}
-        looks = [(loop.extra, _Look.of(loop)) for loop in item.loops.values()]
+        looks = [(loop.extra, self._look(loop)) for loop in item.loops.values()]
         most = max(extra for extra, _ in looks)
         start = max(look.start for _, look in looks)
         end = max(0, max(look.end(extra) for extra, look in looks))
@@ -459,12 +469,18 @@ def _with_lag(statement: Statement, loop: str, lag: Callable[[int | Rotation], i
 
 def _rotates(body: Body, loop: str) -> bool:
     """True if a lag in the body depends on the round of the loop."""
-    return any(
-        isinstance(lag, Rotation) and lag.loop == loop for statement in walk(body) for lag in _lags_of(statement)
-    )
+    return any(_rotations(statement, loop) for statement in walk(body))
 
 
-def _lags_of(statement: Statement) -> tuple[int | Rotation, ...]:
-    if isinstance(statement, AwaitIssue):
-        return (statement.lag,)
-    return tuple(access.lag for access in accesses(statement))
+def _rotations(statement: Statement, loop: str) -> Sequence[Rotation]:
+    """The lags of a statement that depend on the round of the loop."""
+    match statement:
+        case Use(access=access):
+            lags = (access.lag,)
+        case Issue():
+            lags = [access.lag for access in statement.accesses]
+        case AwaitIssue():
+            lags = (statement.lag,)
+        case _:
+            return ()
+    return [lag for lag in lags if isinstance(lag, Rotation) and lag.loop == loop]

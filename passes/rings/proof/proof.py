@@ -79,7 +79,7 @@ def _prove(kernel: KernelOp) -> Extraction | None:
     if extracted is None:
         return None
     check_copies(extraction)
-    check(extracted)
+    extraction.happens = check(extracted)
     if not wants_remarks():
         return extraction
     least = smallest_slots(extracted)

@@ -153,9 +153,6 @@ class State:
         parties = ring.reaching(ring.stations[before], role)
         return tuple(p for p in parties if self.passed[(ring.name, before, p)] < needed)
 
-    def _is_enabled(self, role: str, step: Step) -> bool:
-        return not isinstance(step, Acquire) or not self.blockers(role, step)
-
     def run(self) -> None:
         """Lets every party go as far as it gets."""
         progress = True
@@ -163,8 +160,10 @@ class State:
             progress = False
             for role, steps in self.waiting.items():
                 done = 0
-                while done < len(steps) and self._is_enabled(role, steps[done]):
-                    self._step(role, steps[done])
+                for step in steps:
+                    if isinstance(step, Acquire) and self.blockers(role, step):
+                        break
+                    self._step(role, step)
                     done += 1
                 if done:
                     del steps[:done]

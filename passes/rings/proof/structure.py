@@ -22,7 +22,6 @@ from tirx.passes.rings.proof.model import (
     Statement,
     Step,
     Use,
-    accesses,
     walk,
 )
 from tirx.values import dataclass
@@ -90,7 +89,8 @@ class Activity:
         return Happens.THREAD_READ in here and Happens.ASYNC_WRITE in anywhere
 
 
-def _happens(statement: Use | Issue, access: Access) -> Happens:
+def _happens(statement: Use | Issue, access: Access) -> int:
+    """Returns the value of the kinds of an access: to combine flags takes several calls."""
     if isinstance(statement, Use):
         read, write = Happens.THREAD_READ, Happens.THREAD_WRITE
     elif statement.queue.generic_proxy:
@@ -99,16 +99,16 @@ def _happens(statement: Use | Issue, access: Access) -> Happens:
         read, write = Happens.ASYNC_READ, Happens.ASYNC_WRITE
     match access.mode:
         case Mode.READ:
-            return read
+            return read._value_
         case Mode.WRITE:
-            return write
+            return write._value_
         case Mode.CARRY | Mode.UPDATE:
-            return read | Happens.CARRY
+            return read._value_ | Happens.CARRY._value_
 
 
 def activity(kernel: Kernel) -> Activity:
     """Returns the kinds of accesses at stations. Raises RingError for a party that takes no part in a ring."""
-    at = {(r.name, s): Happens.NOTHING for r in kernel.rings.values() for s in range(len(r.stations))}
+    at = {(r.name, s): 0 for r in kernel.rings.values() for s in range(len(r.stations))}
     for role, body in kernel.roles.items():
         for statement in walk(body):
             match statement:
@@ -117,12 +117,12 @@ def activity(kernel: Kernel) -> Activity:
                 case Acquire() | Release():
                     _require_party(kernel, role, statement.ring, statement.station, statement)
                 case Use() | Issue():
-                    for access in accesses(statement):
+                    for access in (statement.access,) if isinstance(statement, Use) else statement.accesses:
                         _require_party(kernel, role, access.ring, access.station, statement)
                         at[(access.ring, access.station)] |= _happens(statement, access)
                 case _:
                     pass
-    return Activity(at)
+    return Activity({place: Happens(value) for place, value in at.items()})
 
 
 def _require_party(kernel: Kernel, role: str, ring: str, station: int, step: Step) -> None:
