@@ -6,7 +6,18 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import I32, I64, ArrayAttr, ArrayOfConstraint, IntegerAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import (
+    I32,
+    I64,
+    ArrayAttr,
+    ArrayOfConstraint,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     AttrConstraint,
@@ -84,6 +95,8 @@ def _conversion(constraint: AttrConstraint) -> Callable[[Any], Attribute]:
     if len(bases) != 1:
         return _refuse
     base = cast(Any, bases.pop())
+    if base in _plain:
+        return _plain[base]
     members: Any = getattr(base, "enum_type", None)  # of an EnumAttribute
 
     @lru_cache
@@ -91,6 +104,10 @@ def _conversion(constraint: AttrConstraint) -> Callable[[Any], Attribute]:
         return base(members(value))
 
     return base if members is None else member
+
+
+_plain = {base: lru_cache(maxsize=4096)(base) for base in (StringAttr, IntAttr)}
+"""Classes of attributes of one word or number -> what builds each attribute once."""
 
 
 def _refuse(value: object) -> Attribute:

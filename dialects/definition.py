@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, FileLineColLoc, IntAttr, StringAttr, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, VerificationContext, irdl_attr_definition
+from xdsl.irdl import AnyAttr, AttrSizedOperandSegments, RangeOf, VerificationContext, irdl_attr_definition
 from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.irdl.operations import (
     AfterVariadicSingleAccessor,
@@ -163,6 +163,11 @@ class _Definition(OpDef):
         return known and operands and self._results.is_simple and not self.regions and not ends
 
     @cached_property
+    def _follows_signatures(self) -> bool:
+        """Returns True unless arguments of regions have types that the definition says."""
+        return all(each.entry_args == RangeOf(AnyAttr()) for _, each in self.regions)
+
+    @cached_property
     def _checked_traits(self) -> list[OpTrait]:
         """In one order, in every process: traits are a set, and the first one that is broken is what users read."""
         checked = [trait for trait in self.traits if type(trait).verify is not OpTrait.verify]
@@ -176,17 +181,16 @@ class _Definition(OpDef):
 
     def verify(self, op: Operation) -> None:
         """As that of OpDef, which also finds the words for what is wrong."""
-        if op.regions:
-            super().verify(op)
-            return
-        if (signature := signature_of(op)) not in _FITTING:
+        signature = signature_of(op) if self._follows_signatures else None
+        if signature not in _FITTING:
             try:
-                is_right = self._is_simple and self._check(op)
+                is_right = self._is_simple and not op.regions and self._check(op)
             except VerifyException:
                 is_right = False
             if not is_right:
                 super().verify(op)
-            remember(_FITTING, signature, op)
+            if signature is not None:
+                remember(_FITTING, signature, op)
         for trait in self._checked_traits:
             trait.verify(op)
 

@@ -145,7 +145,7 @@ def identifier(of: str) -> Form:
 
 
 STATION = identifier(" of a station")
-SYMBOL = Form(lambda parser: parser.parse_symbol_name(), lambda name: [SymbolRefAttr(name)])
+SYMBOL = Form(lambda parser: parser.parse_symbol_name().data, lambda name: [SymbolRefAttr(name)])
 VALUE = Form(parse_defined)
 OPERAND = Form(lambda parser: parser.parse_unresolved_operand())
 """An operand whose type comes later."""

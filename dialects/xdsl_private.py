@@ -144,8 +144,8 @@ def _quicken() -> None:
 
 
 def signature_of(op: Operation) -> Hashable:
-    """The class of an operation, the identities of its types, properties and attributes, and how many successors it
-    has: what its definition says of operations without regions. Loops take half the time of `map` here.
+    """The class of an operation, identities of its types, properties and attributes, how many successors it has, and
+    which regions have one block: what definitions look at. Loops take half the time of `map` here.
     """
     found: list[object] = [type(op)]
     for value in op._operands:
@@ -159,6 +159,8 @@ def signature_of(op: Operation) -> Hashable:
         found.append(len(op._successors))
         for name, attribute in op.attributes.items():
             found += name, id(attribute)
+    for region in op.regions:
+        found.append(region._first_block is not None and region._first_block is region._last_block)
     return tuple(found)
 
 

@@ -110,7 +110,7 @@ class TilesOp(DirectOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> TilesOp:
-        loop = parser.parse_symbol_name()
+        loop = parser.parse_symbol_name().data
         names = parser.parse_comma_separated_list(
             parser.Delimiter.NONE, lambda: parser.parse_argument(expect_type=False).resolve(IndexType())
         )
