@@ -1,5 +1,5 @@
 """
-How fast the simulator is where blocks depend on each other: kernels with atomics and flags beside the same without.
+Speed of the simulator where blocks depend on each other: kernels with atomics and flags beside the same without.
 
     python benchmarks/atomics.py [--rounds 5] [--only NAME] [--check hardware] [--blocks 32] [--threads 256]
 

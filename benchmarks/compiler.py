@@ -1,5 +1,5 @@
 """
-How fast the compiler is: `python benchmarks/compiler.py [warm] [examples] [python] [process] [scaling] [--help]`.
+Speed of the compiler: `python benchmarks/compiler.py [warm] [examples] [python] [process] [scaling] [--help]`.
 
 - warm: CPU time to compile `examples/tcgen05_gemm.mlir` again in the same process, beside that of building and
   verifying 1,000 `arith.addi` with xDSL (in a process without tirx, which makes classes of xDSL faster: `addi` prints

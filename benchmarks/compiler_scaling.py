@@ -1,5 +1,5 @@
 """
-How the time and the memory of a compilation grow with the program: `python benchmarks/compiler.py scaling`.
+Growth of time and memory of a compilation with the program: `python benchmarks/compiler.py scaling`.
 
 Each point is measured in a process of its own, after a compilation of a small program of the same shape, so that
 neither imports nor tables that are filled once count. Sizes are doubled from the first that takes 0.3 s on.

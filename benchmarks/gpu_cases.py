@@ -1,4 +1,4 @@
-"""What `benchmarks/gpu.py` measures: products of `examples/` in other sizes and types."""
+"""Products that `benchmarks/gpu.py` measures: those of `examples/` in other sizes and types."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def _constant(k: int) -> tuple[str, str]:
 
 
 _BF16 = (("!in = f16", "!in = bf16"), ("!out = f16", "!out = bf16"))
-"""What makes a product in bf16 of one in f16."""
+"""Replacements that make a product in bf16 of one in f16."""
 
 _S32 = (("xf16", "xsi8"), ("xf32", "xi32"), (": f32", ": i32"), ("constant 0.0", "constant 0"))
-"""What makes a product of signed bytes of one in f16."""
+"""Replacements that make a product of signed bytes of one in f16."""
 
 SHAPES = (
     _shape("edges", (4000, 4104, 1000), Tile(128, 208), "order=group cluster=rows"),

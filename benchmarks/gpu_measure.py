@@ -44,7 +44,7 @@ def operands(torch: Any, case: Case, size: Size) -> tuple[Any, Any, Any]:
 
 
 def peer(torch: Any, case: Case, a: Any, b: Any) -> Callable[[], Any]:
-    """What torch calls cuBLAS with for the same product. Sums of f16 and bf16 are returned in these types."""
+    """Call of cuBLAS by torch for the same product. Sums of f16 and bf16 are returned in these types."""
     if case.a == "int8":
         return lambda: torch._int_mm(a, b.T)
     if case.a.startswith("float8"):

@@ -1,5 +1,5 @@
 """
-How fast tensor cores are when nothing else matters: kernels that only multiply, from registers (mma.sync) or from
+Limits of tensor cores when nothing else matters: kernels that only multiply, from registers (mma.sync) or from
 shared memory that is filled once (wgmma). `benchmarks/gpu.py` measures them next to real kernels.
 """
 

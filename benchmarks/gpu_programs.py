@@ -1,4 +1,4 @@
-"""What `benchmarks/gpu.py` measures besides products: attention, softmax, norms and transposes; the peer is torch."""
+"""Programs that `benchmarks/gpu.py` measures beside torch: attention, softmax, norms and transposes."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _attention(
 
 
 def attention_of(head: int, element: str, queries: int, keys: int, threads: int) -> tuple[tuple[str, str], ...]:
-    """What to replace in `flash_attention.mlir` for other sizes of a head and of blocks, and for bf16."""
+    """Replacements in `flash_attention.mlir` for other sizes of a head and of blocks, and for bf16."""
     tiles = {
         "queries_part": f"{queries}x{head}x{element}, global",
         "keys_part": f"{keys}x{head}x{element}, global",

@@ -1,5 +1,5 @@
 """
-What ptxas makes of the main loops of the examples, beside Triton's kernels of the same tile.
+Instructions that ptxas makes of the main loops of the examples, beside Triton's kernels of the same tile.
 
     python benchmarks/main_loops.py [--triton PYTHON] [--conflicts] [--nvdisasm PATH] [CASE ...]
 

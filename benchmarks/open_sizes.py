@@ -1,5 +1,5 @@
 """
-What kernels of open sizes lose: `python benchmarks/open_sizes.py` chooses variants of f16 products and launches others.
+Losses of kernels of open sizes: `python benchmarks/open_sizes.py` chooses variants of f16 products and launches others.
 
 For each combination of sizes that only a launch knows: the number of kernels, the seconds that choosing them takes, and
 how much longer than with the best of all candidates, and than with the best of the kernels, launches of other sizes

@@ -68,7 +68,7 @@ DRAWN = len(SIZES) // 3
 FEWEST = 24
 """Candidates of a product at least."""
 FASTEST = 3
-"""Those that are measured again, beside the choice."""
+"""Candidates that are measured again, beside the choice."""
 LONGEST = 1e12
 """Operations of a random product at most."""
 _WRONG = "differs from cuBLAS"
@@ -227,7 +227,7 @@ def report(
 
 
 def counted(choice: TileChoice) -> dict[str, Any]:
-    """What the timing model counts of a candidate, and the seconds that it predicts."""
+    """Counts of the timing model for a candidate, and the seconds that it predicts."""
     return {each.name: getattr(choice.work, each.name) for each in fields(choice.work)} | {"predicted": choice.score}
 
 

@@ -1,5 +1,5 @@
 """
-How fast the simulator is: a product of f16 matrices by tcgen05, by wgmma and by mma.sync, and cost by the size.
+Speed of the simulator: a product of f16 matrices by tcgen05, by wgmma and by mma.sync, and cost by the size.
 
     python benchmarks/simulator.py [--size 1024] [--baseline COMMIT] [--rounds 3] [--jobs 8]
     python benchmarks/simulator.py --against TREE [--rounds 3] [--only NAME]
@@ -160,7 +160,7 @@ def _of_hopper(text: str) -> str:
 
 
 def _compiled(text: str, options: str) -> Kernel:
-    """What `tirx` compiles a kernel to, and its launch."""
+    """Compiles a kernel with `tirx`, and returns it with its launch."""
     import tirx
     from tirx.runtime.launch import LaunchSizes, PointerArgument, TensorMapArgument
 
@@ -234,7 +234,7 @@ class Cost:
 
 def _measured(root: Path, size: int, kernel: Kernel, levels: Sequence[bool]) -> list[float] | str:
     """
-    What runs cost with the simulator of a checkout, in a process of its own, or its error: CPU seconds at each of the
+    Costs of runs with the simulator of a checkout, in a process of its own, or its error: CPU seconds at each of the
     `levels` (with checks or not), and the most memory in MiB.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:

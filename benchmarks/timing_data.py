@@ -1,5 +1,5 @@
 """
-What the recorded timings of `benchmarks/data` say: `python benchmarks/timing_data.py` prints the tables of its README.
+Tables of the README of `benchmarks/data`, from its recorded timings: `python benchmarks/timing_data.py` prints them.
 
 Three predictions of a launch are compared with the recorded time: the roofline (operations over the tensor cores' rate,
 bytes over the memory's, whichever takes longer, and the launch), a closed form with eight constants for each family,
@@ -48,7 +48,7 @@ def rate(family: str) -> float:
 
 
 def size_of(variant: Variant) -> tuple[Any, ...]:
-    """What variants of one problem have in common."""
+    """Returns the facts that variants of one problem have in common."""
     tags = variant["tags"]
     names = (
         "size",

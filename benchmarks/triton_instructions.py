@@ -51,7 +51,7 @@ class Loop:
     """Blocks in x and y that Triton needs."""
     file: str = ""
     parameters: str = ""
-    """Those of the kernel here, instead of the candidates in its text."""
+    """Parameters of the kernel here, instead of the candidates in its text."""
     packed: Callable[[list[Array]], list[Array]] = list
     """Returns the arguments as the kernel here takes them, from those of Triton."""
     constants: dict[str, int] = field(default_factory=dict[str, int])
