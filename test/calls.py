@@ -1,5 +1,5 @@
 """
-Which tests execute what of the source: noted by `pytest` with `TIRX_CALLS=DIR` in the environment, one file a process.
+Tests by the parts of the source that they execute: noted by `pytest` with `TIRX_CALLS=DIR`, one file a process.
 
 Without notes, the tests of a file are those whose names mirror it, and those that import it.
 """
@@ -88,13 +88,13 @@ class Calls:
     callers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     functions: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    """How many functions a test calls."""
+    """Functions that a test calls, counted."""
     failed: set[str] = field(default_factory=set)
     """Cases (`file::function[case]`) that fail without any change, which say nothing."""
 
     @staticmethod
     def read(directory: Path) -> Calls:
-        """What the processes of a run have noted."""
+        """Reads the notes of all processes of a run."""
         calls = Calls()
         for path in directory.glob("*.json"):
             noted = json.loads(path.read_text())

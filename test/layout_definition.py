@@ -70,7 +70,7 @@ def factorisations(n: int) -> list[tuple[int, ...]]:
 
 
 def fits(line: NDArray[np.int64], factors: tuple[int, ...]) -> bool:
-    """Whether digits of these extents, innermost first, each with a stride on a single axis, give the line."""
+    """Returns True if digits of these extents, innermost first, each with a stride on a single axis, give the line."""
     left = line.copy()
     index = np.arange(line.shape[1], dtype=np.int64)
     weight = 1

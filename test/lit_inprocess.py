@@ -54,7 +54,7 @@ TOOLS: dict[str, Callable[[Sequence[str]], int]] = {
     "tirx-viz": tirx_viz.main,
     "filecheck": _run_filecheck,
 }
-"""What runs in-process: main functions of their arguments, which use the standard streams of `sys`."""
+"""Programs that run in-process: main functions of their arguments, which use the standard streams of `sys`."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left behind; `output` went to the next stage, `shown` to the terminal."""
+    """Outcome of a command: `output` went to the next stage, `shown` to the terminal."""
 
     status: int
     output: bytes
@@ -168,7 +168,7 @@ def _spawn(argv: Sequence[str], data: bytes, merge: bool, environment: Mapping[s
 
 @contextlib.contextmanager
 def _environment(environment: Mapping[str, str]) -> Iterator[None]:
-    """What runs inside of this process reads its environment: that of the test, and then the old one again."""
+    """Gives programs inside of this process the environment of the test, and then the old one again."""
     old = dict(os.environ)
     os.environ.update(environment)
     try:

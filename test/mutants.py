@@ -1,5 +1,5 @@
 """
-Which faults of the source do tests notice? `python test/mutants.py --count 20 --seed 0` makes single-fault mutants.
+Single-fault mutants of the source, and which of them tests notice: `python test/mutants.py --count 20 --seed 0`.
 
 A mutant is one change of one function of `tirx`, `dialects` or `passes`, or of a value of a module; `mutations.py` says
 what is changed and what is not, and why. Besides, `tirx/viz/browser.py` is not: its tests need a browser. A mutant is a
@@ -88,7 +88,7 @@ _LIBRARIES = (
 
 
 class Outcome(Enum):
-    """What tests say about a mutant."""
+    """Verdict of tests about a mutant."""
 
     NOTICED = "noticed"
     IN_ALL_CASES = "noticed in all cases"
@@ -176,7 +176,7 @@ def _status(root: Path, tests: list[str], seconds: float, options: list[str], us
 
 
 def outcome_of(root: Path, tests: list[str], calls: Calls) -> Outcome:
-    """What tests say about the source in a copy of the tree."""
+    """Runs tests on the source in a copy of the tree, and returns their verdict."""
     left_out = [f"--deselect={case}" for case in calls.failed if case.startswith(tuple(tests))]
     seconds = _MOST_SECONDS + 15 * sum(map(calls.seconds_of, tests))
     status = _status(root, tests, seconds, left_out, calls.seconds)
@@ -186,7 +186,7 @@ def outcome_of(root: Path, tests: list[str], calls: Calls) -> Outcome:
 
 
 def _fails_in_all_cases(root: Path, tests: list[str]) -> bool:
-    """Whether one of all cases of tests fails."""
+    """Returns True if one of all cases of tests fails."""
     usual = dict.fromkeys(tests, _SECONDS_OF_ALL_CASES)
     return _status(root, tests, _SECONDS_OF_ALL_CASES, ["--all-cases"], usual) in (1, 2)
 
@@ -270,7 +270,7 @@ class _Run:
 
 
 _run: _Run | None = None
-"""What the processes of the pool do: they are forked."""
+"""Examination that the processes of the pool do: they are forked."""
 
 
 def _examine(number: int) -> tuple[int, Outcome] | None:

@@ -178,7 +178,7 @@ def _is_left_out(node: ast.AST) -> bool:
 
 
 def _replacements(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
-    """What can be replaced at a node itself: another node at its place, the new text, and the kind of the change."""
+    """Replacements of a node itself: another node at its place, the new text, and the kind of the change."""
 
     def text(part: ast.expr) -> str:
         return f"({ast.unparse(part)})"

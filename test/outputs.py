@@ -130,7 +130,7 @@ def _git(*arguments: str) -> str:
 
 
 def example_text(name: str) -> str:
-    """What the compiler makes of an example: PTX, remarks and launch descriptors."""
+    """Compiles an example, and returns PTX, remarks and launch descriptors."""
     from unit.examples import compiled
 
     example = compiled(name)

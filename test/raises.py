@@ -1,5 +1,5 @@
 """
-Which `raise` statements of the source no test executes: `python test/raises.py` runs the tests and says.
+`raise` statements of the source that no test executes: `python test/raises.py` runs the tests and says.
 
 With `TIRX_RAISES=directory` in the environment, `pytest` notes the statements that it executes in files there: modules
 are compiled with a call in front of every `raise`. `python test/raises.py directory` says which are missing: each is an
@@ -129,7 +129,7 @@ def install(directory: str) -> None:
 
 
 def executed(directory: Path) -> set[str]:
-    """What the processes of a run have noted."""
+    """Reads the statements that the processes of a run have noted."""
     return {line for path in directory.glob("*.txt") for line in path.read_text().splitlines()}
 
 

@@ -24,7 +24,7 @@ _DTYPES: dict[str, Any] = {"f16": (f16, np.float16), "f32": (f32, np.float32)}
 
 @dataclass
 class _Block:
-    """What the steps of a block work on: values of a kernel, or those of numpy."""
+    """Values that the steps of a block work on: those of a kernel, or of numpy."""
 
     number: Any
     row: Any

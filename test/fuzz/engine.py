@@ -1,5 +1,5 @@
 """
-What a class of inputs is, and how one input is examined: within limits, and with one name for each cause of failure.
+Classes of inputs, and the examination of one input: within limits, with one name for each cause of failure.
 
 An input is a text, so that every failure can be minimised, kept in `corpus/` and read.
 """

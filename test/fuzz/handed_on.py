@@ -76,9 +76,9 @@ class Kernel(Writer):
     block: str = ""
     places: list[Place] = field(default_factory=list[Place])
     sources: list[Place] = field(default_factory=list[Place])
-    """What no block writes."""
+    """Places that no block writes."""
     common: list[Place] = field(default_factory=list[Place])
-    """What all blocks add to, and none reads."""
+    """Places that all blocks add to, and none reads."""
     values: list[Tile] = field(default_factory=list[Tile])
 
     def begin(self, rng: random.Random, family: str) -> None:

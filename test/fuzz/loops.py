@@ -16,7 +16,7 @@ _TARGETS = ("sm_75", "sm_80", "sm_89", "sm_90a", "sm_90a", "sm_100a", "sm_100a",
 _TYPES = ("f16", "f16", "f16", "bf16", "f8E4M3FN")
 _SUMS = "f32"
 _TURNS = 2
-"""What the launch gives for the number of turns (`fuzz.programs.arguments_of`)."""
+"""Number of turns that the launch gives (`fuzz.programs.arguments_of`)."""
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def _flags(line: str) -> OptFlags:
 
 
 def compiled(flags: OptFlags, text: str) -> str | None:
-    """What `tirx-opt` prints, None if it refuses the text with an error that says where."""
+    """Returns the output of `tirx-opt`, None if it refuses the text with an error that says where."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     shown = io.StringIO()
     source = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape")), "utf-8")

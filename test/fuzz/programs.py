@@ -63,11 +63,11 @@ _SCHEDULED = re.compile(r"tirx\.(ring|slot|for)\b")
 
 _MOST_ELEMENTS = 1 << 17
 _MOST_OPERATIONS = 20_000
-"""That a kernel may run: mutations make loops without end."""
+"""Operations that a kernel may run: mutations make loops without end."""
 
 _INSTRUCTIONS = 60_000
 _SIZE = 40
-"""What a dynamic size is."""
+"""Dynamic sizes."""
 
 
 @cache

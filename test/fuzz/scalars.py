@@ -13,10 +13,10 @@ import re
 from fuzz.targets import TARGETS
 
 _PLAIN = ("i8", "i16", "i32", "i32", "i64", "index", "f16", "bf16", "f32", "f32", "f64")
-"""What `arith` computes with."""
+"""Types that `arith` computes with."""
 _SIGNED = ("si8", "ui8", "si16", "ui16", "si32", "ui32", "si64", "ui64", "tf32")
 _STORED = ("i1", "f8E4M3FN", "f8E5M2")
-"""What is converted, selected and stored only."""
+"""Types that are only converted, selected and stored."""
 _EXTENTS = (1, 2, 4, 8, 16, 32)
 _PARAMETERS = {"R": (3, 5, 1), "BM": (8, 16, 4), "W": (64, 128, 32)}
 
@@ -303,7 +303,7 @@ class _Kernel:
         self.lines.append(f'tirx.print "seen:", {names} : {types}')
 
     def asserted(self) -> None:
-        """What holds: numbers and elements are below ten."""
+        """Asserts that numbers and elements are below ten."""
         if self.rng.random() < 0.5:
             ten = self._constant(10, "i32")
             is_less = self._op(f"arith.cmpi slt, {self._number('i32')}, {ten} : i32")

@@ -226,7 +226,7 @@ def cases(words: int, seed: int) -> Iterator[Words]:
 
 
 def differing(found: Array, expected: Array) -> dict[str, int]:
-    """How many words of each of `NUMBERS` differ."""
+    """Counts the words that differ, for each of `NUMBERS`."""
     unsigned = f"u{found.itemsize}"
     unequal = (found.view(unsigned) != expected.view(unsigned)).reshape(len(NUMBERS), -1)
     return dict(zip(NUMBERS, unequal.sum(axis=1).tolist(), strict=True))

@@ -113,7 +113,7 @@ def test_jax(kernel: Kernel, gpu: Device, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_other_arrays(kernel: Kernel, torch_arrays: Any) -> None:
-    """What only has DLPack, or only the CUDA array interface."""
+    """Arrays that have only DLPack, or only the CUDA array interface."""
     _, a, b, d = torch_arrays
 
     class Interface:

@@ -56,7 +56,7 @@ NOT_REGISTERED = (
     "instructions of which no row of features speaks: as old as sm_70; those of the dialects are assembled",
     *(f"{name}: {reason}" for name, reason in NO_FORMS.items()),
 )
-"""What no row has, with the reason."""
+"""Forms that no row has, with the reason."""
 
 MEASURED = (
     "ptxas 13.5.37 ends with an error of its own (C7308) at some tcgen05.ld.red of 128 registers",
@@ -68,7 +68,7 @@ MEASURED = (
     "ptxas 13.5.37 ends with an error of its own (C7907) at set.eq.u8x4 of two constants",
     "fabric.wait.sync_restrict::reads is deprecated from 9.5 on, with a warning",
 )
-"""What only ptxas tells."""
+"""Facts that only ptxas tells."""
 
 _REGISTERS = (
     ".reg .b32 %r<160>; .reg .b64 %rd<8>; .reg .b16 %rs<8>; .reg .b8 %b<8>; .reg .f32 %f<8>; .reg .pred %p<8>; "

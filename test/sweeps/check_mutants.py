@@ -139,7 +139,7 @@ def _compiled(program: Program, running: list[str] | None = None) -> Any:
 
 
 def _as_it_is(program: Program) -> Mapping[str, Any]:
-    """What is known of a program without a fault: its PTX, CPU seconds, and by function the passes in which it makes or
+    """Facts about a program without a fault: its PTX, CPU seconds, and by function the passes in which it makes or
     moves operations, and in which it is called.
     """
     from xdsl.ir import Block
@@ -186,7 +186,7 @@ def _as_it_is(program: Program) -> Mapping[str, Any]:
 
 
 def _examined(mutant: Mutant, known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """What becomes of a mutant, in a process in which nothing of the compiler is imported yet."""
+    """Examines a mutant, in a process in which nothing of the compiler is imported yet, and returns the outcome."""
     path = str((ROOT / mutant.path).resolve())
     right = SourceFileLoader.get_code
 

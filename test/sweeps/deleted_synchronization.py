@@ -142,7 +142,7 @@ def without(op: Operation) -> Generator[None]:
 
 
 def deletable(path: Path, options: str) -> int | str:
-    """How many operations can be deleted from a kernel, or why the compiler refuses it."""
+    """Counts the operations of a kernel that can be deleted, or says why the compiler refuses it."""
     try:
         module = lowered(path, options)
     except LocatedError as error:
@@ -259,7 +259,7 @@ class _Run:
         self.expected, self.usual = arrays, frozenset(said)
 
     def seen(self, text: str, level: Level) -> str | None:
-        """What a run says that is not as usual."""
+        """Returns the first message of a run that is not usual, None without one."""
         for seed in _SEEDS:
             arrays, said = self._simulated(text, level, seed)
             if (first := next((each for each in said if each not in self.usual), None)) is not None:

@@ -56,7 +56,7 @@ class Case:
     make: Callable[[np.random.Generator], Launch]
     target: str | None = None
     padded: bool = False
-    """Whether rows are parts of rows of a multiple of 16 bytes, which bulk copies and `cp.async` need."""
+    """True if rows are parts of rows of a multiple of 16 bytes, which bulk copies and `cp.async` need."""
 
 
 def _file(name: str) -> str:
@@ -243,7 +243,7 @@ def _padded(array: Array | float) -> Array | float:
 
 
 def check(case: Case, on_gpu: bool = False, options: str = "") -> str | None:
-    """What is wrong with a case compiled with options of the pipeline, None if nothing is."""
+    """Compares a case, compiled with options of the pipeline, with numpy. Returns the difference, None without one."""
     program = tirx.build(case.text(), case.target, options)
     kernel = program.kernels[case.kernel]
     values = case.make(np.random.default_rng(0))

@@ -76,7 +76,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of program `number`; `text` has the program unless it is equal to numpy."""
+    """Outcome of program `number`; `text` has the program unless it is equal to numpy."""
 
     number: int
     family: str

@@ -91,7 +91,7 @@ _SECONDS = 120.0
 
 _GOOD = ("agrees", "refused", "no result")
 _BESIDES = ("numpy", "modular", "assembled")
-"""What else is said of a program."""
+"""Further results of a program."""
 
 
 def program_of(name: str) -> tuple[str, str, int | None]:
@@ -128,7 +128,7 @@ def _prints_alike(program: Program, text: str, options: str) -> bool:
 
 
 class _RejectedError(Exception):
-    """What `ptxas` says of PTX that it does not assemble."""
+    """Raised with the words of `ptxas` about PTX that it does not assemble."""
 
 
 def _assembled(ptx: str) -> bool:
@@ -142,7 +142,7 @@ def _assembled(ptx: str) -> bool:
 
 
 def examine(name: str) -> Mapping[str, Any]:
-    """What is said of a program."""
+    """Examines a program, and returns its results by name."""
     text, options, seed = program_of(name)
     said: dict[str, Any] = {}
     nothing: list[Diagnostic] = []

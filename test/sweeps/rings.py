@@ -45,7 +45,7 @@ COLUMNS = ("of", "kernels", "runs", *ENDS)
 
 
 def outcome(case: Case, seeds: int) -> Mapping[str, Any]:
-    """How the kernel ends, after how many runs; its registers, and what was said if it is not right."""
+    """Runs the kernel. Returns its end, the runs up to there, its registers, and the message if it is not right."""
     runs = registers = 0
     try:
         try:

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 Task = TypeVar("Task")
 Result = Mapping[str, Any]
-"""What is known of a task, as JSON writes it."""
+"""Results of a task, as JSON writes them."""
 
 _work: list[Callable[[int], Result]] = []
-"""What processes do with the task of a number; they are forked, so that tasks need not be pickled."""
+"""Function that processes call with the number of a task; they are forked, so that tasks need not be pickled."""
 
 
 _STOPS = (signal.SIGTERM, signal.SIGINT)
@@ -56,7 +56,7 @@ class Part:
 
 @dataclass
 class Sweep:
-    """How a sweep runs; `results` has one line of JSON for each task that is done, by name."""
+    """State of a sweep; `results` has one line of JSON for each task that is done, by name."""
 
     jobs: int
     seconds: float

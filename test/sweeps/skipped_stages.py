@@ -21,7 +21,7 @@ _EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def sweep(name: str, options: str) -> Counter[str]:
-    """How often a pass works and is refused; prints what is neither."""
+    """Counts the passes that work and those that are refused; prints all others."""
     context = new_context()
     passes = lower_to_ptx_passes(None, options).passes
     states = [parse_located(context, (_EXAMPLES / f"{name}.mlir").read_text(), name)]

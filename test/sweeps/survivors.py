@@ -36,7 +36,7 @@ _BARRIERS = {"bar.sync", "barrier.cluster.wait"}
 
 @dataclass(frozen=True)
 class Rule:
-    """What an instruction orders: instructions before it with those behind it, up to `others`, which do the same."""
+    """Order by an instruction: instructions before it with those behind it, up to `others`, which do the same."""
 
     before: set[str]
     behind: set[str]
@@ -106,7 +106,7 @@ def _is_converged(op: Operation) -> bool:
 
 
 def nothing_to_order(op: Operation) -> str | None:
-    """What an instruction has on one of its sides nothing of; None where it has something on both, or has no rule."""
+    """Accesses of which an instruction has none on one of its sides; None where it has some on both, or has no rule."""
     name = name_of(op)
     if name == "mbarrier.init":
         uses = [use.operation for value in op.operands[:1] for use in value.uses if use.operation is not op]

@@ -107,7 +107,7 @@ def _codes(rng: np.random.Generator, element: str, shape: tuple[int, ...], numbe
 
 
 def differing(form: Form, words: int, seed: int) -> int:
-    """How many of so many words the simulator and the model give differently."""
+    """Counts the words, of so many, that the simulator and the model give differently."""
     rng = np.random.default_rng(seed)
     return sum(_differing(form, -(-words // 3), rng, numbers) for numbers in range(3))
 

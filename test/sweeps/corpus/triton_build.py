@@ -58,7 +58,7 @@ def compile_kernel(function: Any, capability: int, values: dict[str, Any], const
 
 
 def launch(compiled: Any, grid: tuple[int, ...], values: dict[str, Any], results: Any) -> tuple[Kernel, Launch]:
-    """What a launch of a compiled kernel passes: tensor maps with sizes and strides, and scratch memory."""
+    """Arguments that a launch of a compiled kernel passes: tensor maps with sizes and strides, and scratch memory."""
     meta = compiled.metadata
     maps = iter(getattr(meta, "tensordesc_meta", None) or ())
     arguments: list[Any] = []
