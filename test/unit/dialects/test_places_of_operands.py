@@ -1,4 +1,4 @@
-"""Which rows, columns and bits operands of the tensor cores name: both sides of each limit."""
+"""Rows, columns and bits that operands of the tensor cores name: both sides of each limit."""
 
 from __future__ import annotations
 

@@ -513,7 +513,7 @@ def test_operations_that_use_what_is_outside() -> None:
 
 
 def test_least_divisors_and_groups() -> None:
-    """What is divided by 1 is the same, and a group may be one row."""
+    """Numbers divided by 1 are the same, and a group may be one row."""
     module = parsed("""tirx.kernel @k(%n: index) params(A in [4]) threads(32) {
       %t = tirx.alloc : !tirx.tile<[A floordiv 1]x[A floordiv 2]xf16, shared>
       tirx.tiles @t %i, %j = order(group 1) of (%n, %n) { }

@@ -81,7 +81,7 @@ def _of_xdsl() -> dict[str, ast.ClassDef]:
 
 
 def _method(cls: type, name: str) -> str:
-    """What a method does in the source of xDSL, in front of changes, without its docstring."""
+    """Source of a method in xDSL, in front of changes, without its docstring."""
     functions = [each for each in _of_xdsl()[cls.__name__].body if isinstance(each, ast.FunctionDef)]
     found = next(each for each in functions if each.name == name)
     statements = [each for each in found.body if not isinstance(getattr(each, "value", None), ast.Constant)]

@@ -521,7 +521,7 @@ _PIECE = VARIANTS["m8n8k4.row.col.f64"].a
 
 def _nearest(wrong: dict[tuple[int, int], int], missing: Sequence[tuple[int, int]]) -> str:
     """
-    What is said of an operand of 2 warps with 8 rows of 16 each, in 4 registers, where (thread, register) of `wrong`
+    Message about an operand of 2 warps with 8 rows of 16 each, in 4 registers, where (thread, register) of `wrong`
     hold another element, and the `missing` (warp, k).
     """
     held = np.array(

@@ -1,4 +1,4 @@
-"""What emitted operations compute for the lanes of a warp: values are arrays with an element for each lane."""
+"""Evaluation of emitted operations for the lanes of a warp: values are arrays with an element for each lane."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DTYPES = {
     "f64": np.float64,
     "bf16": ml_dtypes.bfloat16,
 }
-"""How the registers of a type are kept."""
+"""Types of numpy that keep the registers of a type."""
 
 _Function = Callable[..., Any]
 

@@ -1,4 +1,4 @@
-"""What emitted operations do to memory, for the lanes of a warp that may take branches."""
+"""Effects of emitted operations on memory, for the lanes of a warp that may take branches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Memory:
         self.sizes: set[int] = set()
         """Bytes of the loads, stores and copies so far."""
         self.barriers = 0
-        """How often the lanes of a warp have come together."""
+        """Number of times that the lanes of a warp have come together."""
 
     def run(self, block: Block, values: dict[SSAValue, Lanes], lanes: Lanes | None = None) -> list[Lanes]:
         """Executes a block in the lanes that are marked, all of them unless it is said; returns what it yields."""

@@ -433,7 +433,7 @@ func.func @f(%p: i1, %a: memref<4xf32>, %b: memref<4xf32>) {
 
 
 def test_errors_that_are_not_of_the_guest() -> None:
-    """What own operations raise is an internal error, and so is what no line of the guest raises."""
+    """Errors that own operations raise are internal, and so are those that no line of the guest raises."""
     own, guest = BarrierOp(), RowsOp.create()
     for op, error in ((own, ValueError("odd")), (own, KeyError("odd")), (guest, KeyError("odd"))):
         with pytest.raises(type(error)) as caught, errors_of_guest(op, "lower"):

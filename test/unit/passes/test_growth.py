@@ -1,4 +1,4 @@
-"""What steps of the pipeline do for a part of a program does not grow with the program."""
+"""Work of steps of the pipeline for a part of a program, which does not grow with the program."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ print(*loaded)
 
 
 def test_tirx_opt_has_all_options() -> None:
-    """Those that an unknown one is answered with, and the target."""
+    """Options that an error names for an unknown one, and the target."""
     with pytest.raises(OptionError) as error:
         lower_to_ptx_pipeline(options="slots=3")
     known = str(error.value).removeprefix("expected each of ").partition(" and of parameters")[0].split(", ")

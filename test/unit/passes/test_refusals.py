@@ -1,5 +1,5 @@
 """
-What passes refuse and leave as it is, beyond the FileCheck tests: kernels in `Inputs` with what is said of each.
+Refusals of passes beyond the FileCheck tests, and kernels that they leave as they are: `Inputs` with the messages.
 
 A part of a file begins with the flags; one without them changes the last part with flags, as the lines of a diff say.
 """

@@ -1,4 +1,4 @@
-"""What one thread of a kernel executes: its operations in order, with the values that they are given."""
+"""Operations that one thread of a kernel executes, in order, with the values that they are given."""
 
 from __future__ import annotations
 

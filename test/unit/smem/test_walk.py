@@ -127,7 +127,7 @@ def test_narrow_operands_without_swizzle():
 
 
 def fields(major: Major, swizzle: SwizzleName, lbo: int, sbo: int) -> dict[str, int]:
-    """Which of LBO and SBO steps along MN and which along K, from the table of the ISA."""
+    """Steps along MN and along K, by which of LBO and SBO the table of the ISA has for each."""
     traded = major == "MN" and swizzle != "none"
     return {"mn": lbo if traded else sbo, "k": sbo if traded else lbo}
 

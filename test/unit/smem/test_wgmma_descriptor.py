@@ -62,7 +62,7 @@ def test_the_walk_of_the_hardware(dtype: str, major: Major, swizzle: SwizzleName
 
 
 def check_walk(dtype: str, major: Major, swizzle: SwizzleName, rows: int, k_steps: int) -> None:
-    """What every slice's descriptor reads, by three walks, is what the layout says, at two bases."""
+    """Elements that every slice's descriptor reads, by three walks, are those of the layout, at two bases."""
     element = find_dtype(dtype)
     size = element.storage_bits // 8
     k_step = 32 // size

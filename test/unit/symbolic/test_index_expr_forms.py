@@ -1,4 +1,4 @@
-"""What index expressions become: programs over variables of several extents, each with its simplified form."""
+"""Simplified forms of index expressions: programs over variables of several extents, each with its form."""
 
 import numpy as np
 import pytest

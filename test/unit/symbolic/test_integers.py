@@ -1,4 +1,4 @@
-"""What is known of integers: never more than holds for every choice; of bits as much as does, for most operations."""
+"""Known integers: never more than holds for every choice; of bits as much as does, for most operations."""
 
 import operator
 from collections.abc import Callable, Iterable
@@ -219,7 +219,7 @@ OPERANDS = [(known, members(known)) for known in dict.fromkeys(SOME) if len(memb
 
 
 def knowledge(results: Iterable[tuple[Integers, np.ndarray]]) -> Knowledge:
-    """How much is known of results, of which each comes with the integers that it has to contain."""
+    """Counts the known bits of results, of which each comes with the integers that it has to contain."""
     total = np.zeros(6, np.int64)
     for found, exact in results:
         claimed = np.zeros(1 << found.width, bool)

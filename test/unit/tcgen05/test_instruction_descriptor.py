@@ -65,7 +65,7 @@ def test_accepted_vectors(vector: dict[str, Any]):
 
 
 def allowed_by_isa(vector: dict[str, Any]) -> bool:
-    """Whether the ISA allows what the library does not compile.
+    """Returns True if the ISA allows a vector that the library does not compile.
 
     - A in tensor memory and N in finer steps than 16 (M = 128) or 32 (a CTA pair): the ISA's table of shapes does not
       ask where A is. Such shapes are not portable.
@@ -86,8 +86,9 @@ def allowed_by_isa(vector: dict[str, Any]) -> bool:
 
 @together("vector", DATA["rejected"])
 def test_rejected_vectors(vector: dict[str, Any]):
-    """What the library rejects is rejected here too, up to what the ISA allows. That A in tensor memory is never
-    transposed is no matter of the descriptor; the checker of whole instructions says so."""
+    """Vectors that the library rejects are rejected here too, up to those that the ISA allows. A in tensor memory is
+    never transposed, which is no matter of the descriptor: the checker of whole instructions says so.
+    """
     variant = (vector["cta_group"], False)
     if vector["a_src"] == "tmem" and vector["a_major"] == "MN":
         product = Mma(vector["kind"], vector["cta_group"], a=TmemOperand(), descriptor=of_vector(vector))

@@ -33,7 +33,7 @@ SHIFTS = {0: "00", 8: "01", 16: "10", 32: "11"}
 UNSCALED = ("f16", "tf32", "f8f6f4", "i8", "ti16")
 SCALES = {"ue4m3": "00", "ue8m0": "01", "ue5m3": "10"}
 WIDE = {"f8f6f4": 1, "mxf8f6f4": 1, "mxf4": 2, "mxf4nvf4": 2}
-"""How many larger K a kind has."""
+"""Number of larger K that a kind has."""
 BOTH = (False, True)
 
 

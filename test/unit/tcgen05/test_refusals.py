@@ -1,4 +1,4 @@
-"""What the facts about tcgen05 refuse, message by message."""
+"""Refusals by the facts about tcgen05, message by message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tcgen05.ld of a tile gives, simulated instruction by instruction with numpy."""
+"""Results of tcgen05.ld of a tile, simulated instruction by instruction with numpy."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the PTX ISA says of wgmma, written from its text alone: nothing of the library is used here."""
+"""Facts of the PTX ISA about wgmma, written from its text alone: nothing of the library is used here."""
 
 from __future__ import annotations
 

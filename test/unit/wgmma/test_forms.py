@@ -72,7 +72,7 @@ def _modifiers() -> Iterator[Form]:
 
 
 def _judged(form: Form, in_smem: bool, transposes: tuple[bool, bool] = (False, False), selector: int = 0) -> bool:
-    """Whether the rules accept an instruction."""
+    """Returns True if the rules accept an instruction."""
     instruction = Wgmma(
         form,
         SmemOperand() if in_smem else RegisterOperand(),

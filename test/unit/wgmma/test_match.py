@@ -46,7 +46,7 @@ def _shared(tile: Tile, values: Integers, base: int) -> dict[int, int]:
 
 
 def _registers(tile: Tile, values: Integers, threads: int) -> Integers:
-    """What the threads hold: (warpgroups, 128, registers)."""
+    """Elements that the threads hold: (warpgroups, 128, registers)."""
     assert isinstance(tile.layout, TileLayout)
     held = held_elements(tile.layout, tile.shape, threads)
     return np.where(held < 0, 1 << 40, values.ravel()[held]).reshape(threads // 128, 128, -1)

@@ -29,7 +29,7 @@ KEYS: tuple[Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]], ...] = (
     lambda x: x,
     np.abs,
 )
-"""What ascends with what is kept, by the two lowest bits of a descriptor."""
+"""Keys that ascend with the elements that are kept, by the two lowest bits of a descriptor."""
 
 
 def _ptx(bits: int, width: int, target: str = "sm_107a") -> str:

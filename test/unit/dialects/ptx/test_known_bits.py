@@ -1,4 +1,4 @@
-"""What `ptx` instructions tell of the bits of a register, against the registers of the simulator."""
+"""Known bits of a register behind `ptx` instructions, against the registers of the simulator."""
 
 from typing import NamedTuple
 

@@ -97,7 +97,7 @@ def test_loop_that_nothing_enters():
 
 @pytest.mark.parametrize("length, expected", [(100, [100]), (101, None), (1200, None)])
 def test_long_sums(length: int, expected: list[int] | None):
-    """What is behind very many operations is not known; nothing runs out of stack."""
+    """Counters behind very many operations are not known; nothing runs out of stack."""
     chain = "".join(f"  %s{i + 1} = ptx.add %s{i}, %1 : i32\n" for i in range(length))
     text = _HEAD + chain.replace("%s0,", "%bars,") + f"  ptx.mbarrier.arrive %s{length}\n  ptx.ret\n}}\n"
     assert _taken(text) == expected

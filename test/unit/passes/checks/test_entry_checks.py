@@ -1,4 +1,4 @@
-"""What must hold between the tcgen05 instructions of an entry: small entries on both sides of each rule."""
+"""Rules between the tcgen05 instructions of an entry: small entries on both sides of each rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which accesses meet, and how those that may are found."""
+"""Accesses that meet, and the search for those that may."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = ActiveThreads((1 << THREADS) - 1, THREADS, frozenset(), frozenset())
 
 
 def some_bytes(random: Random, divisor: int) -> Footprint:
-    """What threads touch whose addresses differ by multiples of `divisor`."""
+    """Bytes that threads touch whose addresses differ by multiples of `divisor`."""
     distances = np.array([random.choice((0, random.randint(-6, 6))) for _ in range(THREADS)], np.int64)
     address = ThreadValue((), divisor * distances, THREADS)
     return Footprint.of_bytes(address, random.choice((1, 4, 16, 60)), offset=random.randint(-200, 200))
@@ -129,7 +129,7 @@ def access(footprints: tuple[Footprint, ...], *, write: bool, kind: AccessKind =
 
 
 def test_accesses_are_found_by_what_they_touch():
-    """Those near an access are a superset of those that meet it, in the order of their addition."""
+    """Accesses near another are a superset of those that meet it, in the order of their addition."""
     random = Random(3)
     for divisor in (1, 64, 80):
         table = AccessTable()

@@ -1,4 +1,4 @@
-"""What is known of memory accesses behind each synchronisation: step by step, in kernels without branches."""
+"""Known order of memory accesses behind each synchronisation: step by step, in kernels without branches."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _STEPS = {
 
 
 def _text(ordering: OrderingState) -> str:
-    """What is known of an access, as words in their order."""
+    """Facts that are known of an access, as words in their order."""
 
     def word(one: object) -> str:
         match one:
@@ -104,7 +104,7 @@ def _name(barrier: Barrier) -> str:
 
 def known(steps: str) -> list[str]:
     """
-    What is known of each pending access behind some steps, and in front how many groups came behind each instruction
+    Facts about each pending access behind some steps, and in front how many groups came behind each instruction
     whose registers come later. Steps behind a semicolon are still to come.
     """
     before, _, behind = steps.partition("; ")

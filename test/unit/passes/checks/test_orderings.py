@@ -1,4 +1,4 @@
-"""What is known of memory accesses where paths meet and part, and which threads are elsewhere."""
+"""Known order of memory accesses where paths meet and part, and threads that are elsewhere."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_paths_meet():
 
 
 def test_paths_part():
-    """What threads did that go the other way is known where they have met since."""
+    """Accesses of threads that went the other way are known where they have met since."""
     branch = Block()
     before, taking = threads(0b111), threads(0b011)
     here, met, elsewhere = access(threads(0b001)), access(threads(0b100)), access(threads(0b100))

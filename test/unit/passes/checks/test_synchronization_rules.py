@@ -27,7 +27,7 @@ _HEAD = """
 
 
 def said(body: str, threads: int = 64, target: str = "sm_90") -> str:
-    """What is missing in a kernel; nothing if it is right."""
+    """Message about a kernel in which order is missing; empty if it is right."""
     text = f'ptx.entry @k(a : u64 ptr) target("{target}") reqntid({threads}) {{{_HEAD}{body}\n  ptx.ret\n}}'
     (entry,) = entries(parsed(text))
     try:
@@ -104,7 +104,7 @@ def test_neighbours(size: int, distance: int, apart: bool):
 
 
 def test_lanes_that_have_met_and_those_of_another_warp():
-    """What threads write, those `far` away read: behind a barrier of the warp, if they are of it."""
+    """Words that threads write, those `far` away read: behind a barrier of the warp, if they are of it."""
     for far in (1, 16, 31, 32, 33):
         body = f"""
           %far = ptx.constant {16 * far} : i32

@@ -1,4 +1,4 @@
-"""What integers are in each thread, as far as that is known: compared with integers modulo 2^32 and 2^64."""
+"""Integers of each thread, as far as they are known: compared with integers modulo 2^32 and 2^64."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ SHARED, DESCRIPTOR = Symbol("shared", ALLOCATION), Symbol("descriptor", ALLOCATI
 
 
 def known(text: str, *, align: int = 32, clauses: str = "reqntid(64)") -> dict[str, ThreadValue | None]:
-    """What is known of the values of an entry by their names."""
+    """Known values of an entry, by their names."""
     text = f"""ptx.entry @k(n : u32, a : u64) target("sm_100a") {clauses} {{
       %tid = ptx.read_special tid.x
       %n = ptx.ld.param @n : i32

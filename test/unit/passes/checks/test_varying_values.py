@@ -1,4 +1,4 @@
-"""Which values threads of a block may disagree on, and which branches decide by which edge they come to a block."""
+"""Values that threads of a block may disagree on, and branches that decide by which edge they come to a block."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def entry_of(jumps: list[tuple[int, int | None]], varying: int) -> EntryOp:
 
 def chooses(flow: ControlFlow, branch: Block, block: Block) -> bool:
     """
-    Whether two of the edges that come to `block` from outside its loop, or two of those that go on with it, can be
+    True if two of the edges that come to `block` from outside its loop, or two of those that go on with it, can be
     reached from `branch` without passing `block` or, for those from outside, what dominates it.
     """
 

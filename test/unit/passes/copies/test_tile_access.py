@@ -245,7 +245,7 @@ BOUNDS = [
 @pytest.mark.parametrize("narrow", [True, False])
 @pytest.mark.parametrize(("starts", "sizes", "run", "whole"), BOUNDS)
 def test_clipped_tiles(starts: tuple[int, int], sizes: tuple[int, int], run: int, whole: bool, narrow: bool) -> None:
-    """What does not exist is loaded as 0, not stored and not added to; tiles of which all exists have wide accesses."""
+    """Elements outside are loaded as 0, not stored and not added to; tiles that are all inside have wide accesses."""
     case = _case(*ROWS)
     exists = _exists(starts, sizes)
     assert exists.all() == whole
@@ -330,7 +330,7 @@ def test_both_ways_of_an_access(whole: bool | None) -> None:
 def test_copies_of_threads(
     starts: tuple[int, int | None] | None, sizes: tuple[int, int], run: int, threads: int, size: int, narrow: bool
 ) -> None:
-    """What does not exist is 0 in shared memory, and what some threads would copy again is copied once."""
+    """Elements outside are 0 in shared memory, and those that some threads would copy again are copied once."""
     case, inside = (
         _case("f32", "8x16", "S[(8, 16) : (16, 1)]", memory, 1, space)
         for memory, space in (("S[(8, 16) : (24, 1)]", "global"), ("S[(8, 4, 4) : (4, 32, 1)]", "shared"))

@@ -1,4 +1,4 @@
-"""What comes before what in an entry, by the jumps between its blocks."""
+"""Order of the blocks of an entry, by the jumps between them."""
 
 from hypothesis import given
 from hypothesis import strategies as st

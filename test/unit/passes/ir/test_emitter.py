@@ -1,4 +1,4 @@
-"""What the helpers of lowerings emit, and what they refuse: places in no block, layouts that are not of the tile."""
+"""Operations by the helpers of lowerings, and refusals: places in no block, layouts that are not of the tile."""
 
 from __future__ import annotations
 

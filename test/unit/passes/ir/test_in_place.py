@@ -96,7 +96,7 @@ def test_first_registers(body: str, problem: str | None, groups: set[str]):
 
 
 def test_registers_of_an_entry_that_changes() -> None:
-    """What was found counts as long as nothing changes."""
+    """Results of a search count as long as nothing changes."""
     (entry,) = entries(parsed(_ENTRY.replace("BODY", expanded("r = mma i\nuse j"))))
     found = registers_in_place(entry)
     assert found.problem is not None and registers_in_place(entry) is found

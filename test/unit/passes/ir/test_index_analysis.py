@@ -1,4 +1,4 @@
-"""What is known of indices: long chains of operations, and integers that wrap."""
+"""Known indices: long chains of operations, and integers that wrap."""
 
 import random
 from collections.abc import Callable
@@ -187,7 +187,7 @@ _LOOPS = {
 
 
 def test_counters_of_loops():
-    """What is carried to the next iteration is not known, and neither is a tile that hardware gives."""
+    """Values carried to the next iteration are not known, and neither is a tile that hardware gives."""
     lines: list[str] = []
     for i, loop in enumerate(_LOOPS):
         match loop.split():
@@ -250,7 +250,7 @@ def test_choices_and_casts():
 
 @pytest.mark.parametrize("operations, low", [(61, -7), (62, -7), (63, None)])
 def test_what_two_values_share_is_looked_for_among_64_values(operations: int, low: int | None):
-    """That are here the operations, their one constant, and the block."""
+    """The values are here the operations, their one constant, and the block."""
     one, found = constant(1), BlockIdOp(GridAxis.X).result
     for _ in range(operations):
         found = arith.MuliOp(found, one).result
@@ -367,7 +367,7 @@ def test_chains_are_longer_than_the_stack():
 
 
 def test_long_expressions_of_several_values_claim_no_limits():
-    """What they have in common is not looked for: each would look through all of those before it."""
+    """Common parts of them are not looked for: each would look through all of those before it."""
     y = BlockIdOp(GridAxis.Y).result
     value = BlockIdOp(GridAxis.X).result
     for _ in range(1200):

@@ -223,7 +223,7 @@ def test_alignments_of_views(memref: str, tile: str, options: dict[str, int], ex
 
 @together(("places", "expected"), [("[%t], %c0", 16), ("%c0, [%t]", 4), ("[%t], %c3", 4)])
 def test_alignments_of_index_tiles(places: str, expected: int) -> None:
-    """What they name need not be a neighbour."""
+    """Rows that they name need not be neighbours."""
     text = f"""tirx.kernel @k(%a: memref<64x64xf32>) threads(32) {{
       %c0 = arith.constant 0 : index
       %c3 = arith.constant 3 : index

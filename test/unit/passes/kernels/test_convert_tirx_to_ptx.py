@@ -1,4 +1,4 @@
-"""What entries of kernels cannot have."""
+"""Kernels of which no entry can be made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes need and leave: the pipeline has it in order, facts hold where they are said to, and gaps have a name."""
+"""Needs and results of passes: the pipeline has them in order, facts hold where stated, and gaps have a name."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_what_breaks_facts() -> None:
 
 
 def test_facts_of_short_runs() -> None:
-    """What would be an error in any case is refused at once; what else is missing is noted."""
+    """Errors of any run are raised at once; other gaps are noted."""
     stages = Stages(["tirx-copy-accumulators"])
     stages.before("tirx-copy-accumulators", _parsed(_OPS))
     assert stages.missing is not None

@@ -46,7 +46,7 @@ def test_the_first_that_is_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_kernels_that_are_not_rated() -> None:
-    """Those of pairs, those without a target, and those that multiply nothing."""
+    """Kernels of pairs, kernels without a target, and kernels that multiply nothing."""
     text = _product((128, 128, 512), 64, 64)
     for changed, to, count in (
         ("", "", 1),

@@ -15,7 +15,7 @@ ALIVE = 100
 
 def _left(free: int, chains: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch, before: str = "") -> list[int]:
     """
-    How many operations of each chain stay in the loop. A chain is a type, and how many operations follow each other;
+    Counts operations of each chain that stay in the loop. A chain is a type, and how many operations are in a row;
     the eight registers that are to spare are not `free`.
     """
 

@@ -122,7 +122,7 @@ def test_wasteful_tiles() -> None:
     ],
 )
 def test_tiles_that_are_reduced(shape: tuple[int, ...], memory: str, along: int, fastest: int) -> None:
-    """What is combined lies within a warp, and vectors along the dimension whose neighbours are adjacent in memory."""
+    """Elements that are combined lie within a warp, vectors along the dimension whose neighbours are adjacent."""
     text = "x".join(map(str, shape))
     rest = "x".join(str(1 if d == along else extent) for d, extent in enumerate(shape))
     module = parsed(f"""!s = !tirx.tile<{text}xf32, shared, #tirx.tile_layout<{memory}>>

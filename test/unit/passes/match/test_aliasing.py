@@ -1,4 +1,4 @@
-"""Which views of a memref share elements."""
+"""Views of a memref that share elements."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tirx.passes.match.computed_parts import ComputedOffset, computed_offsets
 
 
 def _value(value: SSAValue) -> int:
-    """What an operation computes."""
+    """Computes the result of an operation."""
     assert isinstance(value, OpResult)
     op: Operation = value.op
     operands = [_value(operand) for operand in op.operands]

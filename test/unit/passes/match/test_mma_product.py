@@ -78,7 +78,7 @@ def test_floats_of_8_bits_that_stay(rows: int, name: str) -> None:
 
 
 def test_products_that_stay() -> None:
-    """Those whose instruction or plan somebody has written, and those of factors or metadata, which f16 has not."""
+    """Products whose instruction or plan somebody has written, and those of factors or metadata, which f16 has not."""
     product = _floats()
     for change in ({"instruction": "m16n8k32"}, {"scale_a": product.a}, {"metadata": product.a}, {"target": None}):
         assert why_widened(replace(product, **change)) is None

@@ -1,4 +1,4 @@
-"""Which threads hold the runs of 16 neighbours of rows of 6-bit elements."""
+"""Threads that hold the runs of 16 neighbours of rows of 6-bit elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts of a tile the copies to it fill."""
+"""Parts of a tile that the copies to it fill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is zero, which parts overlap, and what only reads a tile."""
+"""Zeros, parts that overlap, and operations that only read a tile."""
 
 from __future__ import annotations
 

@@ -546,7 +546,7 @@ func.func @f(%a: memref<{m}x{n}xi64>, %d: memref<{m}x{n}xi64>) {{
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("known", [True, False])
 def test_one_element_after_the_other(text: str, tile: tuple[int, ...], target: str, known: bool) -> None:
-    """What no tensor core and no reduction does, and bodies that know their place; sizes that tiles do not divide."""
+    """Steps without a tensor core or a reduction, and bodies that know their place; sizes that tiles do not divide."""
     sizes = {"m": 33, "n": 21, "k": 19} if known else dict.fromkeys("mnk", "?")
     _agrees(text.format(**sizes), *tile, threads=32, target=target)
 

@@ -1,4 +1,4 @@
-"""How copies of a role join groups and are waited for: the instructions, and who executes them."""
+"""Copies of a role that join groups and are waited for: the instructions, and who executes them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Role:
         self.log += [*self.emitted(), what]
 
     def emitted(self) -> list[str]:
-        """What has been emitted since the last note."""
+        """Operations that have been emitted since the last note."""
         seen = sum(name.startswith("ptx.") for name in self.log)
         return [_text(op) for op in list(self.block.ops)[seen:]]
 

@@ -34,7 +34,7 @@ tirx.kernel @k(%n: index, %g: !g) target("sm_90a") threads(128) {{
 }}
 """
 Parts = Sequence[tuple[str, int]]
-"""What a round does, in order, and the offset of each part."""
+"""Operations of a round, in order, and the offset of each part."""
 
 
 def _acquires(parts: Parts, slots: int, before: str = "") -> tuple[KernelOp, list[AcquireOp]]:

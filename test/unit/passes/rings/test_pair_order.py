@@ -1,4 +1,4 @@
-"""Which accesses of the two blocks of a pair to global memory meet, of which nothing orders one behind the other."""
+"""Accesses of the two blocks of a pair to global memory that meet, of which nothing orders one behind the other."""
 
 from __future__ import annotations
 

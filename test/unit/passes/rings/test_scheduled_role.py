@@ -1,4 +1,4 @@
-"""What becomes of the operations of a kernel with rings, by name and in order."""
+"""Operations of a kernel with rings behind the lowering, by name and in order."""
 
 from __future__ import annotations
 

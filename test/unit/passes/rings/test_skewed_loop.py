@@ -110,7 +110,7 @@ def _kernel(text: str) -> KernelOp:
 
 
 def _loops(kernel: KernelOp) -> list[int]:
-    """How many operations each loop carries a value of, in order."""
+    """Number of operations of which each loop carries a value, in order."""
     return [len(op.iter_args) for op in kernel.walk() if isinstance(op, scf.ForOp)]
 
 
@@ -126,7 +126,7 @@ CARRIED = Loop(
     (Part("add", 0, ("x", "z")), Part("scale", 2, ("add", "y")), Part("show", 2, ("scale", "x"))),
     {"x": "add", "y": "scale", "z": None},
 )
-"""What is carried from a part to itself, to a later one, and what stays the same."""
+"""Loop with values carried from a part to itself and to a later one, and others that stay the same."""
 ADDED = Loop((Part("add", 0, ("x",)), Part("last", 2)), {"x": "add"})
 """A value that lives for one round, in its own part."""
 NEXT = Loop((Part("first", 0), Part("last", 1, ("first",))))
@@ -234,7 +234,7 @@ TAKES = """tirx.acquire %ring at(fill)
     ],
 )
 def test_which_loops_are_peeled(loop: Loop, is_peeled: bool) -> None:
-    """Those with products and tiles that live on, and parts one round apart, none of which has groups of copies."""
+    """Loops with products and tiles that live on, and parts one round apart, none of which has groups of copies."""
     assert (len(_loops(_kernel(loop.text("3")))) == 1) == is_peeled
 
 

@@ -63,7 +63,7 @@ def test_tiles_without_one(tile: str, reason: str) -> None:
 
 
 def _remarks(stores: int, padding: int) -> list[str]:
-    """What is said of stores of 12288 bytes each, beside a staged tile of 8192 bytes and another one."""
+    """Remarks about stores of 12288 bytes each, beside a staged tile of 8192 bytes and another one."""
     store = "tirx.store %v, %gd : !d, !tirx.tile<64x96xf16, global>\n"
     module = parsed(f"""
 !s = !tirx.tile<64x64xf16, shared>

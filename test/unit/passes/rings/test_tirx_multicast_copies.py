@@ -79,7 +79,7 @@ def _paired(text: str, along: str) -> KernelOp:
     ],
 )
 def test_tiles_beyond_the_last_one(d: str, rows: str, m: str, indices: str, moved: bool) -> None:
-    """What would lie within D is moved out of it; what lies outside anyway has the index that it had."""
+    """Tiles that would lie within D are moved out of it; those outside anyway have the index that they had."""
     kernel = _paired(KERNEL.format(d=d, rows=rows.replace("%d", "1"), m=m, indices=indices), "rows")
     assert kernel.cluster is not None
     assert any(isinstance(op, arith.SelectOp) for op in kernel.walk()) == moved

@@ -1,4 +1,4 @@
-"""Which kernels have a last round that can be split: sums of one loop that begin at zero and are added to memory."""
+"""Kernels whose last round can be split: sums of one loop that begin at zero and are added to memory."""
 
 from __future__ import annotations
 

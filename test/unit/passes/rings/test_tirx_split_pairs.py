@@ -1,4 +1,4 @@
-"""Which dimension of a reshaped tile the blocks of a pair share out."""
+"""Dimension of a reshaped tile that the blocks of a pair share out."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def computed(names: list[str], x: Array, dtype: str, target: str, flags: str = "
 
 
 def _within(found: Array, exact: Array, bound: Bound, *, relative: float = 0.0) -> bool:
-    """Whether every error is within the relative or the absolute bound, or a relative error of `relative`."""
+    """Returns True if every error is within the relative or the absolute bound, or a relative error of `relative`."""
     error = np.abs(found.astype(np.float64) - exact)
     allowed = np.zeros_like(error)
     if bound.absolute is not None:
@@ -147,7 +147,7 @@ _ENDS = [0.0, math.inf, math.nan, 1.0, 0.5, 3.0, 65504.0]
 
 
 def _is_of_c(found: Array, exact: Array) -> bool:
-    """Whether NaN, infinities and the signs of zeros are those of the C library, and other numbers close."""
+    """Returns True if NaN, infinities and the signs of zeros are those of the C library, and other numbers close."""
     with np.errstate(over="ignore"):
         wanted = exact.astype(found.dtype)
     close = np.isclose(found, wanted, 2.0**-12, 2 * np.finfo(found.dtype).tiny, equal_nan=True)

@@ -194,7 +194,7 @@ def test_indices(dim: int, expected: Lanes) -> None:
 
 
 def _computed(target: str, element: str, body: str) -> tuple[Lanes, list[Operation]]:
-    """What a map of X and Y, 5 elements in each lane, computes with `body`, and what is emitted; %c is 3."""
+    """Results of a map of X and Y, 5 elements in each lane, with `body`, and the emitted operations; %c is 3."""
     first = "%i" if body.startswith("tirx.index") else "%z"
     tile = f"!tirx.tile<32x5x{element}, register, #tirx.tile_layout<S[(32, 5) : (1@laneid, 1)]>>"
     text = f"""

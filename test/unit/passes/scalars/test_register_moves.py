@@ -130,7 +130,7 @@ def test_shuffles_of_halves(dims: str, source: str, result: str) -> None:
 
 
 def _shuffled(element: str, dims: str, source: str, result: str) -> list[Operation]:
-    """What is emitted for a change of layout, which puts every element in its place."""
+    """Operations for a change of layout, which put every element in its place."""
     op = operation("convert {}", register_tile(dims, element, source), register_tile(dims, element, result))
     source_type = TileType.of(op.source)
     held, wanted = held_by_lanes(source_type), held_by_lanes(op.result.type)
@@ -186,7 +186,7 @@ Sources = tuple[tuple[int, int], ...]
 
 
 def _shuffling(element: str, count: int) -> tuple[_Shuffling, Block, Lanes, dict[SSAValue, Lanes]]:
-    """What fills a tile of `count` slots from one like it, with its contents: any bits."""
+    """Shuffling that fills a tile of `count` slots from one like it, with its contents: any bits."""
     tile = register_tile(f"32x{count}", element, f"S[(32, {count}) : (1@laneid, 1)]")
     type_ = operation("convert {}", tile, tile).result.type
     format_ = register_format(type_)
@@ -199,7 +199,7 @@ def _shuffling(element: str, count: int) -> tuple[_Shuffling, Block, Lanes, dict
 
 
 def _read(shuffle: Shuffle | None, contents: Lanes) -> list[int] | None:
-    """What each lane finds in the lane that it reads, by the definition of a shuffle."""
+    """Words that each lane finds in the lane that it reads, by the definition of a shuffle."""
     if shuffle is None:
         return None
     slots = [next(slot for slot, mask in shuffle.sources if mask >> own & 1) for own in range(32)]
@@ -292,7 +292,7 @@ def test_tables_of_lanes(lanes: tuple[int, ...]) -> None:
     ],
 )
 def test_words_that_are_shuffled(type_: Attribute, words: list[str], others: list[str]) -> None:
-    """Those of 64 bits as two, each of which keeps its place."""
+    """Words of 64 bits are shuffled as two, each of which keeps its place."""
     block = Block(arg_types=[type_])
     asked: list[SSAValue] = []
 

@@ -104,7 +104,7 @@ def test_reductions_in_any_layout() -> None:
 
 
 def _reduced(target: str, element: str, how: str, dims: str, along: int, layout: str) -> list[Operation]:
-    """What is emitted for a reduction, which gives what numpy says."""
+    """Operations for a reduction, whose result is that of numpy."""
     sizes = [int(n) for n in dims.split("x")]
     left = "x".join("1" if d == along else str(n) for d, n in enumerate(sizes))
     source = register_tile(dims, element, layout)

@@ -47,7 +47,7 @@ def _groups(ring: Ring, station: int) -> WorkQueue:
 
 
 def _visit(rng: random.Random, plan: _Plan, station: int) -> tuple[Statements, Statements]:
-    """What one party does with one use at one station, and what it has to do at the end."""
+    """Statements of one party for one use at one station, and those that it needs at the end."""
     ring, kind = plan.ring, plan.kinds[station]
     name, last = ring.name, len(ring.stations) - 1
     writes = station == 0 or (station < last and rng.random() < 0.5)

@@ -47,7 +47,7 @@ Programs = dict[str, list[Step]]
 
 
 class BugError(Exception):
-    """What goes wrong in one run."""
+    """Raised for a fault of one run."""
 
 
 def straight_line(
@@ -304,7 +304,7 @@ class Simulation:
 
     @staticmethod
     def _awaited(step: AwaitIssue, groups: list[Group]) -> int:
-        """How many of the oldest groups have to be complete."""
+        """Counts the oldest groups that have to be complete."""
         found = [i for i, group in enumerate(groups) if group.label == step.label]
         lag = step.lag if isinstance(step.lag, int) else 0
         return found[-1 - lag] + 1 if lag < len(found) else 0
@@ -416,7 +416,7 @@ class Simulation:
                 raise BugError(f"{name}: unequal counts")
 
     def key(self) -> Hashable:
-        """What decides how the run goes on."""
+        """State that decides how the run goes on."""
 
         def contents(numbers: list[int]) -> tuple[Live | None, ...]:
             return tuple(self.live.get(number) for number in numbers)

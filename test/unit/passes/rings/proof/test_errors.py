@@ -1,4 +1,4 @@
-"""What errors of rings say."""
+"""Messages of errors of rings."""
 
 from tirx.passes.rings.proof.errors import DeadlockError
 

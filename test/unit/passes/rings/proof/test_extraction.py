@@ -76,7 +76,7 @@ _SQUARE = RingKernel(slots=2, skew=0, roles=True, engine="tma", cluster=True, sq
 
 
 def test_blocks_of_a_row_and_a_column_share_slots():
-    """Those of a cluster of 2 x 2 but the one across."""
+    """Blocks of a cluster of 2 x 2 share them but the one across."""
     (kernel,) = parsed(_SQUARE).ops
     assert isinstance(kernel, KernelOp)
     extracted = Extraction(kernel).model
@@ -99,7 +99,7 @@ def test_slots_that_are_filled_in_several_blocks_are_shared(across: str, found: 
 
 
 def test_what_operations_of_others_do_with_slots():
-    """What only reads says so; others may write as well."""
+    """Operations that only read say so; others may write as well."""
     text = """
     !s = !tirx.tile<64x64xf16, shared>
     tirx.kernel @k(%n: index) target("sm_90a") threads(128) {

@@ -68,7 +68,7 @@ def test_there_are_113_cases():
 
 @pytest.mark.parametrize(("name", "expected", "kernel"), CASES, ids=[name for name, _, _ in CASES])
 def test_verdicts_agree_with_the_simulator(name: str, expected: bool, kernel: Kernel):
-    """What is accepted never fails in the simulator, and what is refused fails there as well."""
+    """Kernels that are accepted never fail in the simulator, and those that are refused fail there as well."""
     if expected:
         check(kernel)
         witness(kernel, (0, 1, 2, 3), runs=1)

@@ -34,7 +34,7 @@ class Inputs:
 
 
 def bug_of(kernel: Kernel, rng: random.Random, trials: int) -> str | None:
-    """What goes wrong in some run with some numbers of iterations; None if nothing was seen to."""
+    """First fault of a run with some numbers of iterations; None if none was seen."""
     try:
         for _ in range(trials):
             inputs = Inputs(rng)
@@ -52,7 +52,7 @@ def bug_of(kernel: Kernel, rng: random.Random, trials: int) -> str | None:
 
 
 def compare(seed: int, programs: int) -> Counter[str]:
-    """How often each verdict of the check met each finding of the simulator."""
+    """Counts how often each verdict of the check met each finding of the simulator."""
     rng = random.Random(seed)
     found: Counter[str] = Counter()
     for _ in range(programs):

@@ -1,4 +1,4 @@
-"""What the check of rings says to kernels that are wrong in one thing, and that it accepts those beside them."""
+"""Refusals of kernels with rings that are wrong in one thing, beside kernels that are right."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ tirx.kernel @k(%n: index, %c: i1) threads(32) {
 
 
 def _events(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, int]]:
-    """What happens in the rounds of a loop: an operation, its iteration, and the round."""
+    """Events in the rounds of a loop: an operation, its iteration, and the round."""
     for round_ in range(_ITERATIONS + 9):
         for offset, ops in parts:
             if 0 <= round_ - offset < _ITERATIONS:
