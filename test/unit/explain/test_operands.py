@@ -1,4 +1,4 @@
-"""What is read off an instruction: each operand and modifier, as the checks and the explanations of words get it."""
+"""Operands and modifiers of instructions, as the checks and the explanations of words get them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tirx.wgmma.kinds import Form
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What checks and explanations are given, in order."""
+    """Facts that checks and explanations are given, in order."""
     found: list[Any] = []
 
     def note(name: str, kind: str | None = None) -> Any:

@@ -129,7 +129,7 @@ def test_triton(name: str) -> None:
 @pytest.mark.parametrize("name", ["tcgen05_gemm", "wgmma_gemm"])
 @pytest.mark.sample(1)
 def test_examples(name: str) -> None:
-    """What tirx prints is legal, with every field known but the start."""
+    """PTX that tirx prints is legal, with every field known but the start."""
     report = explain_ptx(compiled(name).program.ptx)
     assert report.legal, report.text(name)
     for each in _products(report):
@@ -144,7 +144,7 @@ def test_text_names_the_line_it_repeats() -> None:
 
 
 def test_lines_of_reports() -> None:
-    """What is said already is not said again, unless fields are wanted; long lists of registers are cut."""
+    """Lines that were printed are not printed again, unless fields are wanted; long lists of registers are cut."""
     registers = "{%r1, %r10, %r11, %r12, %r13, %r14, %r15}"
     long = registers.replace("%r1,", "%r99,")  # 40 characters between the brackets
     first = Explanation("word", 0x1F, 16, (FieldValue("f", (0, 4), 3, "three"),), "all of it")

@@ -1,4 +1,4 @@
-"""What is known of registers: each instruction on constants, against its definition in the PTX ISA; unknown bits."""
+"""Known values of registers: each instruction on constants, against its definition in the PTX ISA; unknown bits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDE = 0x8123456789ABCDEF
 
 
 def _known(body: str, name: str, width: int) -> Integers:
-    """What is known of a register behind a body."""
+    """Known values of a register behind a body."""
     module = parse(
         ".version 8.7\n.target sm_100a\n.address_size 64\n.shared .align 256 .b8 tiles[4096];\n"
         ".visible .entry k(.param .u64 x) {\n.reg .b64 %d<20>; .reg .b32 %r<20>; .reg .b16 %h<4>; .reg .pred %p<4>;\n"

@@ -163,7 +163,7 @@ def test_factors_that_are_not_known_make_their_rows_unknown() -> None:
 
 
 def test_tiles_whose_elements_may_be_anywhere() -> None:
-    """What is written there may be anywhere in the argument: nothing of it is known then."""
+    """Elements written at unknown places may be anywhere in the argument: none of it is known then."""
     mark, at = Mark(0), (np.array([1, 2]),)
     for anywhere, error in ((None, None), ([False, False], None), ([True, False], None), ([False, False], 0.0),
                             ([True, False], 0.0)):  # fmt: skip

@@ -29,7 +29,7 @@ def _types(shapes: list[tuple[int, ...]], element: str, memory: str) -> list[str
 
 
 def _run(op: str, element: str, ins: list[Array], inits: list[Array], results: list[tuple[int, ...]]) -> list[Array]:
-    """What an operation gives: its text has %i0, %i1 ... for tiles, $ins, $inits, $res for types."""
+    """Runs an operation: its text has %i0, %i1 ... for tiles, $ins, $inits, $res for types."""
     arrays = [*ins, *inits, *(np.zeros(shape, ins[0].dtype) for shape in results)]
     shapes = [each.shape for each in arrays]
     memrefs = [f"memref<{'x'.join(map(str, shape))}x{element}>" for shape in shapes]
@@ -110,7 +110,7 @@ def test_reductions_by_region() -> None:
 
 
 def test_the_first_scan_has_errors_too() -> None:
-    """That brackets differ is known at its end; what stands in front of the first difference has errors as well."""
+    """Brackets that differ are known at the end of a scan; elements before the first difference have errors, too."""
     text = """
 tirx.kernel @k(%a: memref<64xf32>, %d: memref<64xf32>) grid(1) threads(32) {
   %x = tirx.load %a[0] : memref<64xf32> -> !tirx.tile<64xf32, register>

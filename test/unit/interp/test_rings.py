@@ -21,7 +21,7 @@ def _roles(ring: str, *bodies: str) -> str:
 
 @pytest.mark.parametrize("seed", [None, 0])
 def test_rings_of_numbers(seed: int | None) -> None:
-    """What one role writes the other one reads, in turn."""
+    """Numbers that one role writes the other one reads, in turn."""
     text = _roles(
         "%r = tirx.ring slots(2) stations(write, read) : !tirx.ring<n: index, last: i1>",
         """

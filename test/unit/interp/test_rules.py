@@ -1,4 +1,4 @@
-"""How long the rules of the interpreter are, beside the functions in numpy that they call."""
+"""Times of rules of the interpreter, beside the functions in numpy that they call."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ scf.if %last {{
 
 
 def test_flags_order_all_blocks() -> None:
-    """What several blocks have read or combined is ordered behind a barrier of all of them, and only there."""
+    """Accesses of several blocks are ordered behind a barrier of all of them, and only there."""
     arguments = "%a: memref<8xf32>, %d: memref<8xf32>, %flags: memref<?xi32>"
     for seed in (None, 0, 1, 2):
         a, d, flags = np.arange(8, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.int32)

@@ -133,7 +133,7 @@ def test_places_by_old_values_of_atomics(use: str, open_: list[bool]) -> None:
 
 @pytest.mark.parametrize(("order", "is_open"), [("", True), ("acq_rel", False)])
 def test_old_values_of_an_element_that_blocks_share(order: str, is_open: bool) -> None:
-    """Which block comes first is not said; tickets that order blocks may say which one is the last."""
+    """The first of several blocks is not known; tickets that order blocks may tell which one is the last."""
     text = f"""
     tirx.kernel @k(%a: memref<1xi32>, %d: memref<4xi32>) target("sm_80") grid(%i = 4) threads(32) {{
       %one = arith.constant 1 : i32

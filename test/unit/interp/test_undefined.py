@@ -265,7 +265,7 @@ _SHARED = "  %s = tirx.alloc : !s\nFIRST  USE\n  %l = tirx.load %s : !s -> !t\n"
     ],
 )
 def test_combined_with_what_is_not_defined(use: str) -> None:
-    """What is added to elements that nobody wrote, or to a quotient by 0, is not defined, either."""
+    """Sums with elements that nobody wrote, or with a quotient by 0, are not defined, either."""
     body = _SHARED.replace("USE", use)
     with pytest.raises(RunError) as caught:
         _run(body.replace("FIRST", ""), np.arange(20), np.ones(20))

@@ -64,7 +64,7 @@ class Family:
 
     @property
     def engine(self) -> str:
-        """What fills its slots."""
+        """Engine that fills its slots."""
         return "tma" if int(self.target[3:5]) >= 90 or self.target.startswith("sm_1") else "cp_async"
 
     @property

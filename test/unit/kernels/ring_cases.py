@@ -24,7 +24,7 @@ class Case:
 
     @property
     def choices(self) -> tuple[tuple[str, Hashable], ...]:
-        """What has been chosen: names and values."""
+        """Choices so far: names and values."""
         if isinstance(self.kernel, RingKernel):
             return tuple(vars(self.kernel).items())
         options = dict(option.split("=") for option in self.kernel.options.split())

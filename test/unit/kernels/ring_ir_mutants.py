@@ -56,7 +56,7 @@ from tirx.text.verification import verify_located
 from tirx.universe import new_context
 
 TILES, BARRIERS = "tile program", "lowered rings"
-"""What is mutated: the program with rings, and the one with their mbarriers."""
+"""Levels that are mutated: the program with rings, and the one with their mbarriers."""
 
 _FIRST = {TILES: 1, BARRIERS: 2}
 """Level -> the `tirx-check-rings` of the pipeline, from 1, that sees it first."""

@@ -51,7 +51,7 @@ TYPES = f"""
 """
 
 ASK = "tirx.acquire %clc at(ask) tirx.async_next %clc engine(clc) tirx.release %clc at(ask) after(tma)"
-"""What asks for the next tile."""
+"""Operations that ask for the next tile."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class RingKernel:
 
     @property
     def store(self) -> str:
-        """What becomes of the sum of a tile."""
+        """Text that stores the sum of a tile."""
         view = "%gd = tirx.view %d[%m, %n] : memref<?x128xf32> -> !gd"
         if not self.output:
             return f"""

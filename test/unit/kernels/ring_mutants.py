@@ -51,7 +51,7 @@ MUTATIONS: Mapping[str, tuple[str, _Change]] = {
     "another block": (r"(mapa\.shared::cluster[^;]*, )(0|1)(;)", lambda m: f"{m[1]}{1 - int(m[2])}{m[3]}"),
     "no fence of tcgen05": (r"tcgen05\.fence::\w+;", _nothing),
 }
-"""What is wrong -> the text that it concerns, and what becomes of it."""
+"""Name of a fault -> the text that it concerns, and the change."""
 
 KERNELS = (
     RingKernel(slots=3, skew=2, engine="tma", tiles=True),
@@ -99,7 +99,7 @@ class Mutant:
         return RIGHT.get((self.kernel, self.mutation, self.ordinal))
 
     def verdict(self, seeds: int = 2) -> str | None:
-        """How it fails: what the simulator says first, or "wrong numbers". None if it does not."""
+        """First message of the simulator, or "wrong numbers". None if the kernel does not fail."""
         for trips, tiles, seed in runs(self.kernel, seeds):
             try:
                 check(self.kernel, trips, seed=seed, extents=(tiles, 1), ptx=self.ptx)

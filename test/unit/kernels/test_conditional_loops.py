@@ -72,7 +72,7 @@ _AROUND: dict[str, tuple[str, str, Callable[[int], int]]] = {
         lambda p: p,
     ),
 }
-"""What stands around the loop, and how often the loop then runs."""
+"""Text around the loop, and the number of times that the loop then runs."""
 
 
 def _check(target: str, around: str, options: str, tiles: int, p: int) -> str:

@@ -130,7 +130,7 @@ def test_columns_that_are_no_multiple_of_16(n: int) -> None:
 
 
 def _refused(program: Program, change: Callable[[str], str], depth: int = 192) -> str:
-    """What the simulator says of changed PTX."""
+    """Runs changed PTX, and returns the message of the simulator."""
     wrong = Program(change(program.ptx), [program.kernels["k"].launch])
     assert wrong.ptx != program.ptx
     kernel: Kernel = wrong.kernels["k"]

@@ -37,7 +37,7 @@ SCHEDULES = [
 
 @dataclass(frozen=True)
 class Kernel:
-    """What a block does with its rows of %d and %e behind a product y = a b^T, as text and in numpy."""
+    """Use that a block makes of its rows of %d and %e behind a product y = a b^T, as text and in numpy."""
 
     text: str
 
@@ -307,7 +307,7 @@ def test_what_orders_a_store_and_a_bulk_load_is_missed(
 
 @pytest.mark.parametrize(("stored", "loaded"), [(0, 64), (64, 0), (128, 64)])
 def test_rows_that_nobody_stores_need_no_order(stored: int, loaded: int) -> None:
-    """What orders shared memory alone is not missed here: nobody has touched it."""
+    """Order of shared memory alone is enough here: nobody has touched the rows."""
     module, entry = _loaded(stored, loaded)
     _fence(entry).detach()
     check_synchronization(entry)

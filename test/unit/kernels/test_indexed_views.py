@@ -19,7 +19,7 @@ tirx.kernel @k(%x: memref<100x32xf32>, %i: memref<16xi32>, %n: index, %y: memref
 
 
 def test_rows_that_are_left_out() -> None:
-    """Those of indices outside are zero, and those behind the first n."""
+    """Rows of indices outside are zero, and rows behind the first n."""
     rng = np.random.default_rng(0)
     x, i = rng.random((100, 32), np.float32), np.arange(16, dtype=np.int32) * 7
     i[[3, 5]] = -1, 100

@@ -72,7 +72,7 @@ def computed(
     threads: int = 64,
     scalar: float = 2.0,
 ) -> Matrix:
-    """What the kernel makes of the inputs."""
+    """Runs the kernel on the inputs, and returns the result."""
     ptx = tirx.compile(map_kernel([(x.shape, t) for x, t in zip(ins, types, strict=True)], out, body, target, threads))
     result = np.zeros(out[0], DTYPES[out[1]])
     run(assembled(ptx), "k", (1, 1, 1), (threads, 1, 1), [*ins, result, scalar], check="strict")

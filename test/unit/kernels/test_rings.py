@@ -137,7 +137,7 @@ def test_wrong_kernels_are_refused(sampled: Callable[[Iterable[IrMutant], int], 
     ],
 )
 def test_a_slot_comes_back_no_earlier_than_what_reads_it_is_done(mutation: str, who: str, count: int):
-    """That of A when it has been read, that of B and the sum when the product is complete."""
+    """Slots of A come back when they have been read, slots of B and the sum when the product is complete."""
     check(EARLY, 3, seed=1)
     found = [mutant.verdict(seeds=1).who for mutant in ir_mutants(EARLY) if mutant.mutation == mutation]
     assert found == [who] * count

@@ -252,7 +252,7 @@ tirx.kernel @k(%a: memref<128x64xf32>, %b: memref<128x64x{element}>, %d: memref<
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.sample(1)
 def test_operands_and_results(element: str):
-    """What threads round is an operand in shared memory, and sums in tensor memory are stored in six bits."""
+    """Numbers that threads round are operands in shared memory, and sums in tensor memory are stored in six bits."""
     program = tirx.build(FUSED.format(element=element))
     assembled(program.ptx)
     rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from tirx.sim import jobs
 
 @pytest.fixture
 def shares_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What processes would run is run in this one, a share after another."""
+    """Runs the shares of processes in this one, one after the other."""
 
     def outcomes(place: Path, count: int, ended: Callable[[int], None]) -> list[jobs._Outcome]:
         found: list[jobs._Outcome] = []

@@ -1,5 +1,5 @@
 """
-What numbers become in the simulator, as words that are the same on every CPU.
+Results of numbers in the simulator, as words that are the same on every CPU.
 
     python test/unit/sim/cpu_words.py FILE    writes them to an .npz file
 """

@@ -23,7 +23,7 @@ _QUICK = ("transpose", "integers")
 @lru_cache(maxsize=1)
 def find_nvcc() -> str | None:
     """
-    That of the PyPI packages nvidia-cuda-nvcc, nvidia-cuda-runtime and nvidia-cuda-cccl, or one on the PATH.
+    Finds the nvcc of the packages nvidia-cuda-nvcc, nvidia-cuda-runtime and nvidia-cuda-cccl, or one on the PATH.
 
     Without nvidia-cuda-cccl only programs that include neither <cuda_fp16.h> nor <cuda/barrier> compile.
     """

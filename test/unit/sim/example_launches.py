@@ -23,7 +23,7 @@ Grid = tuple[int, int] | tuple[int, int, int]
 @dataclass(frozen=True)
 class Example:
     """
-    How to run a kernel; `make` gives its arguments.
+    Launches of a kernel; `make` gives its arguments.
 
     `one` and `some` are grids, in clusters: one with few blocks, and one with more. Results may not be `exact` even for
     small integers.

@@ -1,5 +1,5 @@
 """
-What each instruction does: every form of `data/instructions.txt` is executed once for some sets of threads.
+Effects of each instruction: every form of `data/instructions.txt` is executed once for some sets of threads.
 
 Two CTAs of 128 threads are made for each form, with numbers in all registers and memories, among them edges of all
 types; registers that hold addresses, sizes or member masks have such. Reported are the registers, memories, barriers
@@ -57,7 +57,7 @@ WHO = {
     "cp": ("few",),
     **dict.fromkeys(("tcgen05", "clusterlaunchcontrol"), ("all", "one")),
 }
-"""Which threads execute an instruction, if not only some of each warp."""
+"""Threads that execute an instruction, if not only some of each warp."""
 
 _FRAGMENTS = ("%f0", "%f1", "%f2", "%f3", "%r4", "%r5", "%r6", "%r7")
 """Watched registers that count as those of a wgmma.mma_async, which a wgmma.fence orders."""
@@ -106,7 +106,7 @@ set.ge.and.s16.f16 %h0, %h1, %h2, %p0
 }
 
 _ACCESSES = ("ld", "st", "ldu", "atom", "red", "ldmatrix", "stmatrix", "wmma")
-"""Those of them that access memory."""
+"""Instructions among them that access memory."""
 
 _CONTROL = ("bra", "brx", "call", "ret", "exit", "trap", "brkpt")
 _VARYING = re.compile("stacksave|alloca")
@@ -543,7 +543,7 @@ def _executions(target: str, form: str) -> Iterator[str]:
 
 
 def executions(root: str) -> str:
-    """What all forms of an instruction do."""
+    """Effects of all forms of an instruction."""
     with np.errstate(all="ignore"):
         return "\n".join(
             line

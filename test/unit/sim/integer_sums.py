@@ -115,7 +115,7 @@ def grouped(a: Array, b: Array, c: Array, factors: tuple[Array, Array], element:
 
 
 def _cut(values: Array, exponents: Array, unit: Array) -> Array:
-    """How often 2^unit is in values times 2^exponents, toward zero."""
+    """Counts how often 2^unit is in values times 2^exponents, toward zero."""
     shift = np.where(values != 0, exponents - unit, 0)
     sizes = np.abs(values)
     found = np.where(shift >= 0, sizes << np.maximum(shift, 0), sizes >> np.minimum(np.maximum(-shift, 0), 62))

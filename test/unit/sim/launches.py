@@ -1,4 +1,4 @@
-"""What a launch of an example gets, and what must be there after it."""
+"""Arguments of a launch of an example, and results that must be there after it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from unit.sim.products import Array
 
 UNTOUCHED = 7
-"""What outputs are full of before the launch."""
+"""Word that outputs are full of before the launch."""
 
 
 @dataclass(frozen=True)

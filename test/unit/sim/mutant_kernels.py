@@ -31,7 +31,7 @@ class Kernel:
     expected: Array
 
     def passes(self, text: str, seed: int | None) -> bool:
-        """Whether `text`, this kernel or a mutant of it, gives the right numbers. Raises SimError for what it finds."""
+        """True if `text`, this kernel or a mutant of it, gives the right numbers. Raises SimError for faults."""
         arguments = [each.copy() if isinstance(each, np.ndarray) else each for each in self.arguments]
         run(text, self.entry, 1, self.block, arguments, seed=seed, max_instructions=100_000)
         result = arguments[self.result]

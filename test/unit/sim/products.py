@@ -54,7 +54,7 @@ def product(a: Array, b: Array) -> tuple[Array, Array]:
 
 def bound(magnitude: Array, k: int, dtype: npt.DTypeLike) -> Array:
     """
-    How far a sum of k products may be off that is accumulated in `dtype`.
+    Bound of the error of a sum of k products that is accumulated in `dtype`.
 
     Products are exact. The order of the additions is not documented, and each of them rounds (the tensor cores may
     truncate): k additions of partial sums that are at most `magnitude` are off by at most k * eps * magnitude, where

@@ -39,7 +39,7 @@ def exponent(value: float, element: str) -> int:
 
 
 def _truncated(value: Fraction, unit: int) -> int:
-    """How often 2^unit is in a number, toward zero."""
+    """Counts how often 2^unit is in a number, toward zero."""
     scaled = value / Fraction(2) ** unit
     return int(scaled)
 

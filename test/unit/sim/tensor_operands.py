@@ -141,7 +141,7 @@ def sparse_rows(rng: np.random.Generator, rows: int, depth: int, element: str, k
 
 
 def is_half(m: int, ctas: int, weight_stationary: bool, sparse: bool) -> bool:
-    """Whether D has only 16 of every 32 lanes: data path layouts F and C."""
+    """Returns True if D has only 16 of every 32 lanes: data path layouts F and C."""
     return m // ctas == 64 and ((ctas == 1 and not weight_stationary) or (ctas == 2 and sparse))
 
 

@@ -94,7 +94,7 @@ _NOT_MOVES = (
 
 
 def _parts(text: str) -> tuple[Any, dict[str, int]]:
-    """How an instruction moves undefined bytes, and the state rows of all registers."""
+    """Plan by which an instruction moves undefined bytes, and the state rows of all registers."""
     source = (
         ".entry k() { .reg .b32 %a, %b, %r, %q; .reg .b64 %x, %z; .reg .b16 %h, %i, %g, %j; .reg .pred %p;\n"
         f".reg .b128 %w; {text}; ret; }}"

@@ -332,7 +332,7 @@ def test_exits_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_calls_by_several_addresses() -> None:
-    """Those that go elsewhere execute the call again; all meet behind it."""
+    """Threads that go elsewhere execute the call again; all meet behind it."""
     cta = new_cluster((64, 1, 1))[0].ctas[0]
     addresses = 100 + np.arange(64) % 3
     control = IndirectCall(

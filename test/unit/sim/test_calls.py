@@ -199,7 +199,7 @@ def test_other_names():
 
 @pytest.mark.parametrize("variable", (".extern .global .b8 zzz[]", ".extern .const .b8 zzz[]", ".local .b32 zzz"))
 def test_variables_without_memory(variable: str):
-    """What ptxas says that another module defines, and what it has in functions only."""
+    """Variables that another module defines, as ptxas says, and those that exist in functions only."""
     text = HEADER + variable + ";\n" + _ENTRY.replace("BODY", "mov.b64 %d, zzz;")
     with pytest.raises(SimError, match=r"zzz \(\.\w+\) has no definition in this module"):
         run(text, "k", 1, 64, [np.zeros(64, np.uint32)])

@@ -365,7 +365,7 @@ def test_what_strong_writes_release_themselves():
 
 
 def test_arrivals_at_mbarriers_of_other_ctas():
-    """What they release at .cta, others may overwrite, but not read; at .cluster, waits of that scope receive it."""
+    """Others may overwrite words that they release at .cta, but not read them; at .cluster, waits receive them."""
     for scope in (Scope.CTA, Scope.CLUSTER):
         checker, clocks, known = _known()
         snapshot = checker.release_far(_SOME, scope)
@@ -382,7 +382,7 @@ def test_arrivals_at_mbarriers_of_other_ctas():
 
 @pytest.mark.parametrize("rows", [rows_of(bulk=bulk, clusters=False, fences=False) for bulk in (False, True)])
 def test_programs_with_fewer_rows(rows: int):
-    """What is handed on without a row of its own is what is visible; of the other rows there is nothing."""
+    """Accesses handed on without a row of their own are those that are visible; other rows have none."""
     checker = Checker(1, _LANES, 2048, None, rows)
     known = checker._clocks.known  # pyright: ignore[reportPrivateUsage]
     assert len(known) == rows <= Row.HANDED

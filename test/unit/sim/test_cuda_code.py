@@ -1,4 +1,4 @@
-"""What nvcc makes of calls, structs, local arrays, switches, constants, printf and assert."""
+"""Calls, structs, local arrays, switches, constants, printf and assert as nvcc compiles them."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ def _neighbour(value: Any, up: bool) -> Any:
 
 
 def _is_rounded(found: Any, exact: Fraction, mode: str) -> bool:
-    """Whether a finite or infinite number is `exact`, rounded to its type."""
+    """Returns True if a finite or infinite number is `exact`, rounded to its type."""
 
     def value(x: Any) -> Fraction | float:
         return Fraction(float(x)) if np.isfinite(x) else float(x)

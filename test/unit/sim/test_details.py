@@ -137,7 +137,7 @@ def test_lanes_that_agree() -> None:
 
 
 class _Group:
-    """What `defer` uses of a thread group."""
+    """Part of a thread group that `defer` uses."""
 
     def __init__(self) -> None:
         self.mask, self.deferred = np.ones(1, np.bool_), None

@@ -1,4 +1,4 @@
-"""What all forms of each instruction do to registers, memories and barriers is what was recorded."""
+"""Effects of all forms of each instruction on registers, memories and barriers are those that were recorded."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_lanes_that_meet() -> None:
 
 @together(("updates", "released"), [((4, 4), 7), ((3, 4), 9), ((4, 3), 7), ((3, 3), None)])
 def test_lanes_that_are_released(updates: tuple[int, int], released: int | None) -> None:
-    """Those of the innermost frame first, if they have got by the atomic."""
+    """Lanes of the innermost frame come first, if they have got by the atomic."""
     cta = new_cluster()[0].ctas[0]
     outer = Frame(9, _EVERY, ())
     inner = Frame(7, mask_of(*range(8)), (outer,))

@@ -1,4 +1,4 @@
-"""What is kept of flags in global memory."""
+"""Facts that are kept about flags in global memory."""
 
 from __future__ import annotations
 

@@ -385,7 +385,7 @@ def test_flags_of_many_threads(monkeypatch: pytest.MonkeyPatch, limit: str, valu
 
 
 def test_a_map_is_acquired_as_it_is_and_for_those_behind():
-    """What is written behind an acquisition, and who is not behind it, takes another one."""
+    """Writes behind an acquisition, and threads that are not behind it, take another one."""
     machine = _Machine()
     machine.write(0, 3, at=0)
     machine.acquire_map(0, 3)

@@ -304,7 +304,7 @@ _SIZE = 500 + 24 + 32
 
 
 def test_what_a_record_forgets(monkeypatch: pytest.MonkeyPatch):
-    """What lies behind all clusters; branches that start later stay."""
+    """Branches behind all clusters are forgotten; those that start later stay."""
     history = _history(monkeypatch, 6 * _SIZE)
     own, behind = ClusterChecker(history), ClusterChecker(history)
     _run(behind, _SAME[:4], False)

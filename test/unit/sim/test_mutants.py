@@ -21,7 +21,7 @@ def test_kernels_are_correct(name: str):
 
 
 def _finding(mutant: Mutant) -> str:
-    """What is found, in the first of several interleavings that shows it; empty if nothing is."""
+    """First finding, of several interleavings; empty if there is none."""
     source, text = kernel(mutant.kernel), mutant.text()
     for seed in _SEEDS:
         try:

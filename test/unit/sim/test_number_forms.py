@@ -71,7 +71,7 @@ _SUMS: dict[str, Callable[[Fraction, Fraction, Fraction], Fraction]] = {
 
 
 def _is_rounded(found: np.float32, exact: Fraction, mode: str) -> bool:
-    """Whether an f32 is the exact number rounded."""
+    """Returns True if an f32 is the exact number rounded."""
     low, high = (Fraction(float(np.nextafter(found, np.float32(end)))) for end in (-np.inf, np.inf))
     got = Fraction(float(found))
     if mode == "rn":

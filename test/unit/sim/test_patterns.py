@@ -22,7 +22,7 @@ _UPPER, _IDESC = 1073758272, 135331856
 
 
 def _warnings(text: str, *, failing: bool = False) -> dict[str, str]:
-    """What is said of a product of 128 x 64 that threads load."""
+    """Warnings about a product of 128 x 64 that threads load."""
     rng = np.random.default_rng(3)
     m, n, k = 128, 64, 64
     a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((m, k), (k, n)))
@@ -143,7 +143,7 @@ v: mbarrier.try_wait.parity.shared.b64 %p2, [%r3+8], 0;
 
 
 def _copied(swizzle: Swizzle, descriptor: int) -> list[SimWarning]:
-    """What is said of an operand of 128 rows of 64 elements that a bulk tensor copy wrote."""
+    """Warnings about an operand of 128 rows of 64 elements that a bulk tensor copy wrote."""
     array: npt.NDArray[Any] = np.ones((128, 64), np.float16)
     found: list[SimWarning] = []
     text = _COPY.replace("DESC", hex(descriptor))

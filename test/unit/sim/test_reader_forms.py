@@ -1,4 +1,4 @@
-"""What PTX of other tools looks like: comments, debug information, directives, expressions, initialisers."""
+"""Forms of PTX by other tools: comments, debug information, directives, expressions, initialisers."""
 
 from __future__ import annotations
 

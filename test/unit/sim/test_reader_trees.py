@@ -1,4 +1,4 @@
-"""What the reader makes of PTX: operands, variables, names, text of instructions."""
+"""Trees that the reader makes of PTX: operands, variables, names, text of instructions."""
 
 from __future__ import annotations
 

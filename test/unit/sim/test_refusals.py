@@ -1,4 +1,4 @@
-"""What the simulator refuses, each message once: statements and modules, and below each the message, indented."""
+"""Refusals of the simulator, each message once: statements and modules, and below each the message, indented."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_limits() -> None:
     ],
 )
 def test_outcomes(outcome: Outcome, threads: int, pc: int, log: list[str]) -> None:
-    """What ends a turn counts; it starts again if it was not done."""
+    """Outcomes that end a turn count; it starts again if it was not done."""
     run = _Run(threads)
     run.add()
     run.add(outcome)

@@ -23,7 +23,7 @@ _OVER = {
     Writer.BULK: Row.FILLED,
     Writer.UPDATE: Row.FILLED,
 }
-"""What a thread must know of the writer of a byte."""
+"""Row that a thread must know of, by the writer of a byte."""
 _WAITS = {
     Row.BULK_READ: ("a bulk copy", "cp.async.bulk.wait_group"),
     Row.TENSOR_DONE: ("tcgen05", "the mbarrier of a tcgen05.commit"),
@@ -360,7 +360,7 @@ def _accesses(whole: bool, thread: int) -> dict[str, tuple[str, tuple[Any, ...],
 
 
 def _rows_of(access: str) -> list[Row]:
-    """What later accesses may have to know of one."""
+    """Rows that later accesses may have to know of."""
     match access.split():
         case "read", row:
             return [Row(int(row))]

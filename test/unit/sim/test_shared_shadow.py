@@ -52,7 +52,7 @@ def test_the_last_of_equal_accesses_counts() -> None:
 
 
 def test_sets_of_readers_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that are too many become all threads, which includes who has read."""
+    """Sets with too many readers become all threads, which includes those that have read."""
     monkeypatch.setattr("tirx.sim.hazards.shared_shadow._MOST_READERS", 2)
     clocks, shadow = _new()
     _store(shadow, 1024, 5)

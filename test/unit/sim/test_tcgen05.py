@@ -196,7 +196,7 @@ def _operand(rng: np.random.Generator, rows: int, depth: int, element: str) -> t
 
 
 def _run(product: _Product, seed: int | None = None) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """What the simulator and what numpy computes."""
+    """Results of the simulator and of numpy."""
     rng = np.random.default_rng(0)
     depth = _KINDS[product.kind]
     a, raw_a = _operand(rng, product.m, product.k, product.a)

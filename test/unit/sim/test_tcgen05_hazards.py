@@ -30,7 +30,7 @@ FIRST: mbarrier.try_wait.parity.shared::cta.b64 %p6, [%x14], 0; @!%p6 bra FIRST;
 
 @dataclass(frozen=True)
 class _Case:
-    """What one thread issues; `message` is a regular expression, empty for what is in order."""
+    """Instructions that one thread issues; `message` is a regular expression, empty where they are in order."""
 
     name: str
     issue: tuple[str, ...]

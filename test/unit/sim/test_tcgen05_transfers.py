@@ -89,7 +89,7 @@ def test_shift(ctas: int):
 
 
 def test_shift_and_refill():
-    """What a convolution does: after a shift the last lane of every warp gets a new row, without a wait."""
+    """Steps of a convolution: after a shift the last lane of every warp gets a new row, without a wait."""
     new = np.random.default_rng(0).integers(0, 256, (8, 32), dtype=np.uint8)
     image = k_major(new, 0)
     issue = [f"add.u32 %x0, %tm, {32 * warp << 16:#x}; tcgen05.shift.cta_group::1.down [%x0];" for warp in range(4)]
@@ -263,7 +263,7 @@ def test_faults_of_loads_that_keep_two_of_four(load: str, target: str, message: 
 
 @pytest.mark.parametrize("shape", ["32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"])
 def test_packed_halves(shape: str):
-    """What .unpack::16b stores to two columns each, .pack::16b loads; the halves above are zero."""
+    """Halves that .unpack::16b stores to two columns each, .pack::16b loads; the halves above are zero."""
     count = {"16x128b": 2, "16x256b": 4}.get(shape, 1) * 2
     split = ", 8" if shape == "16x32bx2" else ""
     store = f"[%r19]{split}, {vector(count, 8)}" if split else f"[%r19], {vector(count, 8)}"

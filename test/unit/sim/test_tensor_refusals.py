@@ -1,4 +1,4 @@
-"""What the simulator refuses of operands in tensor memory, of bulk copies in clusters and of tensor maps."""
+"""Refusals of the simulator: operands in tensor memory, bulk copies in clusters and tensor maps."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _PIPELINES = {
     "cp.4x256b": ("cp", "shift"),
     "shift": ("mma",),
 }
-"""What an operation may follow without waiting for it."""
+"""Operations that another may follow without waiting for them."""
 _UNFENCED = ", without tcgen05.fence::before_thread_sync there and ::after_thread_sync here"
 _Cell = tuple[int, int]
 

@@ -1,4 +1,4 @@
-"""What traces, printf and profiles say, and how requests of shared memory are counted."""
+"""Texts of traces, printf and profiles, and the count of requests of shared memory."""
 
 from __future__ import annotations
 

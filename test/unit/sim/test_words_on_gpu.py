@@ -47,7 +47,7 @@ def test_differences_are_shown_with_their_operands():
 
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_m8n8k4_words(name: str):
-    """What an H200 gave: sums that depend on their order, and products beyond the largest number."""
+    """Words of an H200: sums that depend on their order, and products beyond the largest number."""
     case = next(case for case in cases(1, 0) if case.name == f"mma.sync {name}")
     a, b, d = (np.zeros_like(each) for each in case.operands())
     unsigned = np.dtype(f"u{d.itemsize}")

@@ -1,4 +1,4 @@
-"""What instructions say to registers that are not defined in a lane, and what they make of the states of others."""
+"""Messages about registers that are not defined in a lane, and states that instructions make of those of others."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _states(target: str, form: str) -> Iterator[str]:
 
 
 def register_states() -> str:
-    """What instructions of all kinds do with registers in each state."""
+    """Effects of instructions of all kinds on registers in each state."""
     lines: list[str] = []
     chosen: dict[tuple[str, str], int] = {}
     with np.errstate(all="ignore"):

@@ -63,7 +63,7 @@ def wrong_forms(form: str) -> Iterator[str]:
 
 
 def answers(root: str) -> str:
-    """What is said to the wrong forms of an instruction, a line for each: a message, or that it is decoded."""
+    """Messages about the wrong forms of an instruction, a line for each, or that it is decoded."""
     lines: list[str] = []
     forms = sorted(_BY_ROOT[root].values())
     for target, form in forms[:: -(-len(forms) // _MOST)]:
