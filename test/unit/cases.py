@@ -48,7 +48,7 @@ def together(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[[Call
 
 def results(path: Path, names: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     """
-    What expressions of a file give, and what the file says that they give: each is a line, with the result behind it.
+    Results of the expressions of a file, and those that the file gives: each is a line, with the result behind it.
 
     The result is the text of the value, or `! ` and the message where it is refused.
     """

@@ -1,4 +1,4 @@
-"""What `ptxas` says about single instructions."""
+"""Fixtures for single instructions, which `ptxas` assembles."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ REGISTERS = {
     "f32": "%f<140>",
     "f64": "%fd<4>",
 }
-"""What an instruction may name."""
+"""Registers that an instruction may name."""
 
 _RARE = {"b8": "%b0", "b128": "%rq"}
 """Registers that are declared only where they are used."""

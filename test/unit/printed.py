@@ -1,4 +1,4 @@
-"""What parts of tirx say at length, for `test/outputs.txt`: a function without arguments for each."""
+"""Long outputs of parts of tirx, for `test/outputs.txt`: a function without arguments for each."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def tensor_maps() -> str:
 
 
 def layouts_of_pages() -> str:
-    """What every page of `tirx-viz` offers."""
+    """Tables that every page of `tirx-viz` offers."""
     return json.dumps([word_tables(), [tile.json() for tile in presets()], fragment_tables()], indent=1)
 
 

@@ -29,7 +29,7 @@ _TOO_PLAIN = ("none", '"other"')
 
 
 def extraction() -> str:
-    """What the check of rings reads from the kernels of its tests, or why it cannot."""
+    """Programs that the check of rings reads from the kernels of its tests, or why it cannot."""
     lines: list[str] = []
     changed: list[tuple[str, Operation, str, int]] = []
     kernels = list(_kernels())

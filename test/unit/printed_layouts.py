@@ -1,4 +1,4 @@
-"""What the layout algebra and the planners of copies say about many layouts, right and wrong arguments alike."""
+"""Results of the layout algebra and the planners of copies for many layouts, right and wrong arguments alike."""
 
 # pyright: basic
 

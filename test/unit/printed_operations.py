@@ -1,4 +1,4 @@
-"""What verifiers say about operations in which one thing is wrong, and what instructions of PTX state of themselves."""
+"""Messages of verifiers about operations in which one thing is wrong, and facts that instructions of PTX state."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _basic_forms() -> Iterator[PTXInstruction]:
 
 
 def instructions() -> str:
-    """What instructions state of themselves, or why they are refused: legal and illegal ones, some of each family."""
+    """Facts that instructions state, or why they are refused: legal and illegal ones, some of each family."""
     lines: list[str] = []
     with patch.object(Operation, "emit_error", _raise):
         for family in FAMILIES:
@@ -172,7 +172,7 @@ def instructions() -> str:
 
 
 _Change = tuple[str, Callable[[], None], Callable[[], None]]
-"""What it changes, and functions that change it and change it back."""
+"""Name of a change, and functions that make it and take it back."""
 
 
 def changes(op: Operation) -> Iterator[_Change]:

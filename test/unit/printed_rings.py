@@ -1,4 +1,4 @@
-"""What the check of rings says about programs of parties: the known kernels, and random ones in every spelling."""
+"""Verdicts of the check of rings on programs of parties: the known kernels, and random ones in every spelling."""
 
 from __future__ import annotations
 

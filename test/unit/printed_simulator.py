@@ -1,4 +1,4 @@
-"""What the parts of the simulator of tensor cores compute: words, places, roundings, sums and whole products."""
+"""Results of the parts of the simulator of tensor cores: words, places, roundings, sums and whole products."""
 
 from __future__ import annotations
 
@@ -402,7 +402,7 @@ def _products() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], int]]:
 
 @np.errstate(all="ignore")
 def tensor_products() -> str:
-    """What tcgen05.mma of all kinds and forms does to tensor memory, and what it tells."""
+    """Effects of tcgen05.mma of all kinds and forms on tensor memory, and its messages."""
     lines: list[str] = []
     scene = scene_of("sm_100a")
     instruction = next(
@@ -426,7 +426,7 @@ def tensor_products() -> str:
 
 
 class _Stage:
-    """What `check_operand` asks a CTA, its launch and its monitor, which are one here."""
+    """CTA, launch and monitor that `check_operand` asks, which are one here."""
 
     def __init__(self, writes: Writes | None, stores: list[tuple[Array, Array]]):
         self.checks, self.rank, self.shared_end = True, 0, 1 << 16
@@ -476,7 +476,7 @@ def _stage(written: int, copied: int) -> _Stage:
 
 
 def _warnings(stage: _Stage, descriptor: SharedDescriptor, found: Array, used: Array | None, element: int) -> list[str]:
-    """What is said of an operand that is looked at twice."""
+    """Warnings about an operand that is looked at twice."""
     asked: Any = stage
     for _ in range(2):
         check_operand(asked, descriptor, found, np.unique(found if used is None else found[used]), used, element)

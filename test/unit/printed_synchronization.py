@@ -1,4 +1,4 @@
-"""What the check of synchronisation says about random small programs, most of them one step from right."""
+"""Verdicts of the check of synchronisation on random small programs, most of them one step from right."""
 
 from __future__ import annotations
 

@@ -40,12 +40,12 @@ _PARSERS = (
 
 
 def rules_of_the_hardware() -> str:
-    """What `--explain` says about each row of the tables."""
+    """Explanations by `--explain` of each row of the tables."""
     return "\n\n".join(filter(None, map(explain, hardware_rules())))
 
 
 def flags_of_commands() -> str:
-    """What `--help` says about each flag; how it looks is up to the version of Python."""
+    """Help of each flag; its form depends on the version of Python."""
     lines: list[str] = []
     for parser in (make() for make in _PARSERS):
         lines += [parser.prog, str(parser.description), str(parser.epilog)]
@@ -64,7 +64,7 @@ def presets_of_the_visualizer() -> str:
 
 
 def predictions() -> str:
-    """What `--predict` says about the products of examples, on the GPU of each and on others."""
+    """Output of `--predict` for the products of examples, on the GPU of each and on others."""
     lines: list[str] = []
     for name, gpu, options in _PREDICTED:
         module = embed.parse((EXAMPLES / f"{name}.mlir").read_text(), f"{name}.mlir")

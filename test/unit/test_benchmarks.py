@@ -1,4 +1,4 @@
-"""What `benchmarks/gpu.py` measures are right programs: the examples in other sizes and types."""
+"""Programs that `benchmarks/gpu.py` measures are right: the examples in other sizes and types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs can read of a diagnostic: the facts of the check that failed, wherever it was caught on the way."""
+"""Facts that programs can read of a diagnostic: those of the check that failed, wherever it was caught on the way."""
 
 from __future__ import annotations
 

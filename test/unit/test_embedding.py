@@ -39,7 +39,7 @@ _PROGRAM = (_DIRECTORY / "dense.toy").read_text()
 
 @pytest.fixture(autouse=True)
 def _verify_once(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """What passes leave is verified by the tests of passes."""
+    """Leaves out the verification behind each pass, which the tests of passes do."""
     monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
 
 

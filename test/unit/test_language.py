@@ -42,7 +42,7 @@ _TYPES: dict[str, Any] = {
 }
 _SCALAR = 2.0
 _DYNAMIC = 40
-"""What `?` is."""
+"""Extent that `?` stands for."""
 
 _SCHEDULED = {"bulk", "clusters", "loops", "queues", "rings", "roles", "slots", "threads", "tile_loop"}
 """Modules of `tirx.dialects.tirx` without operations of the tile level: passes make those."""

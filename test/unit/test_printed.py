@@ -1,4 +1,4 @@
-"""What parts of tirx say at length is what was recorded."""
+"""Long outputs of parts of tirx are those that were recorded."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tirx.hw.targets import TARGETS
 from tirx.passes import PASS_SUMMARIES
 
 _MODULES = ("tirx", "tirx.builder", "tirx.embed", "tirx.layout", "tirx.sim")
-"""What may be relied on. Everything else may change in any release."""
+"""Modules that others may rely on. Everything else may change in any release."""
 
 _NAMES = [
     (module, name)
@@ -45,7 +45,7 @@ def _classes() -> set[str]:
 
 
 def _surface() -> set[str]:
-    """What a guest may rely on: public names and classes, and passes, targets and operations by name."""
+    """Names that a guest may rely on: public names and classes, and passes, targets and operations by name."""
     names = {f"{module}.{name}" for module in _MODULES for name in import_module(module).__all__} | _classes()
     operations = {f"operation {op.name}" for op in get_all_dialects()["tirx"]().operations}
     return names | operations | {f"pass {name}" for name in PASS_SUMMARIES} | {f"target {name}" for name in TARGETS}
@@ -61,7 +61,7 @@ def test_what_guests_rely_on_is_recorded() -> None:
 
 @pytest.fixture(autouse=True)
 def _verify_once(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """What passes leave is verified by the tests of passes."""
+    """Leaves out the verification behind each pass, which the tests of passes do."""
     monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
 
 
@@ -97,7 +97,7 @@ def test_examples_of_modules(module: str) -> None:
 
 
 _HOOKS = {"get_irdl_definition", "parse", "print", "verify_"}
-"""What xDSL calls on operations and attributes, which it documents."""
+"""Methods that xDSL calls on operations and attributes, which it documents."""
 
 
 def test_methods_are_documented() -> None:
@@ -127,7 +127,7 @@ def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
 
 
 def test_public_modules_define_what_they_export() -> None:
-    """What a module has beside `__all__` comes from elsewhere or starts with an underscore."""
+    """Names of a module beside `__all__` come from elsewhere or start with an underscore."""
     for module in map(import_module, _MODULES):
         own = {name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
         assert {name for name in own if not name.startswith("_")} <= set(module.__all__)

@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""Commands and programs of the README do as it shows."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _MENTIONED = re.compile(
     r"(?<![\w.])(eval|exec|compile|__import__|subprocess)\b"
     r"|\b(system|popen|literal_eval|import_module|resolve_name|(pickle|marshal|np|numpy)\s*\.\s*loads?|shelve)\b"
 )
-"""What a file has in it that calls one of them: most files have not, and need not be parsed."""
+"""Words of a file that calls one of them: most files have none, and need not be parsed."""
 
 
 def _dotted(function: ast.expr) -> str:

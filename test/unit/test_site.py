@@ -27,7 +27,7 @@ TYPED = {
     "from_cute": "tirx.layout",
     "epilogue": "Passes",
 }
-"""What people type, and a page that they look for."""
+"""Words that people type, and a page that they look for."""
 
 _FOUND = """(async () => {
   for (let i = 0; i < 100; i++) {

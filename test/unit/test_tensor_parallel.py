@@ -22,7 +22,7 @@ _SIZES = (64, 128, 64, 64)
 
 @pytest.fixture(autouse=True)
 def _verify_once(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """What passes leave is verified by the tests of passes."""
+    """Leaves out the verification behind each pass, which the tests of passes do."""
     monkeypatch.setenv("TIRX_VERIFY_EACH", "0")
 
 

@@ -70,7 +70,7 @@ def test_a_mutant_has_one_change() -> None:
 
 
 def _changed(source: str, kind: str) -> set[str]:
-    """What becomes of a source of one line by the changes of a kind."""
+    """Results of the changes of a kind to a source of one line."""
     return {change.apply(source) for change in mutations.changes(source) if change.kind == kind}
 
 
@@ -262,7 +262,7 @@ def _stops_the_sweep(number: int) -> dict[str, int]:
 
 
 def test_a_sweep_that_is_ended_has_results() -> None:
-    """Those of the tasks that are done come out, processes of the others end, and the signal is as it was."""
+    """Results of the tasks that are done come out, processes of the others end, and the signal is as it was."""
     before = signal.getsignal(signal.SIGTERM)
     sweep = Sweep(jobs=1, seconds=60, part=Part(), results=None)
     found = [(task, result["found"]) for task, result in sweep.run([("a", 1), ("b", 2), ("c", 3)], _stops_the_sweep)]

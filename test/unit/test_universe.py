@@ -1,4 +1,4 @@
-"""What is registered is what is there; `test_embedding.py` runs the stock `xdsl-opt`."""
+"""Dialects and passes that are registered are those that exist; `test_embedding.py` runs the stock `xdsl-opt`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python's own help and completion say of the builder."""
+"""Help and completion of Python itself for the builder."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ def of_elements(x: tx.Array, y: tx.Array) -> None:
 
 @pytest.mark.parametrize("name", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"])
 def test_elements_of_integers(name: str) -> None:
-    """Those that have a sign, or none, in the IR are numbers in Python, and are stored again."""
+    """Elements with a sign, or none, in the IR are numbers in Python, and are stored again."""
     highest, wide = np.iinfo(name).max, np.dtype(name).itemsize >= 4
     x = np.array([highest - 1, highest, 5, 9, *range(8)], name)
     y = np.zeros(16, name)

@@ -1,4 +1,4 @@
-"""What errors of the builder say, in full: a statement of a kernel each, `a` and `b` of f32[64, 64], `n` a number."""
+"""Errors of the builder, in full: a statement of a kernel each, `a` and `b` of f32[64, 64], `n` a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What errors of the builder say around kernels: of decorators, types of arguments and launches."""
+"""Errors of the builder around kernels: of decorators, types of arguments and launches."""
 
 from __future__ import annotations
 

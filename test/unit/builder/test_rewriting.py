@@ -299,7 +299,7 @@ def test_signs_of_functions() -> None:
 
 
 def test_launches_that_are_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of too many kinds of calls are forgotten at once; one whose arguments have no key is not kept."""
+    """Launches of too many kinds of calls are forgotten at once; one whose arguments have no key is not kept."""
     monkeypatch.setattr(calls, "READY_LIMIT", 2)
     monkeypatch.setattr(calls, "device_target", lambda: "sm_90a")
     made = calls.Calls(Mock(), ["n"], [i32], None, "", None, {"K": [4], "M": [1, 2]})

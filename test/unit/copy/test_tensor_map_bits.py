@@ -48,7 +48,7 @@ def _bytes(recorded: dict[str, Any]) -> bytes:
 
 
 def test_bytes_of_the_driver() -> None:
-    """What cuTensorMapEncodeTiled wrote, byte for byte."""
+    """Words of tensor maps are those of cuTensorMapEncodeTiled, byte for byte."""
     for recorded in _RECORDED:
         if recorded["kind"] != "tiled":
             continue

@@ -1,4 +1,4 @@
-"""What the methods of layouts do with arguments that make no sense: LayoutError, or TypeError for a wrong type."""
+"""Arguments of methods of layouts that make no sense: LayoutError, or TypeError for a wrong type."""
 
 import re
 from collections.abc import Callable

@@ -93,7 +93,7 @@ _FARTHEST = 8
 
 @cache
 def every(size: int) -> set[tuple[frozenset[Point], ...]]:
-    """What layouts of 2 or 4 elements on axis m can be, as far as their places are those of elements of `small`."""
+    """Layouts of 2 or 4 elements on axis m, as far as their places are those of elements of `small`."""
     shards = [[Iter(size, s)] for s in range(-8, 9)]
     if size == 4:
         shards += [[Iter(2, s), Iter(2, t)] for s in range(-8, 9) for t in range(-8, 9)]

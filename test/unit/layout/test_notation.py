@@ -47,7 +47,7 @@ def test_reads_and_prints(text: str, printed: str) -> None:
 
 
 def test_attribute_bodies() -> None:
-    """What stands between the angle brackets of each attribute."""
+    """Texts between the angle brackets of each attribute."""
     assert SwizzleLayout.parse("3, 3, 3") == SwizzleLayout(3, 3, 3)
     assert ComposeLayout.parse("#tirx.swizzle_layout<3, 3, 3>, #tirx.tile_layout<S[8, 64]>") == ComposeLayout(
         SwizzleLayout(3, 3, 3), TileLayout.row_major((8, 64))

@@ -239,7 +239,7 @@ def test_slice(data: st.DataObject, layout: TileLayout) -> None:
 
 
 def expressible(layout: TileLayout, shape: tuple[int, ...], box: list[tuple[int, int]]) -> bool:
-    """Whether some list of iters gives every element of the box, by trying all factorisations of every dimension."""
+    """Returns True if some list of iters gives every element of the box: tries all factorisations of dimensions."""
     table = layout.table(shape)
     for d, (begin, end) in enumerate(box):
         index = tuple(slice(begin, end) if e == d else b for e, (b, _) in enumerate(box))

@@ -116,7 +116,7 @@ def wholes(draw: st.DrawFn, part: TileLayout, tiled: bool) -> tuple[TileLayout, 
 
 
 def sums(inner: Places, outer: Places, scale: int) -> Pieces:
-    """What a layout of two and two elements is, by definition; the outer one is scaled."""
+    """Places of a layout of two and two elements, by definition; the outer one is scaled."""
     return {(n, o): frozenset(p + scale * q for p in inner[n] for q in outer[o]) for n in range(2) for o in range(2)}
 
 
@@ -130,7 +130,7 @@ def split(whole: TileLayout, shape: tuple[int, ...], inner_shape: tuple[int, ...
 
 
 def moved(pieces: Pieces, wanted: Pieces, unit: int) -> bool:
-    """Whether both are equal when one is moved by a multiple of a unit."""
+    """Returns True if both are equal when one is moved by a multiple of a unit."""
     shift = min(wanted[0, 0]) - min(pieces[0, 0])
     return shift % unit == 0 and all(
         frozenset(place + shift for place in places) == wanted[key] for key, places in pieces.items()

@@ -1,4 +1,4 @@
-"""What the layout algebra refuses, message by message."""
+"""Refusals of the layout algebra, message by message."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _each(function: Callable[[TileLayout], object]) -> str:
 
 
 def _read(*texts: str) -> str:
-    """What the texts are read as, or the messages with the character offsets."""
+    """Reads the texts, and returns the results, or the messages with the character offsets."""
     found: list[str] = []
     for text in texts:
         try:

@@ -15,7 +15,7 @@ def tile(text: str) -> TileLayout:
 
 
 def strided(values: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> bool:
-    """Whether some list of iters gives these coordinates, by trying all of them."""
+    """Returns True if some list of iters gives these coordinates, by trying all of them."""
     lines = np.stack([v.reshape(-1) for v in values.values()]) if values else np.zeros((0, 1), dtype=np.int64)
     return any(fits(lines - lines[:, :1], factors) for factors in factorisations(lines.shape[1]))
 

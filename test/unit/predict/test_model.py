@@ -150,7 +150,7 @@ _RECORDED: dict[str, tuple[dict[str, Any], str, str]] = {
 
 @together("name", _RECORDED)
 def test_recorded_predictions(name: str) -> None:
-    """What the equations and the rows of the GPUs say, to four digits, for each kind of work."""
+    """Predictions of the equations and the rows of the GPUs, to four digits, for each kind of work."""
     changes, expected, bound = _RECORDED[name]
     found = [predict(replace(SQUARE, **changes), gpu) for gpu in GPUS.values()]
     assert [*GPUS] == ["h200", "h100", "b200", "a100", "rtx5090", "l40s"]

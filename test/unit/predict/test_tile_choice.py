@@ -223,7 +223,7 @@ def test_choices_are_legal() -> None:
     ],
 )
 def test_orders_and_pairs_are_chosen_with_tiles(size: tuple[int, int, int], expected: str) -> None:
-    """What an H200 was measured to do best, where a launch has few tiles (`benchmarks/data`)."""
+    """Tiles that an H200 was measured to do best, where a launch has few of them (`benchmarks/data`)."""
     schedules = Schedules((1, 2, 4), (6, 8, 12), ordered=True)
     assert str(choose_tiles(Operands(size, f16, f16, f32, f16), Target.parse("sm_90a"), schedules)[0]) == expected
 
@@ -292,7 +292,7 @@ def test_no_size_loses_more_than_three_percent_where_one_is_open(size: tuple[int
 
 
 def test_tiles_are_rated_at_once_as_one_by_one() -> None:
-    """Those of all schedules and sizes, with a K that straddles sectors, and one that threads copy."""
+    """Tiles of all schedules and sizes, with a K that straddles sectors, and one that threads copy."""
     sizes = [(1, 64, 72), (333, 1000, 7168), (8192, 8, 4100), (4097, 2112, 64)]
     every = tuple(np.array(each) for each in zip(*sizes, strict=True))
     schedules = Schedules((1, 2, 4), (4, 8, 12), ordered=True, streams=True)

@@ -1,4 +1,4 @@
-"""What FileCheck cannot say about printing: copies are parallel, literals keep their bits."""
+"""Facts about printing that FileCheck cannot test: copies are parallel, literals keep their bits."""
 
 import io
 import re

@@ -1,6 +1,6 @@
-"""
-What `tirx.runtime` calls of `cuda.bindings.driver`, without a GPU: the memory of the GPU is the host's, and a launch
-calls a function with the bytes of its parameters.
+"""Functions of `cuda.bindings.driver` that `tirx.runtime` calls, without a GPU.
+
+The memory of the GPU is the host's, and a launch calls a function with the bytes of its parameters.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MEMBERS = {
     "TENSOR_MAP_L2_PROMOTION": "NONE L2_64B L2_128B L2_256B",
     "TENSOR_MAP_FLOAT_OOB_FILL": "NONE NAN_REQUEST_ZERO_FMA",
 }
-"""What `cuda.h` (CUDA 13) has of these enums, as far as it may be used, without their `CU_`."""
+"""Members of these enums in `cuda.h` (CUDA 13), as far as they may be used, without their `CU_`."""
 
 _KNOWN = {f"CU_{kind}_{name}" for kind, names in _MEMBERS.items() for name in names.split()}
 

@@ -1,4 +1,4 @@
-"""What a launch computes from its arguments, and which arrays and numbers it takes: both sides of each limit."""
+"""Values that a launch computes from its arguments, and arrays and numbers that it takes: both sides of each limit."""
 
 from __future__ import annotations
 

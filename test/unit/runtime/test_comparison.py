@@ -145,7 +145,7 @@ tirx.kernel @k(%d: memref<8xf32>) target("sm_80") params(N in [8, 4]) grid(1) th
 
 
 def test_functions_that_kernels_come_from() -> None:
-    """Those whose operations all have a meaning; what they compute has bounds where no order is exact."""
+    """Functions whose operations all have a meaning; their results have bounds where no order is exact."""
     text = """
 func.func @sum(%a: memref<4x8xf32>, %b: memref<5x8xf32>, %d: memref<4x5xf32>) {
   linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,

@@ -1,4 +1,4 @@
-"""What a kernel does with its arrays, read from instructions; the text of descriptors."""
+"""Uses that a kernel makes of its arrays, read from instructions; the text of descriptors."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_interfaces():
 
 
 def test_operators_of_torch(monkeypatch: pytest.MonkeyPatch):
-    """What is registered: the launch, the schema, what is written, and a function that only checks."""
+    """Registered are the launch, the schema, the arrays that are written, and a function that only checks."""
     x = PointerArgument("x", "f32", (None, 4), (4, 1), 16, "read")
     launch = Launch(
         "k",

@@ -411,7 +411,7 @@ def test_arrays_of_jax_are_new_where_they_are_written(fake: FakeCuda, jax: Any):
 
 
 def test_when_arrays_of_numpy_are_copied(fake: FakeCuda):
-    """Those of the host go there before the launch, and back behind it if they are written; empty ones stay."""
+    """Arrays of the host go there before the launch, and back behind it if they are written; empty ones stay."""
     fake.sizes = (8, 8, 8)
     x, y = np.zeros((2, 3), np.float32), np.zeros((4, 3), np.float32)[:, :2]
     nothing = np.zeros((0, 3), np.float32)

@@ -1,4 +1,4 @@
-"""What launches refuse, beyond the tests of their parts; drivers and frameworks are stand-ins."""
+"""Refusals of launches, beyond the tests of their parts; drivers and frameworks are stand-ins."""
 
 from __future__ import annotations
 

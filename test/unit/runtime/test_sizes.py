@@ -61,7 +61,7 @@ PLACES = (0, 64, 2**31 - 64, 2**31 - 32, 2**31, 2_500_000_000, 2**32 - 32, 2**32
 @pytest.mark.parametrize("size", ["?", 2**32 + 256])
 @pytest.mark.parametrize(("target", "engine"), [("sm_80", ""), ("sm_80", "engine ld_st"), ("sm_80", "engine cp_async")])
 def test_loads_beyond_32_bits(size: int | str, target: str, engine: str) -> None:
-    """What exists is loaded, whatever bit of its place is set, and all else is zero."""
+    """Elements that exist are loaded, whatever bit of their place is set, and all others are zero."""
     a = np.zeros(2**32 + 256, np.int8)  # which takes memory where it is touched
     kernel = _kernel(size, target, engine)
     for place in PLACES:
@@ -77,7 +77,7 @@ def test_loads_beyond_32_bits(size: int | str, target: str, engine: str) -> None
 
 
 def test_stores_beyond_32_bits() -> None:
-    """What exists is stored, and nothing else."""
+    """Elements that exist are stored, and no others."""
     a, d = np.zeros(2**32 + 256, np.int8), np.arange(64, dtype=np.int8) + 1
     kernel = _kernel("?", "sm_80", "", STORE)
     for place in PLACES:
@@ -196,7 +196,7 @@ def _strided(shape: Sequence[int], strides: Sequence[int]) -> Any:
     ],
 )
 def test_arrays_that_no_launch_takes(a: Any, d: Any, message: str) -> None:
-    """What a launch on a GPU refuses is refused before it is simulated."""
+    """Arrays that a launch on a GPU refuses are refused before they are simulated."""
     kernel = tirx.build(MATRICES.replace("TARGET", "sm_80")).kernels["k"]
     whole = np.zeros((64, 32), np.float32)
     given = [

@@ -138,7 +138,7 @@ def test_a_fault_of_a_parser_of_tirx_is_no_error_of_the_input(monkeypatch: pytes
 
 
 def test_messages_have_an_end():
-    """What they quote may be a file of one line."""
+    """Texts that they quote may be a file of one line."""
     for count, shown in ((2000, 2000), (2001, 2003)):
         name = "x" * (count - len("operation 'tirx.' is not registered"))
         with pytest.raises(LocatedError) as found:

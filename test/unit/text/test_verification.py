@@ -42,7 +42,7 @@ def _error(text: str) -> str:
 
 
 def _reaches(edges: list[list[int]], start: int, goal: int, without: int | None) -> bool:
-    """Whether a path leads from `start` to `goal` that does not touch the block `without`."""
+    """Returns True if a path leads from `start` to `goal` that does not touch the block `without`."""
     seen, stack = {without}, [start]
     while stack:
         block = stack.pop()

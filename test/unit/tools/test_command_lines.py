@@ -192,7 +192,7 @@ def test_flags_that_the_compiler_refuses(line: str, message: str) -> None:
 
 
 def test_flags_that_choose_passes() -> None:
-    """What is explained is the whole pipeline where no passes are named; both outputs may go to one stream."""
+    """Passes that are explained are the whole pipeline where none are named; both outputs may go to one stream."""
     pipeline = [spec.partition("{")[0] for spec in lower_to_ptx_pipeline()]
     for line, names in (("--explain", pipeline), ("--explain-json --cse", ["cse"]), ("--cse", ["cse"]), ("", [])):
         assert [each.name for each in parse_flags(line.split()).passes] == names

@@ -1,4 +1,4 @@
-"""What an editor is told: by the analysis, and by the language server over its standard input and output."""
+"""Answers to an editor: by the analysis, and by the language server over its standard input and output."""
 
 from __future__ import annotations
 

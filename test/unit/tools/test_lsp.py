@@ -1,4 +1,4 @@
-"""What the language server answers, function by function; `test_language` talks to it over standard input."""
+"""Answers of the language server, function by function; `test_language` talks to it over standard input."""
 
 from __future__ import annotations
 

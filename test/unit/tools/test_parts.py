@@ -139,7 +139,7 @@ def test_numbers_for_people() -> None:
 
 
 def test_remarks_go_to_what_they_are_about() -> None:
-    """Those of a tile to its layout; others at its place to the copy; what is left to the notes of the kernel."""
+    """Remarks about a tile go to its layout, others at its place to the copy, the rest to the notes of the kernel."""
     recorder = DecisionRecorder()
     for line, column, remark in (
         (3, 5, Picked("S", "a K-major operand, read by a product", is_operand=True)),
@@ -210,7 +210,7 @@ def test_when_operations_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_views_of_slots() -> None:
-    """Those that are tiles with a layout; a tile that was there before keeps its line."""
+    """Views that are tiles with a layout; a tile that was there before keeps its line."""
     layout = "#tirx.tile_layout<S[(8, 4) : (4, 1)]>"
     module = parsed(
         "%clc = tirx.ring slots(2) stations(ask, read) : !tirx.ring<!tirx.tile_id>\n"
@@ -281,7 +281,7 @@ def test_products_that_are_predicted() -> None:
 
 
 def test_sizes_that_are_predicted() -> None:
-    """Those of `--size` where the types do not say them, of the product that was written."""
+    """Sizes of `--size` where the types do not say them, of the product that was written."""
     for given, own, exchanged, expected in (
         ((1, 2, 3), (None, None, None), False, (1, 2, 3)),
         ((1, 2, 3), (None, None, None), True, (2, 1, 3)),

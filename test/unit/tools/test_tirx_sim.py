@@ -210,7 +210,7 @@ def test_check(directory: Path, errors: Callable[..., str]):
 
 
 def test_levels_of_checks(directory: Path, errors: Callable[..., str], capsys: pytest.CaptureFixture[str]):
-    """What only the letter of the ISA forbids is a warning, and with --check=strict an error."""
+    """Accesses that only the letter of the ISA forbids are a warning, and with --check=strict an error."""
     Path("copy.ptx").write_text(
         _HEADER
         + ".visible .entry f(.param .u64 p) {\n.reg .b32 %r<3>; .reg .b64 %d<2>; .reg .pred %q;\n"

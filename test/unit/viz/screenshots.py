@@ -106,7 +106,7 @@ SCENES: dict[str, Scene] = {
 
 
 PROGRAM = Scene({"tab": "program", "pl": "29"}, (1400, 900))
-"""What was decided about the GEMM of the examples."""
+"""Decisions about the GEMM of the examples."""
 
 
 def with_palette(png: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What a browser says that is no answer: a stand-in for one, which speaks the protocol on the descriptors 3 and 4."""
+"""Messages of a browser that are no answers: a stand-in for one, which speaks on the descriptors 3 and 4."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def test_threads_that_copy(shown: Page) -> None:
 
 
 def _held(shown: Page) -> list[list[tuple[int, ...]]]:
-    """What the chosen thread holds of each operand."""
+    """Elements of each operand that the chosen thread holds."""
     texts = shown.run("[...document.querySelectorAll('#held code')].map((each) => each.textContent)")
     pairs = [text.replace("(", "").split(")") for text in texts]
     return [[tuple(map(int, pair.split(","))) for pair in each if pair.strip()] for each in pairs]

@@ -197,7 +197,7 @@ def test_cute(shown: Page) -> None:
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [name for name, variant in VARIANTS.items() if variant.codes is None])
 def test_fragments(shown: Page, name: str) -> None:
-    """What a lane holds of A, B and C, in the order of its registers; a click on an element chooses its lane."""
+    """Elements of A, B and C that a lane holds, in the order of its registers; a click on one chooses its lane."""
     shown.change(tab="fragments", fv=name, ft="6")
     variant = VARIANTS[name]
     for row, fragment in enumerate((variant.a, variant.b, variant.c)):
@@ -343,7 +343,7 @@ def test_preset_opens(shown: Page, tile: Tile) -> None:
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SCENES)
 def test_scenes(shown: Page, name: str) -> None:
-    """What the pictures of the documentation show has no errors."""
+    """Scenes of the pictures of the documentation have no errors."""
     shown.change(**SCENES[name].state)
     assert shown.run("[...document.querySelectorAll('.error')].every((each) => each.hidden)")
 

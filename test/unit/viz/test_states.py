@@ -203,7 +203,7 @@ def test_notations(shown: Page, text: str) -> None:
 
 
 def test_examples_of_masks(shown: Page) -> None:
-    """Those of the PTX ISA: no columns, runs of three from the right, two windows, four windows."""
+    """Masks of the PTX ISA: no columns, runs of three from the right, two windows, four windows."""
     shown.change(tab="mask", mask="")
     columns = "[...document.querySelectorAll('.column')].map((each) => Number(each.ariaPressed === 'true')).join('')"
     first = {}

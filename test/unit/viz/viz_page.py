@@ -63,5 +63,5 @@ class Page:
 
     @property
     def state(self) -> dict[str, str]:
-        """What the page shows."""
+        """State of the page."""
         return self.run("({ ...tirx.state })")

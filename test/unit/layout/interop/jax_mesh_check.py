@@ -18,7 +18,7 @@ P: Any = jax.sharding.PartitionSpec
 
 
 def boxes(sharding: Any, devices: list[Any], shape: tuple[int, ...]) -> Boxes:
-    """What JAX says, in the order of these devices."""
+    """Boxes by JAX, in the order of these devices."""
     found = sharding.devices_indices_map(shape)
     return [found[device] for device in devices if device in found]
 

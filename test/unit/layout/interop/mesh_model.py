@@ -1,4 +1,4 @@
-"""What JAX and PyTorch document about shardings, in a few lines that know no layout."""
+"""Shardings as JAX and PyTorch document them, in a few lines that know no layout."""
 
 from collections.abc import Sequence
 from math import prod

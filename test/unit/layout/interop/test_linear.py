@@ -216,7 +216,7 @@ def places(mine: Layout, names: tuple[str, ...]) -> dict[tuple[int, ...], set[in
 
 
 def linear_by_brute_force(mine: Layout, names: tuple[str, ...]) -> bool:
-    """Whether every place holds one element, and the element in the XOR of two places is the XOR of the two."""
+    """Returns True if every place holds one element, and the element in the XOR of two places is the XOR of the two."""
     found = places(mine, names)
     if any(len(elements) > 1 or min(place) < 0 for place, elements in found.items()):
         return False

@@ -1,4 +1,4 @@
-"""What brings a tensor from one sharding to another: the steps are done with numpy and give the other shards."""
+"""Steps from one sharding of a tensor to another: they are done with numpy and give the other shards."""
 
 from __future__ import annotations
 
