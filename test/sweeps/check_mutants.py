@@ -144,10 +144,10 @@ def _as_it_is(program: Program) -> Mapping[str, Any]:
     """
     from xdsl.ir import Block
 
-    from tirx.dialects.xdsl_private import insert_before
+    from tirx.dialects.xdsl_private import place
 
     attach = Block._attach_op  # pyright: ignore[reportPrivateUsage]
-    placed = attach.__code__, insert_before.__code__  # an emitter in the middle of a block takes the second way
+    placed = attach.__code__, place.__code__  # emitters take the second way
     makes, called = (defaultdict[str, set[str]](set) for _ in range(2))
     running: list[str] = []
 
