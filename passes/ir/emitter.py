@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, TypeVar
+from typing import Literal, Self, TypeVar
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
@@ -126,6 +126,24 @@ class Emitter:
     def point(self) -> InsertPoint:
         return InsertPoint(self._block, self._behind)
 
+    @property
+    def block(self) -> Block:
+        """The block that operations are inserted into."""
+        return self._block
+
+    def at(self, place: Block | Operation, location: LocationAttr | None = None) -> Self:
+        """Returns an emitter of this kind at the end of a block, or in front of an operation."""
+        found = type(self).__new__(type(self))
+        block = place if isinstance(place, Block) else place.parent
+        assert block is not None
+        found._block, found._behind = block, None if isinstance(place, Block) else place
+        found.location = self.location if location is None else location
+        return found
+
+    def located(self, location: LocationAttr) -> Self:
+        """Returns an emitter of this kind at the same place, with another location."""
+        return self.at(self._behind or self._block, location)
+
     @staticmethod
     def after(op: Operation) -> Emitter:
         return Emitter(InsertPoint.after(op), op.location)
@@ -157,7 +175,7 @@ class Emitter:
         yielded: Sequence[SSAValue] = ()
         for make in (then,) if other is None else (then, other):
             ways.append(block := Block())
-            inside = Emitter(InsertPoint.at_end(block), self.location)
+            inside = self.at(block)
             yielded = make(inside)
             inside(built(scf.YieldOp, yielded))
         types = [value.type for value in yielded]
@@ -186,7 +204,7 @@ class Emitter:
         """Emits `scf.if condition { ops }`. Returns an emitter for the end of its body."""
         last = built(scf.YieldOp)
         self(built(scf.IfOp, (condition,), regions=(Region(Block([last])), Region())))
-        inside = Emitter(InsertPoint.before(last), self.location)
+        inside = self.at(last)
         for op in ops:
             inside(op)
         return inside

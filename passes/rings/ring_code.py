@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import BoolAttr, IndexType, StringAttr, UnitAttr, i1, i8, i16, i32, i64
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    IndexType,
+    IntegerType,
+    LocationAttr,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tirx.dialects import ptx, tirx
@@ -28,11 +41,32 @@ _CELL = memref.AllocaOp.get(i32, shape=[])
 """A variable like all others."""
 
 
-@dataclass(frozen=True)
+class RoleEmitter(Emitter):
+    """Emits a constant of a block once. All operations come to the ends of blocks, in order."""
+
+    def __init__(self, point: InsertPoint | Operation, location: LocationAttr):
+        super().__init__(point, location)
+        self._constants: dict[tuple[Block, int, object], SSAValue] = {}
+
+    def at(self, place: Block | Operation, location: LocationAttr | None = None) -> Self:
+        found = super().at(place, location)
+        found._constants = self._constants
+        return found
+
+    def constant(self, value: int, type_: IntegerType | IndexType) -> SSAValue:
+        key = self._block, value, IndexType if type(type_) is IndexType else id(type_)  # which the value keeps alive
+        if (found := self._constants.get(key)) is None:
+            found = self._constants[key] = super().constant(value, type_)
+        return found
+
+
+@dataclass
 class Variable:
     """A scalar of every thread of a role, i32, that loops carry; `tirx-mem2reg` turns it into values."""
 
     cell: SSAValue
+    _known: tuple[Block, SSAValue] | None = None
+    """The block of code that read or set it last, and the value that it has there."""
 
     @staticmethod
     def declare(emit: Emitter, start: int | SSAValue) -> Variable:
@@ -42,10 +76,13 @@ class Variable:
         return variable
 
     def get(self, emit: Emitter) -> SSAValue:
-        return emit.value(built(memref.LoadOp, (self.cell,), (i32,), _DEFAULTS))
+        if self._known is None or self._known[0] is not emit.block:
+            self._known = emit.block, emit.value(built(memref.LoadOp, (self.cell,), (i32,), _DEFAULTS))
+        return self._known[1]
 
     def set(self, emit: Emitter, value: SSAValue) -> None:
         emit(built(memref.StoreOp, (value, self.cell), properties=_DEFAULTS))
+        self._known = emit.block, value
 
 
 @dataclass(frozen=True)
@@ -63,15 +100,13 @@ class Counter:
 
     def advance(self, emit: Emitter, condition: SSAValue | None = None) -> None:
         """Goes on to the next use; where `condition` holds, for a counter without parity."""
-        slot = self.slot.get(emit)
-        following = emit.add(slot, 1)
-        wraps = emit.compare(following, emit.constant(self.slots, i32), "eq")
-        zero = emit.constant(0, i32)
-        following = zero if self.slots == 1 else emit.select(wraps, zero, following)
+        slot, following, flip = self.slot.get(emit), emit.constant(0, i32), 1
+        if self.slots > 1:
+            following = emit.add(slot, 1)
+            wraps = emit.compare(following, emit.constant(self.slots, i32), "eq")
+            following, flip = emit.select(wraps, emit.constant(0, i32), following), emit.extend(wraps, i32)
         if self.parity is not None:
-            parity = self.parity.get(emit)
-            flip = emit.constant(1, i32) if self.slots == 1 else emit.extend(wraps, i32)
-            self.parity.set(emit, emit.xor(parity, flip))
+            self.parity.set(emit, emit.xor(self.parity.get(emit), flip))
         if condition is not None:
             following = emit.select(condition, following, slot)
         self.slot.set(emit, following)
@@ -87,6 +122,10 @@ class RingStorage:
     words: dict[tirx.RingOp, SSAValue] = field(default_factory=dict[tirx.RingOp, SSAValue])
     """The addresses of slots that hold answers of cluster launch control or integers."""
     mbarriers: SSAValue | None = None
+    _addresses: dict[tuple[Block, int, SSAValue], SSAValue] = field(
+        default_factory=dict[tuple[Block, int, SSAValue], SSAValue]
+    )
+    """The block of code, the first mbarrier behind a station and the slot -> the address of its mbarrier."""
 
     def declare(self, emit: Emitter) -> None:
         """Emits the allocations."""
@@ -143,8 +182,10 @@ class RingStorage:
     def mbarrier(self, emit: Emitter, station: Station, slot: SSAValue) -> SSAValue:
         """The address of the mbarrier for a slot, behind a station that has mbarriers."""
         assert self.mbarriers is not None and station.first is not None, station.index
-        base = emit.add(self.mbarriers, emit.mul(slot, ptx.MBARRIER_BYTES))
-        return emit.add(base, ptx.MBARRIER_BYTES * station.first)
+        if (found := self._addresses.get(key := (emit.block, station.first, slot))) is None:
+            base = emit.add(self.mbarriers, emit.mul(slot, ptx.MBARRIER_BYTES))
+            found = self._addresses[key] = emit.add(base, ptx.MBARRIER_BYTES * station.first)
+        return found
 
     def slot(self, emit: Emitter, ring: tirx.RingOp, view: int, slot: SSAValue, hint: str | None = None) -> SSAValue:
         """A view of a slot as a tile; `view` counts all views of all tiles, as the results of an acquire do."""
@@ -164,10 +205,10 @@ class RingStorage:
             emit(ptx.MbarrierWaitParityOp(mbarrier, parity))
             return
         asks, again = Block(), Block()
-        inside = Emitter(InsertPoint.at_end(asks), emit.location)
+        inside = emit.at(asks)
         done = inside(ptx.MbarrierTestWaitParityOp(mbarrier, parity)).done
         inside(scf.ConditionOp(inside(arith.XOrIOp(done, inside.constant(1, i1))).result))
-        Emitter(InsertPoint.at_end(again), emit.location)(scf.YieldOp())
+        emit.at(again)(scf.YieldOp())
         emit(scf.WhileOp([], [], Region(asks), Region(again)))
 
 

@@ -220,9 +220,12 @@ class RingPlan:
         barriers = (-1 if station.first is None else MBARRIER_BYTES * station.first for station in self.stations)
         return RingPlace(self.name, self.slots, tuple(self.op.station_names), tuple(barriers), tiles)
 
+    @cached_property
+    def _by_name(self) -> dict[str, Station]:
+        return {**dict(zip(self.op.station_names, self.stations, strict=True)), SELF: self.stations[0]}
+
     def station(self, name: str) -> Station:
-        names = zip(self.stations, self.op.station_names, strict=True)
-        return next(station for station, own in names if name in (own, SELF))
+        return self._by_name[name]
 
     def before(self, station: Station) -> Station:
         """The station whose barrier an acquire waits on."""
@@ -321,7 +324,11 @@ class RingsPlan:
 
     def is_single(self, owner: Owner) -> bool:
         """True for a role that consists of one elected thread: all of it is issued by that thread."""
-        return is_of_one_thread(owner, self.places[owner])
+        return owner in self._single
+
+    @cached_property
+    def _single(self) -> set[Owner]:
+        return {owner for owner in self.owners if is_of_one_thread(owner, self.places[owner])}
 
     def bound_releases(self, owner: Owner) -> dict[tirx.AwaitOp, list[tuple[Place, Passes]]]:
         """The releases of a role that each await passes on, where the role waits for groups itself.

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.definition import built
 from tirx.dialects.ptx.core import ReadSpecialOp
@@ -82,7 +81,7 @@ class RoleCode(abc.ABC):
             return
         if self.leader is None:
             raise AssertionError("expected a role with work of one thread, found none")
-        block = emit.point.block
+        block = emit.block
         if (opened := self.opened.get(block)) is not None:
             opened.detach()
             emit(opened)
@@ -91,25 +90,25 @@ class RoleCode(abc.ABC):
             self.opened[block] = opened
         last = opened.true_region.block.last_op
         if last is not None:
-            make(Emitter(InsertPoint.before(last), emit.location))
+            make(emit.at(last))
 
     def _first_block(self, emit: Emitter) -> Emitter:
         """An emitter for what the first block does alone, behind what it has done so in front of it."""
         following = emit.point.insert_before
-        before = emit.point.block.last_op if following is None else following.prev_op
+        before = emit.block.last_op if following is None else following.prev_op
         if before not in self.in_first_block:
             emit.branch(in_first_block(emit, self.plan))
-            before = emit.point.block.last_op if following is None else following.prev_op
+            before = emit.block.last_op if following is None else following.prev_op
             assert before is not None
             self.in_first_block.add(before)
         assert isinstance(before, scf.IfOp)
         last = before.true_region.block.last_op
         assert last is not None
-        return Emitter(InsertPoint.before(last), emit.location)
+        return emit.at(last)
 
     def close(self, emit: Emitter) -> None:
         """Lets the lanes of the elected thread's warp come together, before something that all of them do."""
-        if self.opened.pop(emit.point.block, None) is not None:
+        if self.opened.pop(emit.block, None) is not None:
             emit(BarWarpSyncOp())
 
     def barrier(self, emit: Emitter) -> None:
@@ -142,7 +141,7 @@ class RoleCode(abc.ABC):
         """Emits `scf.for`; `body` gives the next carried values. Returns the last ones."""
         block = Block(arg_types=[IndexType(), *(init.type for init in inits)])
         block.args[0].name_hint = hint
-        inside = Emitter(InsertPoint.at_end(block), emit.location)
+        inside = emit.at(block)
         inside(built(scf.YieldOp, body(inside, block.args[0], block.args[1:])))
         step = emit.constant(1, IndexType()) if step is None else step
         types = [init.type for init in inits]

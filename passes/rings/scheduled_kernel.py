@@ -14,7 +14,7 @@ from tirx.dialects.xdsl_private import clone, discard
 from tirx.passes.ir.emitter import Emitter
 from tirx.passes.rings.proof.parties import runs_in_first_block_only
 from tirx.passes.rings.proof.proof import take_programs
-from tirx.passes.rings.ring_code import RingStorage
+from tirx.passes.rings.ring_code import RingStorage, RoleEmitter
 from tirx.passes.rings.ring_plan import RingsPlan, plan_rings
 from tirx.passes.rings.role_code import in_first_block
 from tirx.passes.rings.scheduled_role import Schedule
@@ -31,7 +31,7 @@ def lower_kernel(kernel: KernelOp) -> None:
     for argument, copy in zip(old.args, new.args, strict=True):
         copy.name_hint = argument.name_hint
         values[argument] = copy
-    emit = Emitter(InsertPoint.at_end(new), kernel.location)
+    emit = RoleEmitter(InsertPoint.at_end(new), kernel.location)
     storage = RingStorage(plan, target)
     storage.declare(emit)
     thread = emit(ReadSpecialOp("tid.x")).result
@@ -61,7 +61,7 @@ def _roles(op: RolesOp, plan: RingsPlan, storage: RingStorage, values: dict[SSAV
     block = Block()
     for role in op.roles:
         inner = Block()
-        inside = around = Emitter(InsertPoint.at_end(inner), role.location)
+        inside = around = emit.at(inner, role.location)
         if plan.is_single(role):
             inside = around.branch(around(LeaderOp()).result)
         if runs_in_first_block_only(role, plan.places[role]):

@@ -8,7 +8,6 @@ from functools import reduce
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, i16, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from tirx.dialects import ptx, tirx
 from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
@@ -58,9 +57,9 @@ class Schedule(RoleCode):
         self.copies = CopyCode(self)
         self.bound = plan.bound_releases(owner)
         places = self.plan.places[self.owner]
-        thread = emit(ptx.ReadSpecialOp("tid.x")).result
-        lane = emit.mod(thread, WARP_SIZE)
-        self.first_lane = emit.compare(lane, emit.constant(0, i32), "eq")
+        if not self.is_single or any(name == SELF for _, name in places):
+            self.thread = emit(ptx.ReadSpecialOp("tid.x")).result
+            self.first_lane = emit.compare(emit.mod(self.thread, WARP_SIZE), emit.constant(0, i32), "eq")
         if not self.is_single and (
             any(members is not Members.ALL for members in places.values())
             or any(is_issued_by_one_thread(op) or _is_of_one_thread(op) for op in self.owner.walk())
@@ -84,7 +83,7 @@ class Schedule(RoleCode):
             station, side = self._side(place)
             if name == SELF:
                 before_role = self.owner.thread_set.first
-                own = emit.add(thread, -before_role) if before_role else thread
+                own = emit.add(self.thread, -before_role) if before_role else self.thread
                 self.turns[ring] = Turns.declare(emit, own, side.warps * WARP_SIZE, side.parties, ring.num_slots)
                 continue
             waits = plan.rings[ring].before(station).first is not None
@@ -147,7 +146,7 @@ class Schedule(RoleCode):
 
     def operation(self, op: Operation, emit: Emitter) -> None:
         """Emits one operation."""
-        emit = Emitter(emit.point, op.location)
+        emit = emit.located(op.location)
         match op:
             case tirx.RingOp():
                 pass
@@ -196,7 +195,7 @@ class Schedule(RoleCode):
                     copy.name_hint = argument.name_hint
                     self.values[argument] = copy
                 into.add_block(inside)
-                self.block(block, Emitter(InsertPoint.at_end(inside), op.location))
+                self.block(block, emit.at(inside))
 
     # Rings
 
@@ -216,7 +215,7 @@ class Schedule(RoleCode):
             self.copies.wait_for_fill(op, emit)
             if not is_covered(self.owner, op):
                 self.barrier(emit)
-                self.together.add(emit.point.block)
+                self.together.add(emit.block)
         else:
             self._wait_for_slot(place, slot, emit)
         if side.passing is Passing.BYTES:
@@ -249,7 +248,7 @@ class Schedule(RoleCode):
         self._wait(emit, ring, side, mbarrier, parity)
         # The waiting loop may let the lanes of a warp go on apart from each other.
         emit(ptx.BarWarpSyncOp())
-        self.together.add(emit.point.block)
+        self.together.add(emit.block)
 
     def _wait_for_all(self, place: Place, emit: Emitter) -> None:
         """Waits until each slot is free once more, so that no arrival at its mbarrier is under way."""
@@ -462,9 +461,9 @@ class Schedule(RoleCode):
 
     def _bring_together(self, emit: Emitter) -> None:
         """Before an instruction that wants all lanes of a warp at once: one that arrived may be behind the others."""
-        if emit.point.block not in self.together:
+        if emit.block not in self.together:
             emit(ptx.BarWarpSyncOp())
-            self.together.add(emit.point.block)
+            self.together.add(emit.block)
 
     def _product(self, op: tirx.AsyncMmaOp, emit: Emitter) -> None:
         if op.on_tensor_memory:

@@ -9,7 +9,6 @@ from itertools import accumulate
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, Signedness, SignednessAttr, i32
 from xdsl.ir import Attribute, Block, BlockArgument, OpResult, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from tirx.dialects import tirx
 from tirx.dialects.traits import is_pure
@@ -275,7 +274,7 @@ class _Round:
     def emit(self, emit: Emitter) -> Sequence[SSAValue]:
         """Emits the parts; returns the next values of all chains."""
         for part in self.loop.op.parts:
-            self._part(part, Emitter(emit.point, part.location))
+            self._part(part, emit.located(part.location))
         found: list[SSAValue] = []
         for key, before in self.before.items():
             if before:
@@ -298,11 +297,11 @@ class _Round:
                 # Values of this round that a later part of it uses have to leave the branch.
                 found = list(dict.fromkeys((*keys, *self._used_at_once(part))))
                 then, other = Block(), Block()
-                inside = Emitter(InsertPoint.at_end(then), emit.location)
+                inside = emit.at(then)
                 self._body(part, inside)
                 results = [self._current(key) for key in found]
                 inside(scf.YieldOp(*results))
-                outside = Emitter(InsertPoint.at_end(other), emit.location)
+                outside = emit.at(other)
                 code.skip(part, outside)
                 code.close(outside)
                 outside(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, i1, i32
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from tirx.dialects.formula import Formula
 from tirx.dialects.ptx.core import ReadSpecialOp
@@ -37,7 +36,7 @@ def persistent_tiles(
     else:
         total = emit.mul(extents[0], extents[1])
     block = Block(arg_types=[IndexType()])
-    inside = Emitter(InsertPoint.at_end(block), op.location)
+    inside = emit.at(block, op.location)
     coordinates = _coordinates(op, inside, block.args[0], extents, table)
     counts = [constant_value(extent) for extent in extents] if op.order.data in _ORDERS else ()
     body(inside, _as_indices(inside, coordinates, counts))
@@ -98,8 +97,8 @@ def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], Query
     """
     first = _launched(op, emit, *(emit(ReadSpecialOp(f"ctaid.{axis}")).result for axis in "xyz"))
     head, block = Block(arg_types=[i1, i32, i32]), Block(arg_types=[i32, i32])
-    Emitter(InsertPoint.at_end(head), op.location)(scf.ConditionOp(head.args[0], *head.args[1:]))
-    inside = Emitter(InsertPoint.at_end(block), op.location)
+    emit.at(head, op.location)(scf.ConditionOp(head.args[0], *head.args[1:]))
+    inside = emit.at(block, op.location)
     dims = kernel_of(op).grid_dims
     body(inside, _as_indices(inside, block.args, (None, None) if dims is None else (dims[1] * dims[2], dims[0])))
     found = answer(inside)

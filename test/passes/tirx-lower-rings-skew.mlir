@@ -3,12 +3,12 @@
 // Values live for as many rounds as the parts that use them are behind.
 
 // CHECK-LABEL: tirx.kernel @chains
-// CHECK:         scf.for %56 = %12 to %n step %47 iter_args(%57 = %18, %58 = %19, %59 = %20, %60 = %21, %61 = %22, %62 = %23, %63 = %24, %64 = %25)
-// CHECK-NEXT:      %x_1 = "test.first"(%56)
-// CHECK-NEXT:      %y_1 = "test.second"(%56)
-// CHECK:           %z_1 = "test.use"(%57, %66)
-// CHECK:           "test.last"(%59, %62, %64, %68)
-// CHECK-NEXT:      scf.yield %x_1, %57, %58, %y_1, %60, %61, %z_1, %63 :
+// CHECK:         scf.for %52 = %11 to %n step %15 iter_args(%53 = %16, %54 = %17, %55 = %18, %56 = %19, %57 = %20, %58 = %21, %59 = %22, %60 = %23)
+// CHECK-NEXT:      %x_1 = "test.first"(%52)
+// CHECK-NEXT:      %y_1 = "test.second"(%52)
+// CHECK:           %z_1 = "test.use"(%53, %62)
+// CHECK:           "test.last"(%55, %58, %60, %64)
+// CHECK-NEXT:      scf.yield %x_1, %53, %54, %y_1, %56, %57, %z_1, %59 :
 tirx.kernel @chains(%n: index) target("sm_90a") threads(128) {
   tirx.for @k %k = 0 to %n skew(3) {
     %v, %w = tirx.at(0) {
@@ -30,12 +30,12 @@ tirx.kernel @chains(%n: index) target("sm_90a") threads(128) {
 // As many iterations as rounds ahead: no round in which all parts run.
 
 // CHECK-LABEL: tirx.kernel @known
-// CHECK:         %16, %17 = scf.for %18 = %10 to %11 step %15 iter_args(%19 = %8, %20 = %8) -> (i32, i32) {
-// CHECK-NEXT:      %x = "test.first"(%18)
-// CHECK-NEXT:      scf.yield %x, %19 :
-// CHECK:         scf.for %24 = %13 to %14 step %21 iter_args(%25 = %16, %26 = %17) -> (i32, i32) {
-// CHECK:           "test.last"(%26, %28)
-// CHECK-NEXT:      scf.yield %25, %25 :
+// CHECK:         %12, %13 = scf.for %14 = %9 to %8 step %11 iter_args(%15 = %7, %16 = %7) -> (i32, i32) {
+// CHECK-NEXT:      %x = "test.first"(%14)
+// CHECK-NEXT:      scf.yield %x, %15 :
+// CHECK:         scf.for %19 = %8 to %10 step %11 iter_args(%20 = %12, %21 = %13) -> (i32, i32) {
+// CHECK:           "test.last"(%21, %23)
+// CHECK-NEXT:      scf.yield %20, %20 :
 tirx.kernel @known() target("sm_90a") threads(128) {
   tirx.for @k %k = 0 to 2 skew(2) {
     %v = tirx.at(0) {
