@@ -347,6 +347,13 @@ def become(op: Operation, kind: type[_OperationT], properties: dict[str, Attribu
     return new
 
 
+def add_arguments(block: Block, types: Sequence[Attribute]) -> Sequence[BlockArgument]:
+    """Gives a block arguments of these types behind its own; `insert_arg` makes a copy of all of them for each."""
+    made = [BlockArgument(type_, block, i) for i, type_ in enumerate(types, len(block._args))]
+    block._args = (*block._args, *made)
+    return made
+
+
 def clone(op: _OperationT, values: dict[SSAValue, SSAValue] | None = None) -> _OperationT:
     """As `op.clone(values)`, which builds operations by their constructor and looks at all of the copy again."""
     values = {} if values is None else values

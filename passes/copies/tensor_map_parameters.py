@@ -18,7 +18,7 @@ from tirx.dialects.ptx.parameters import TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES,
 from tirx.dialects.ptx.sync import TrapOp
 from tirx.dialects.ptx.tma import CpAsyncBulkTensorLoadOp, CpAsyncBulkTensorStoreOp, PrefetchTensormapOp
 from tirx.passes.ir.emitter import Emitter, constant_value
-from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_limits, ranges_found_once
+from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_limits
 from tirx.passes.ir.launch_values import product_of
 from tirx.passes.ir.views import unproved_starts
 from tirx.passes.match.bulk_copies import TmaCopy, check_reduction, plan_tma
@@ -124,7 +124,6 @@ class TensorMapParameters:
         first = self._start.compare(thread, self._start.constant(0, i32), "eq")
         self._start.branch(first, [PrefetchTensormapOp(address) for address in self._addresses.values()])
 
-    @ranges_found_once()
     def load(self, emit: Emitter, op: tirx.TmaLoadOp, base: SSAValue, rows: NamedRows | None) -> None:
         """Starts to load all boxes of a tile, or `rows` that are named, to the shared address `base` (i32) and on."""
         copy = self._plan(op)
@@ -147,7 +146,6 @@ class TensorMapParameters:
                 )
             )
 
-    @ranges_found_once()
     def store(self, emit: Emitter, op: tirx.TmaStoreOp, base: SSAValue, rows: NamedRows | None) -> None:
         """Starts to store all boxes of a tile from the shared address `base` (i32) and on, as `load` does."""
         combine = None if op.reduce is None else op.reduce.data

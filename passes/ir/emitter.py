@@ -150,7 +150,7 @@ class Emitter:
 
     def retyped(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """The same registers as a value of another type."""
-        return value if value.type == type_ else self(UnrealizedConversionCastOp.get([value], [type_])).results[0]
+        return value if value.type == type_ else self._built(UnrealizedConversionCastOp, (value,), type_, {})
 
     def __call__(self, op: OpT) -> OpT:
         """Inserts `op` and returns it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -91,9 +91,10 @@ def ranges_found_once() -> Generator[None]:
         _KNOWN.reset(token)
 
 
-def forget_ranges(of: SSAValue) -> None:
+def forget_ranges(of: Iterable[SSAValue]) -> None:
     """Lets `ranges_found_once` look again at all values, if it has looked at one that another gets the place of."""
-    if (found := _KNOWN.get()) is not None and any(of in known for known in found):
+    found = _KNOWN.get() or ()
+    if not all(known.keys().isdisjoint(of) for known in found):
         for known in found:
             known.clear()
 

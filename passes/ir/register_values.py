@@ -101,13 +101,9 @@ def register_format(tile: TileType) -> RegisterFormat:
 
 def held_tile(type_: Attribute) -> TileType | None:
     """The type of the tile that a value of this type holds in registers, pending or not; None for other values."""
-    match type_:
-        case TileType():
-            return type_
-        case PendingType():
-            return type_.tile_type
-        case _:
-            return None
+    if type(type_) is TileType:
+        return type_
+    return type_.tile_type if type(type_) is PendingType else None
 
 
 def shared_out(values: Sequence[SSAValue], registers: Sequence[SSAValue]) -> list[Sequence[SSAValue]]:
@@ -140,7 +136,7 @@ def registers_of(emit: Emitter, tile: SSAValue) -> Sequence[SSAValue]:
 
 def tile_of(emit: Emitter, registers: Sequence[SSAValue], type_: TileType) -> SSAValue:
     """The tile value that these registers hold."""
-    return emit(UnrealizedConversionCastOp.create(operands=registers, result_types=[type_])).results[0]
+    return emit(built(UnrealizedConversionCastOp, registers, (type_,))).results[0]
 
 
 def zero_register(emit: Emitter, type_: Attribute) -> SSAValue:

@@ -67,7 +67,8 @@ def view_alignment(view: ViewOp) -> int:
     alignment = POINTER_ALIGNMENT * 8
     for index, stride in zip(view.indices, type_.get_strides() or (), strict=True):
         # Run-time strides are multiples of as many bytes where this matters: their views have no vectors elsewhere.
-        alignment = gcd(alignment, index_range(index).divisor * bits * (stride or 0))
+        if (step := bits * (stride or 0)) % alignment:
+            alignment = gcd(alignment, index_range(index).divisor * step)
     moved = {t for d in view.index_tiles for t in range(len(view.of_memref)) if t not in view.still_dims(d)}
     if any(view.tile_strides()[t] == 1 for t in moved):
         return bits // 8  # what are neighbours but for index tiles is not

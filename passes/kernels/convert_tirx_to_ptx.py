@@ -16,13 +16,14 @@ from tirx.copy.tma import index_layout, lanes_of_rows
 from tirx.diagnostics import for_each
 from tirx.dialects import ptx, tirx
 from tirx.dialects.definition import built
+from tirx.dialects.xdsl_private import add_arguments, operands_of, type_of
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.copies.atomic_emission import AtomicEmission
 from tirx.passes.copies.cp_async_emission import emit_cp_async
 from tirx.passes.copies.tensor_map_parameters import NamedRows
 from tirx.passes.ir.emitter import Emitter, erase
-from tirx.passes.ir.index_analysis import index_range, ranges_found_once
+from tirx.passes.ir.index_analysis import index_range
 from tirx.passes.ir.register_values import held_tile, register_format, shared_out, zero_register
 from tirx.passes.ir.rule_tables import Rules
 from tirx.passes.ir.views import POINTER_ALIGNMENT, view_alignment
@@ -44,13 +45,14 @@ def _expanded_types(values: Sequence[SSAValue]) -> list[Attribute]:
     return types
 
 
-def _expanded(op: scf.ForOp | scf.IfOp | scf.WhileOp, at: Place) -> Sequence[Registers]:
+def _expanded(op: scf.ForOp | scf.IfOp | scf.WhileOp, at: Place) -> Sequence[Registers] | None:
     """Lets a loop or branch take, pass on and give the registers of tiles in their place."""
+    if not any(map(held_tile, map(type_of, (*operands_of(op), *op.results)))):
+        return None
     first = 1 if isinstance(op, scf.ForOp) else 0  # behind the counter
     for block in [block for region in op.regions for block in region.blocks]:
         old = block.args[first:]
-        new = [block.insert_arg(type_, len(block.args)) for type_ in _expanded_types(old)]
-        at.bind(old, shared_out(old, new))
+        at.bind(old, shared_out(old, add_arguments(block, _expanded_types(old))))
         at.kernel.lowered += old  # which go once nothing uses them
         at.block(block)
         if isinstance(last := block.last_op, scf.YieldOp | scf.ConditionOp):
@@ -61,7 +63,7 @@ def _expanded(op: scf.ForOp | scf.IfOp | scf.WhileOp, at: Place) -> Sequence[Reg
     return shared_out(op.results, made.results)
 
 
-CONTROL_FLOW: Mapping[type[Operation], Callable[..., Sequence[Registers]]] = dict.fromkeys(
+CONTROL_FLOW: Mapping[type[Operation], Callable[..., Sequence[Registers] | None]] = dict.fromkeys(
     (scf.ForOp, scf.IfOp, scf.WhileOp), _expanded
 )
 """Loop or branch -> its lowering, which expands the tiles that it carries into registers."""
@@ -184,8 +186,11 @@ def _alloc(op: tirx.AllocOp, at: Place) -> Sequence[Registers]:
     return at.declare(op.result, at.emit.add(at.kernel.shared, op.start), POINTER_ALIGNMENT)
 
 
+_BY_TENSOR_MAP = frozenset((tirx.TmaLoadOp, tirx.TmaStoreOp))
+"""The users of a tile of global memory that need no address of it."""
+
+
 @_lowering(tirx.ViewOp)
-@ranges_found_once()
 def _view(op: tirx.ViewOp, at: Place) -> Sequence[Registers]:
     type_, emit, parameters = op.source_type, at.emit, at.kernel.parameters
     strides = type_.get_strides()
@@ -197,28 +202,25 @@ def _view(op: tirx.ViewOp, at: Place) -> Sequence[Registers]:
         return _seen(op, at)
     if op.source not in parameters.pointers or strides is None:
         raise KernelArgumentError(op, "expected a view of a kernel argument with strides")
-    users = [user for user, _ in tirx.views_in_use(op.result)]
-    if None in strides and (
-        why_beyond_threads(op.result) is not None
-        or all(isinstance(user, tirx.TmaLoadOp | tirx.TmaStoreOp) for user in users)
-    ):
-        return [_NOTHING]  # only tensor maps know where it is
+    users = {type(user) for user, _ in tirx.views_in_use(op.result)}
+    by_tensor_map = users <= _BY_TENSOR_MAP and (users or None in strides)
+    if by_tensor_map or (None in strides and why_beyond_threads(op.result) is not None):
+        return [_NOTHING]  # only tensor maps know, or need to know, where it is
     bits = op.result.type.dtype.bits
-    address = parameters.pointers[op.source]
+    address, index_tiles = parameters.pointers[op.source], op.index_tiles
     for dimension, (index, stride) in enumerate(zip(op.indices, strides, strict=True)):
-        if dimension in op.index_tiles:
+        if dimension in index_tiles:
             continue  # the accesses to elements add them
         if stride is None:
             offset = emit.cast(index, i64)
             address = emit.add(address, emit.mul(offset, parameters.stride(op.source, dimension)))
             continue
-        step = index_range(index).divisor * stride * bits
-        if step % 8:
+        size = stride * bits
+        if size % 8 and (step := index_range(index).divisor * size) % 8:
             raise KernelArgumentError(
                 op, f"expected a view of {type_} that starts on a whole byte, found steps of {step} bits"
             )
         offset = emit.cast(index, i64)
-        size = stride * bits
         # The product is whole bytes even where one step of the index is not.
         distance = emit.div(emit.mul(offset, size), 8) if size % 8 else emit.mul(offset, size // 8)
         address = emit.add(address, distance)

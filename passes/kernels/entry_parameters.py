@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
-    UnrealizedConversionCastOp,
     i8,
     i32,
     i64,
@@ -179,7 +178,7 @@ class Parameters:
             name = self._name(hint, "launch")
             self._computed.append(ptx.EntryParam(name, "u64", source=FormulaAttr(formula)))
             value = self._start(ptx.LdParamOp(name, i64)).result
-            self._values[formula] = self._start(UnrealizedConversionCastOp.get([value], [IndexType()])).results[0]
+            self._values[formula] = self._start.retyped(value, IndexType())
         return self._values[formula]
 
     def _declare(self, argument: SSAValue, index: int) -> ptx.EntryParam:
@@ -208,5 +207,5 @@ class Parameters:
             self.pointers[argument] = self._start.add(address, self._places.get(argument, 0))
             return
         if isinstance(argument.type, IndexType):
-            value = self._start(UnrealizedConversionCastOp.get([value], [argument.type])).results[0]
+            value = self._start.retyped(value, argument.type)
         argument.replace_all_uses_with(value)

@@ -221,8 +221,9 @@ class Place(tirx.ThreadLowering):
                 self.kernel.registers[old] = registers
             else:
                 (replaced[old],) = registers
-                forget_ranges(old)
-        replace_all(replaced)
+        if replaced:
+            forget_ranges(replaced)
+            replace_all(replaced)
 
     def expanded(self, values: Sequence[SSAValue]) -> list[SSAValue]:
         """Returns the values with every register tile replaced by its registers."""

@@ -10,8 +10,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import ptx, tcgen05, tirx
-from tirx.dialects.nesting import walk
+from tirx.dialects.nesting import Listed, walk
 from tirx.dialects.tcgen05 import Reduction, WaitFor, first_cell, is_tile
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_values import register_format, registers_of, tile_of
@@ -154,17 +155,15 @@ class ConvertTcgen05ToPtxPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
             check_lifetimes(kernel)
-        views: list[tcgen05.TileOp | tirx.SubviewOp | tirx.ReshapeOp] = []
-        for inner in list(walk(op)):
-            kind = type(inner)
-            if kind in _SYMBOLIC:
-                message = f"expected materialized descriptors, found {inner.name}"
-                raise StageError(inner, f"{message}; run tirx-materialize-descriptors first")
-            if isinstance(inner, tcgen05.TileOp | tirx.SubviewOp | tirx.ReshapeOp):
-                views.append(inner)
-            if not isinstance(inner, tcgen05.Tcgen05Op) or not any(map(is_tile, inner.operands)):
+        ops = Listed(walk(op))
+        views = ops.of(tcgen05.TileOp, tirx.SubviewOp, tirx.ReshapeOp)
+        for symbolic in ops.of(*_SYMBOLIC):
+            message = f"expected materialized descriptors, found {symbolic.name}"
+            raise StageError(symbolic, f"{message}; run tirx-materialize-descriptors first")
+        for inner in ops.where(lambda kind: issubclass(kind, tcgen05.Tcgen05Op)):
+            if not any(map(is_tile, operands_of(inner))):
                 continue
-            if (rule := _RULES.get(kind)) is None:
+            if (rule := _RULES.get(type(inner))) is None:
                 _place(inner)
                 continue
             for old, new in zip(inner.results, rule(inner, Emitter.before(inner)), strict=True):

@@ -15,6 +15,7 @@ from xdsl.traits import is_side_effect_free
 
 from tirx.diagnostics import remark
 from tirx.dialects import ptx, tcgen05, tirx
+from tirx.dialects.nesting import Listed, walk
 from tirx.dialects.tcgen05 import FencePosition, WaitFor, same_registers
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
@@ -44,26 +45,14 @@ ALL_CTAS = 0b11
 class _KernelLowering:
     """Lowers the tensor-memory operations of one kernel in place."""
 
-    def __init__(self, kernel: tirx.KernelOp):
+    def __init__(self, kernel: tirx.KernelOp, ops: Listed, tensors: Sequence[tirx.AllocOp]):
         self.kernel = kernel
-        self.tensors: list[tirx.AllocOp] = []
-        self.products: list[tirx.MmaOp] = []
-        self.asynchronous: list[tirx.AsyncMmaOp | tirx.AsyncCopyOp] = []
-        self.transfers: list[tirx.CopyOp | tirx.LoadOp | tirx.StoreOp] = []
-        for op in kernel.walk():
-            match op:
-                case tirx.AllocOp() if op.result.type.memory is tirx.MemorySpace.TENSOR:
-                    self.tensors.append(op)
-                case tirx.MmaOp() if op.on_tensor_memory:
-                    self.products.append(op)
-                case tirx.AsyncMmaOp() if op.on_tensor_memory:
-                    self.asynchronous.append(op)
-                case tirx.AsyncCopyOp():
-                    self.asynchronous.append(op)
-                case tirx.CopyOp() | tirx.LoadOp() | tirx.StoreOp():
-                    self.transfers.append(op)
-                case _:
-                    pass
+        self.tensors = tensors
+        self.products = [op for op in ops.of(tirx.MmaOp) if op.on_tensor_memory]
+        started = ops.of(tirx.AsyncMmaOp, tirx.AsyncCopyOp)
+        self.asynchronous = [op for op in started if isinstance(op, tirx.AsyncCopyOp) or op.on_tensor_memory]
+        self.transfers = ops.of(tirx.CopyOp, tirx.LoadOp, tirx.StoreOp)
+        self.barriers = ops.of(tirx.BarrierOp)
         self.phase: SSAValue
         self.mbarrier: SSAValue
         self.issuer: SSAValue
@@ -206,10 +195,9 @@ class _KernelLowering:
 
     def _fence_barriers(self) -> None:
         """Barriers also order the transfers of warps that reach the same lanes."""
-        for op in list(self.kernel.walk()):
-            if isinstance(op, tirx.BarrierOp):
-                Emitter.before(op)(tcgen05.FenceOp(FencePosition.BEFORE))
-                Emitter.after(op)(tcgen05.FenceOp(FencePosition.AFTER))
+        for op in self.barriers:
+            Emitter.before(op)(tcgen05.FenceOp(FencePosition.BEFORE))
+            Emitter.after(op)(tcgen05.FenceOp(FencePosition.AFTER))
 
     def _product(self, mma: tirx.MmaOp, copies: Sequence[tirx.CopyOp]) -> None:
         """Issues a product together with the copies of scale factors directly before it."""
@@ -485,6 +473,7 @@ class ConvertTirxToTcgen05Pass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in tirx.kernels(op):
-            lowering = _KernelLowering(kernel)
-            if lowering.tensors:
-                lowering.run()
+            ops = Listed(walk(kernel))
+            allocated = ops.of(tirx.AllocOp)
+            if tensors := [op for op in allocated if op.result.type.memory is tirx.MemorySpace.TENSOR]:
+                _KernelLowering(kernel, ops, tensors).run()

@@ -9,7 +9,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tirx.dialects import wgmma
-from tirx.dialects.nesting import ancestors, walk
+from tirx.dialects.nesting import Listed, ancestors, walk
 from tirx.dialects.ptx.core import REGISTER_LIMIT
 from tirx.dialects.tirx import AsyncMmaOp, AwaitOp, MmaOp, PendingType, Queue, RoleOp, WgmmaPlan, kernels, thread_set
 from tirx.dialects.tirx.roles import REGISTER_FILE
@@ -297,18 +297,18 @@ class ConvertTirxToWgmmaPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for kernel in kernels(op):
-            ops = list(kernel.walk())
+            ops = Listed(walk(kernel))
             # Awaits first: they count the groups of products, which are one operation each.
-            for inner in ops:
-                if isinstance(inner, AwaitOp) and inner.awaited_queue is Queue.WGMMA:
+            for inner in ops.of(AwaitOp):
+                if inner.awaited_queue is Queue.WGMMA:
                     _lower_await(inner)
-            for inner in ops:
-                if not isinstance(inner, MmaOp | AsyncMmaOp) or inner.on_tensor_memory:
+            for inner in ops.of(MmaOp, AsyncMmaOp):
+                if inner.on_tensor_memory:
                     continue
                 if inner.plan is not None and isinstance(inner.plan.data, WgmmaPlan):
                     _lower(inner)
                 elif isinstance(inner, AsyncMmaOp):
                     raise StageError(inner, "expected a plan of wgmma; tirx-select-instructions chooses it")
-            for block in {inner.parent for inner in kernel.walk() if isinstance(inner, WaitGroupOp)}:
+            for block in {inner.parent: None for inner in walk(kernel) if type(inner) is WaitGroupOp}:
                 assert block is not None
                 _merge_waits(block)

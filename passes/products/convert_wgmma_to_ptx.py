@@ -29,7 +29,7 @@ def _registers(emit: Emitter, value: SSAValue) -> Sequence[SSAValue]:
     if isinstance(cast := value.owner, UnrealizedConversionCastOp):
         return cast.inputs
     format_ = register_format(value.type.tile_type)
-    return emit(UnrealizedConversionCastOp.get([value], [format_.type] * format_.count)).results
+    return emit(built(UnrealizedConversionCastOp, (value,), [format_.type] * format_.count)).results
 
 
 def _part(emit: Emitter, tile: SSAValue, first: IntegerAttr | None, count: int) -> Sequence[SSAValue]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
-from tirx.dialects.nesting import ancestors, enclosing
+from tirx.dialects.nesting import ancestors, enclosing, walk
 from tirx.dialects.ptx.known_bits import EVERYTHING
 from tirx.dialects.ptx.memory import LdOp
 from tirx.dialects.tcgen05 import AllocOp, DeallocOp, TileOp
@@ -36,6 +36,10 @@ class _Allocation:
         return any(not _exclusive(dealloc, op) for dealloc in self.freed)
 
 
+_FOLLOWED = frozenset((AllocOp, LdOp, DeallocOp, TileOp, SubviewOp, ReshapeOp))
+"""The operations that give, take back or pass on columns of tensor memory, or their address."""
+
+
 def check_lifetimes(kernel: KernelOp) -> None:
     """Checks the allocations of a kernel in the order of its text. An allocation is known by the slot in shared memory
     that its address is read from; addresses that come from elsewhere are not followed.
@@ -46,8 +50,12 @@ def check_lifetimes(kernel: KernelOp) -> None:
     allocations: list[_Allocation] = []
     addresses: dict[SSAValue, _Allocation] = {}
     tiles: dict[SSAValue, _Allocation] = {}
-    followed = True
-    for op in kernel.walk():
+    followed, freed = True, False
+    for op in walk(kernel):
+        if type(op) not in _FOLLOWED:
+            if freed:
+                _check_use(op, tiles)
+            continue
         match op:
             case AllocOp():
                 _check_size(op, allocations)
@@ -59,6 +67,7 @@ def check_lifetimes(kernel: KernelOp) -> None:
             case DeallocOp() if (allocation := addresses.get(op.address)) is not None:
                 _check_dealloc(op, allocation)
                 allocation.freed.append(op)
+                freed = True
             case DeallocOp():
                 followed = False
             case TileOp() if (allocation := addresses.get(op.base)) is not None:
