@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerType, StringAttr, i1
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
@@ -105,13 +106,12 @@ class RingType(ParametrizedAttribute, TypeAttribute):
     @staticmethod
     def get(*tiles: Sequence[tuple[str, Attribute]]) -> RingType:
         """The type from the views of each tile: `get([("a", T)], [("s", U), ("p", V)])`."""
-        views = (ArrayAttr([SlotViewAttr(StringAttr(label), type_) for label, type_ in tile]) for tile in tiles)
-        return RingType(ArrayAttr(list(views)))
+        return _ring_type(tuple(map(tuple, tiles)))
 
     @property
     def views(self) -> tuple[SlotViewAttr, ...]:
         """All views of all tiles, in order."""
-        return tuple(view for tile in self.contents for view in tile)
+        return tuple([view for tile in self.contents.data for view in tile.data])
 
     @property
     def is_baton(self) -> bool:
@@ -121,12 +121,16 @@ class RingType(ParametrizedAttribute, TypeAttribute):
     @property
     def is_tile_id(self) -> bool:
         """True for a ring of answers of cluster launch control."""
-        return any(isinstance(view.type, TileIdType) for view in self.views)
+        return self._holds(TileIdType)
 
     @property
     def holds_scalars(self) -> bool:
         """True for a ring whose slots hold integers."""
-        return any(isinstance(view.type, IndexType | IntegerType) for view in self.views)
+        return self._holds(IndexType, IntegerType)
+
+    def _holds(self, *kinds: type[Attribute]) -> bool:
+        """Returns True if the first view, as all others, is of one of these types."""
+        return bool(contents := self.contents.data) and isinstance(contents[0].data[0].type, kinds)
 
     @property
     def slot_bytes(self) -> int:
@@ -191,6 +195,12 @@ def _print_view(printer: Printer):
             printer.print_attribute(view.type)
 
     return print_view
+
+
+@lru_cache(maxsize=1024)
+def _ring_type(tiles: tuple[tuple[tuple[str, Attribute], ...], ...]) -> RingType:
+    views = (ArrayAttr([SlotViewAttr(StringAttr(label), type_) for label, type_ in tile]) for tile in tiles)
+    return RingType(ArrayAttr(list(views)))
 
 
 @irdl_attr_definition

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import captured, top_of, walk
+from tirx.dialects.nesting import captured, operations, top_of, walk
 from tirx.dialects.traits import is_pure
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
@@ -81,9 +81,9 @@ def is_fill(op: tirx.CopyOp) -> bool:
 
 
 def _own_operations(block: Block) -> Iterator[Operation]:
-    for op in block.ops:
+    for op in operations(block):
         yield op
-        if not isinstance(op, scf.ForOp | scf.WhileOp):
+        if op.regions and not isinstance(op, scf.ForOp | scf.WhileOp):
             for region in op.regions:
                 for inner in region.blocks:
                     yield from _own_operations(inner)
@@ -119,12 +119,12 @@ def hardware_operation(kernel: Operation) -> Operation | None:
     """The first operation of a kernel that was written in the hardware's terms, whose threads and waits are not known,
     or that stores a number, which one thread does.
     """
-    rare = (op for op in walk(kernel) if _is_rare(type(op)))
+    rare = (op for op in walk(kernel) if is_rare(type(op)))
     return next((op for op in rare if in_hardware_terms(op) or stores_number(op)), None)
 
 
 @lru_cache(maxsize=1024)
-def _is_rare(kind: type[Operation]) -> bool:
+def is_rare(kind: type[Operation]) -> bool:
     """Returns False for operations that are in no terms of the hardware, store no number and order nothing."""
     return kind.name.startswith(_HARDWARE) or issubclass(kind, memref.StoreOp | tirx.OrderingOp)
 
@@ -153,7 +153,7 @@ def require_whole_warps(kernel: tirx.KernelOp) -> None:
 def require_no_ordering(kernel: Operation) -> None:
     """Raises NotApplicable for a kernel whose blocks wait for each other, which stays as it is."""
     for op in walk(kernel):
-        if _is_rare(type(op)) and is_ordering(op):
+        if is_rare(type(op)) and is_ordering(op):
             raise NotApplicable(op, f"'{op.name}' orders what blocks do")
 
 
@@ -178,7 +178,7 @@ def staged_tile(loop: scf.ForOp, alloc: tirx.AllocOp) -> StagedTile:
         if not isinstance(op, tirx.CopyOp | tirx.FillOp | tirx.LoadOp | tirx.MmaOp | tirx.StoreOp):
             raise NotApplicable(op, f"{name} keeps one buffer: what '{op.name}' does with it is not known")
         found.append(Access(op, top, tile, writes_to(op, tile)))
-    order = {op: i for i, op in enumerate(loop.body.block.ops)}
+    order = {op: i for i, op in enumerate(operations(loop.body.block))}
     found.sort(key=lambda access: order[access.top])
     fills: list[tirx.CopyOp] = []
     for access in found:
@@ -215,6 +215,8 @@ def staged_tile(loop: scf.ForOp, alloc: tirx.AllocOp) -> StagedTile:
 
 def _overwriting(alloc: tirx.AllocOp, fills: Sequence[tirx.CopyOp]) -> tirx.CopyOp | None:
     """The first copy that may write what one before it writes: in a slot, copies are not in order."""
+    if len(fills) < 2:
+        return None
     written = np.zeros(alloc.result.type.dims, np.bool_)
     for number, fill in enumerate(fills):
         box = box_of(fill.destination, alloc.result)
@@ -224,8 +226,10 @@ def _overwriting(alloc: tirx.AllocOp, fills: Sequence[tirx.CopyOp]) -> tirx.Copy
     return None
 
 
-def covers(alloc: tirx.AllocOp, writes: Iterable[SSAValue], reads: Iterable[SSAValue]) -> bool:
+def covers(alloc: tirx.AllocOp, writes: Sequence[SSAValue], reads: Iterable[SSAValue]) -> bool:
     """True if views of an allocation that are written have all elements of those that are read."""
+    if alloc.result in writes:
+        return True
     written = np.zeros(alloc.result.type.dims, np.bool_)
     for tile in writes:
         if (box := box_of(tile, alloc.result)) is not None:

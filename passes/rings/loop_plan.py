@@ -13,7 +13,7 @@ from tirx.dialects import tirx
 from tirx.dialects.nesting import top_of, walk
 from tirx.hw.features import supports
 from tirx.hw.targets import Target
-from tirx.passes.ir.index_analysis import never_runs
+from tirx.passes.ir.index_analysis import never_runs, ranges_found_once
 from tirx.passes.ir.scheduled import STAGES, is_scheduling, kernel_of
 from tirx.passes.match.bulk_copies import ring_engine
 from tirx.passes.match.memory_by_lifetime import aligned_bytes
@@ -26,6 +26,7 @@ from tirx.passes.match.pipelining import (
     copies_to_shared,
     in_hardware_terms,
     is_ordering,
+    is_rare,
     require_whole_warps,
     staged_tile,
     stores_number,
@@ -156,6 +157,7 @@ class LoopPlan:
                 return self.schedule.slots
 
 
+@ranges_found_once()
 def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> list[LoopPlan]:
     """The loops of a kernel that become pipelines, with their slots.
 
@@ -163,12 +165,15 @@ def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> lis
     and why. Raises LocatedError for a loop with slots written by hand that cannot have them.
     """
     plans: list[LoopPlan] = []
-    written = next(filter(in_hardware_terms, kernel.walk()), None)
-    has_order = is_scheduling(kernel) or any(is_ordering(op) or stores_number(op) for op in kernel.walk())
-    for loop in [op for op in kernel.walk() if isinstance(op, scf.ForOp) and not never_runs(op)]:
+    ops = walk(kernel)
+    rare = [op for op in ops if is_rare(type(op))]
+    written = next(filter(in_hardware_terms, rare), None)
+    has_order = is_scheduling(kernel) or any(is_ordering(op) or stores_number(op) for op in rare)
+    for loop in [op for op in ops if isinstance(op, scf.ForOp) and not never_runs(op)]:
         asked = _asked(loop)
         wanted = stages if asked is None else asked
-        if wanted == 1 or not copies_to_shared(loop):
+        copies = [] if wanted == 1 else copies_to_shared(loop)
+        if not copies:
             if asked is not None and asked > 1:
                 raise ScheduleOptionError(
                     loop, f"expected a loop that copies global tiles to shared memory for {STAGES}"
@@ -180,7 +185,7 @@ def plan_loops(kernel: tirx.KernelOp, target: Target, stages: int | None) -> lis
             require_whole_warps(kernel)
             if has_order:
                 check_loop(loop)
-            plan = plan_loop(loop)
+            plan = _plan_loop(loop, copies)
         except NotApplicable as e:
             if asked is not None:
                 raise ScheduleOptionError(
@@ -232,11 +237,11 @@ def _asked(loop: scf.ForOp) -> int | None:
             raise ScheduleOptionError(loop, f"expected {STAGES} to be an integer of 1 or more, found {found}")
 
 
-def plan_loop(loop: scf.ForOp) -> LoopPlan:
-    """The rings of one loop. Raises NotApplicable if no tile can have one."""
+def _plan_loop(loop: scf.ForOp, copies: Sequence[tirx.CopyOp]) -> LoopPlan:
+    """The rings of one loop with these copies to shared memory. Raises NotApplicable if no tile can have one."""
     staged: list[tuple[StagedTile, tirx.Engine]] = []
     problems: list[NotApplicable] = []
-    roots = dict.fromkeys(tirx.base_allocation(copy.destination) for copy in copies_to_shared(loop))
+    roots = dict.fromkeys(tirx.base_allocation(copy.destination) for copy in copies)
     for root in roots:
         if not isinstance(alloc := root.owner, tirx.AllocOp):
             continue
@@ -522,37 +527,37 @@ def _with_slots(kernel: tirx.KernelOp, target: Target, plans: list[LoopPlan]) ->
     """
     in_rings = {tile.alloc for plan in plans for ring in plan.rings for tile in ring.tiles}
     left = operand_limit(target) - BARRIER_BYTES - exchange_bytes(kernel)
-    for op in kernel.walk():
+    for op in walk(kernel):
         if isinstance(op, tirx.AllocOp) and op.result.type.memory is tirx.MemorySpace.SHARED and op not in in_rings:
             left -= aligned_bytes(op.result.type)
         elif isinstance(op, tirx.RingOp):
             left -= op.num_slots * op.result.type.slot_bytes
-    left -= sum(plan.slot_bytes for plan in plans)
-    kept: list[LoopPlan] = []
-    for plan in plans:
-        products = sum(isinstance(op, tirx.MmaOp) for op in plan.loop.walk())
+    slot_bytes = [plan.slot_bytes for plan in plans]
+    left -= sum(slot_bytes)
+    kept: list[tuple[LoopPlan, int]] = []
+    for plan, size in zip(plans, slot_bytes, strict=True):
+        products = sum(isinstance(op, tirx.MmaOp) for op in walk(plan.loop))
         plan.slots = fewest_slots(products) if plan.asked is None else plan.asked
-        need = (plan.slots - 1) * plan.slot_bytes
+        need = (plan.slots - 1) * size
         if need > left:
-            room = max(left + plan.slot_bytes, 0)
-            found = f"{plan.slots} slots of {plan.slot_bytes} bytes, with {room} bytes of shared memory left"
+            found = f"{plan.slots} slots of {size} bytes, with {max(left + size, 0)} bytes of shared memory left"
             if plan.loop.attributes.get(STAGES) is not None:
                 raise ScheduleOptionError(plan.loop, f"expected room for {STAGES}, found none for {found}")
             remark(plan.loop, StaysSequential(found, target.name))
             continue
         left -= need
-        kept.append(plan)
+        kept.append((plan, size))
     grown = True
     while grown:
         grown = False
-        for plan in kept:
-            if plan.asked is None and plan.slots < plan.most and plan.slot_bytes <= left:
+        for plan, size in kept:
+            if plan.asked is None and plan.slots < plan.most and size <= left:
                 plan.slots += 1
-                left -= plan.slot_bytes
+                left -= size
                 grown = True
-    for plan in kept:
+    for plan, _ in kept:
         held = sum(tile.slot_bytes for tile in plan.held)
         if plan.loop.parent_op() is not kernel and held <= left:
             plan.held_slots = 2
             left -= held
-    return kept
+    return [plan for plan, _ in kept]

@@ -9,7 +9,7 @@ from xdsl.rewriter import InsertPoint
 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
-from tirx.dialects.nesting import ancestors
+from tirx.dialects.nesting import ancestors, walk
 from tirx.dialects.tirx.product import ProductOp
 from tirx.passes.ir.emitter import Emitter, erase, keep_attributes
 from tirx.remarks import StoreRingMade
@@ -32,7 +32,7 @@ class StagedStore:
 
 def staged_stores(kernel: tirx.KernelOp) -> dict[tirx.TilesOp | tirx.ForOp, list[StagedStore]]:
     """The shared tiles of each loop that are written whole and then stored by `tma_store` or `tma_reduce`."""
-    loops = [op for op in kernel.walk() if isinstance(op, tirx.TilesOp | tirx.ForOp) and not _in_role(op)]
+    loops = [op for op in walk(kernel) if isinstance(op, tirx.TilesOp | tirx.ForOp) and not _in_role(op)]
     found = {loop: [each for op in _own(loop) if (each := _staged(op)) is not None] for loop in loops}
     return {loop: stores for loop, stores in found.items() if stores}
 

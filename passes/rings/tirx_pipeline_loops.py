@@ -14,8 +14,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from tirx.diagnostics import remark
+from tirx.diagnostics import remark, wants_remarks
 from tirx.dialects import tirx
+from tirx.dialects.nesting import walk
 from tirx.dialects.xdsl_private import clone
 from tirx.passes.ir.emitter import Emitter, constant_value, erase, erase_dead, keep_attributes, take_over
 from tirx.passes.ir.scheduled import STAGES
@@ -84,7 +85,7 @@ class TirxPipelineLoopsPass(ModulePass):
 
 def _make_rings(kernel: tirx.KernelOp, stages: int | None) -> None:
     target = kernel.require_target()
-    if any(isinstance(inner, scf.ForOp) for inner in kernel.walk()):
+    if any(isinstance(inner, scf.ForOp) for inner in walk(kernel)):
         from tirx.passes.rings.loop_plan import plan_loops  # imports what only kernels with loops need
 
         plans = plan_loops(kernel, target, stages)
@@ -99,7 +100,8 @@ def _pipeline(kernel: tirx.KernelOp, plans: Sequence[LoopPlan]) -> None:
     awaits = any(ring.is_fenced for plan in plans for ring in plan.rings)
     for plan in plans:
         _Pipeline(kernel, plan, awaits).rewrite()
-        remark(kernel, StartValues(str(plan.schedule)))
+        if wants_remarks():
+            remark(kernel, StartValues(str(plan.schedule)))
 
 
 class _Pipeline:
@@ -121,7 +123,8 @@ class _Pipeline:
         plan, loop = self.plan, self.loop
         for ring in plan.rings:
             self.rings[ring] = self._ring([tile.alloc for tile in ring.tiles], plan.slots, (FILL, USE))
-        self._remark()
+        if wants_remarks():
+            self._remark()
         for tile in plan.held:
             self._hold(tile)
         for accumulator in plan.accumulators:
@@ -219,7 +222,7 @@ class _Pipeline:
         for turn in tile.turns:
             begin = Emitter.before(turn.ops[0]) if end is None or not turn.directly else end
             slot = self._acquire(begin, ring, turn.station)
-            slots.update((inner, slot) for op in turn.ops for inner in op.walk())
+            slots.update((inner, slot) for op in turn.ops for inner in walk(op))
             end = Emitter.after(turn.ops[-1]) if turn.ops else begin
             end(tirx.ReleaseOp(ring.result, turn.station, turn.queue))
         _rebase(tile.alloc.result, slots.__getitem__)
@@ -241,7 +244,7 @@ class _Pipeline:
         return index
 
     def _symbol(self) -> str:
-        used = {op.loop.data for op in self.kernel.walk() if isinstance(op, tirx.ForOp | tirx.TilesOp)}
+        used = {op.loop.data for op in walk(self.kernel) if isinstance(op, tirx.ForOp | tirx.TilesOp)}
         hint = self.loop.body.block.args[0].name_hint or "loop"
         return next(name for name in chain((hint,), (f"{hint}_{i}" for i in count(1))) if name not in used)
 
@@ -335,7 +338,7 @@ class _Pipeline:
             if plan.engine is not tirx.Engine.CP_ASYNC:
                 roots = {tile.alloc.result for tile in plan.tiles}
                 used = {op for root in roots for op, _ in accesses(root)}
-                first = next(op for op in part.ops if not used.isdisjoint(op.walk()))
+                first = next(op for op in part.ops if not used.isdisjoint(walk(op)))
                 emit = Emitter(InsertPoint.before(first), self.location)
             tiles = emit(tirx.AcquireOp(ring.result, USE)).tiles
             _name(tiles, plan)
