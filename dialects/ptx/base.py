@@ -178,6 +178,9 @@ class PTXInstruction(DirectOperation, abc.ABC):
     """True if `verify_` looks at types, properties and attributes only: what it says of one instruction holds for all
     of the class that have the same."""
 
+    FOLLOWS_IMMEDIATES: ClassVar[bool] = False
+    """True if it looks at literals besides that are operands (`immediates_of`), once operands are registers."""
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "name" in vars(cls):

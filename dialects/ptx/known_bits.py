@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import Float32Type, IntegerAttr, IntegerType
+from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.dialects.ptx.arith import (
     AddOp,
@@ -32,9 +32,10 @@ from tirx.dialects.ptx.arith import (
     SubOp,
     XorOp,
 )
-from tirx.dialects.ptx.base import is_float, width
+from tirx.dialects.ptx.base import PTXInstruction, is_float, width
 from tirx.dialects.ptx.conversion import CvtOp, MovOp, PackOp, UnpackOp
-from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
+from tirx.dialects.ptx.core import ConstantOp, EntryOp, SharedAllocOp
+from tirx.dialects.xdsl_private import operands_of
 from tirx.symbolic.integers import Integers
 
 IMMEDIATE = 1
@@ -69,6 +70,30 @@ def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
         return _unknown(width(value.type))
     found = _FOUND.get()
     return _known(value, depth, {} if found is None else found)
+
+
+def immediates_of(op: Operation) -> list[int | float] | None:
+    """Returns the places and values of literals among the operands of an instruction of an entry.
+
+    That is all that is known of operands at the depth `IMMEDIATE`. None if some of them are no registers.
+    """
+    found: list[int | float] = []
+    before = None
+    for place, value in enumerate(operands_of(op)):
+        owner = value.owner
+        if owner is before:
+            continue
+        if type(owner) is ConstantOp:
+            found += place, owner.value.value.data
+        elif type(value.type) in _REGISTERS and isinstance(owner, _OPAQUE):
+            before = owner
+        else:
+            return None
+    return found if type(op.parent_op()) is EntryOp else None
+
+
+_REGISTERS = frozenset((IntegerType, Float32Type))
+_OPAQUE = (PTXInstruction, Block)
 
 
 @cache

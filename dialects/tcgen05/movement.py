@@ -57,6 +57,7 @@ class _AccessOp(Tcgen05Op):
     """Between tensor memory and the registers of a warp: tiles, or an address and registers."""
 
     ISSUE: ClassVar = Issue.WARP
+    FOLLOWS_IMMEDIATES: ClassVar = True
 
     shape = prop_def(StringAttr)
     num = opt_prop_def(IntegerAttr[I32])

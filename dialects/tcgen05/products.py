@@ -87,6 +87,7 @@ class MmaOp(CtaGroupOp):
 
     name = "tcgen05.mma"
     ISSUE: ClassVar = Issue.ONE_THREAD
+    FOLLOWS_IMMEDIATES: ClassVar = True
 
     kind = prop_def(MmaKindAttr)
     d = operand_def(TENSOR)

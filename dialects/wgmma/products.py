@@ -83,6 +83,7 @@ class MmaAsyncOp(WgmmaOp):
     """
 
     name = "wgmma.mma_async"
+    FOLLOWS_IMMEDIATES: ClassVar = True
 
     a_type = prop_def(StringAttr)
     b_type = prop_def(StringAttr)

@@ -124,7 +124,7 @@ class CheckError(Exception):
 
 
 _VERIFIED: Signatures = {}
-"""Those of operations with `FOLLOWS_TYPES` that verify."""
+"""Those of operations with `FOLLOWS_TYPES` or `FOLLOWS_IMMEDIATES` that verify."""
 
 
 def _verify_structure(op: Operation) -> None:
@@ -215,12 +215,20 @@ def _verify_inside(op: Operation, dominance: Dominance) -> None:
 
 def _verify_operation(op: Operation, dominance: Dominance, defined: set[SSAValue]) -> None:
     """Verifies an operation and the places of its operands. `defined` are values that are in front of it."""
-    if getattr(op, "FOLLOWS_TYPES", False) and op.next_op is not None:
-        if (signature := signature_of(op)) not in _VERIFIED:
-            _verify_itself(op)
-            remember(_VERIFIED, signature, op)
-    else:
+    signature = None
+    if op.next_op is not None:
+        if getattr(op, "FOLLOWS_TYPES", False):
+            signature = signature_of(op)
+        elif getattr(op, "FOLLOWS_IMMEDIATES", False):
+            from tirx.dialects.ptx.known_bits import immediates_of  # no operation of other dialects follows them
+
+            if (immediates := immediates_of(op)) is not None:
+                signature = signature_of(op), *immediates
+    if signature is None:
         _verify_itself(op)
+    elif signature not in _VERIFIED:
+        _verify_itself(op)
+        remember(_VERIFIED, signature, op)
     if not defined.issuperset(operands_of(op)):
         _verify_operands(op, dominance, defined)
     if op.regions and op.properties.get("params") is not None and op.name == "tirx.kernel":

@@ -296,6 +296,24 @@ def test_instructions_of_the_same_types_are_verified_once_those_of_others_again(
         assert said in _error(text.format(line)), line
 
 
+def test_instructions_with_the_same_literals_are_verified_once_those_with_others_again():
+    text = """ptx.entry @k() target("sm_100a") {{
+  %p = ptx.constant true
+  %m = ptx.constant {} : i64
+  %i = ptx.constant {} : i32
+  %t = ptx.constant 0 : i32
+  tcgen05.mma f16 %t, %m, %m, %i, %p : i32, i64
+  ptx.ret
+}}"""
+    matrix, product = 1 << 46 | 8 << 32 | 8 << 16, 1 << 4 | 128 >> 3 << 17 | 128 >> 4 << 24
+    verify_located(parse_located(new_context(), text.format(matrix, product), "f"))
+    for wrong, said in (
+        ((matrix, product | 1 << 5), "6:3: error: instruction descriptor"),
+        ((8, product), "6:3: error: descriptor of A: bits 46-48"),
+    ):
+        assert said in _error(text.format(*wrong))
+
+
 def _names_in(function: FunctionType, seen: set[FunctionType]) -> set[str]:
     """All names in the code of a function, and of the functions of dialects that it calls by name."""
     seen.add(function)
