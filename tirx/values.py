@@ -7,6 +7,7 @@ of these classes, whose methods take a tenth of the time here. The other names a
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import MISSING, FrozenInstanceError, field, fields, replace
 from operator import attrgetter
@@ -15,7 +16,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
+    from functools import cached_property
 else:
+
+    class cached_property(functools.cached_property):
+        """A property that is computed once for an object, without the lock that Python 3.11 takes for it."""
+
+        def __get__(self, instance, owner):
+            if instance is None:
+                return self
+            found = instance.__dict__[self.attrname] = self.func(instance)
+            return found
 
     def dataclass(cls=None, /, *, frozen=False, eq=True, slots=False):
         """Makes a class a dataclass; see `dataclasses.dataclass`. Fields of type InitVar are not supported.
@@ -33,7 +44,7 @@ else:
         return made if cls is None else made(cls)
 
 
-__all__ = ["dataclass", "field", "fields", "replace"]
+__all__ = ["cached_property", "dataclass", "field", "fields", "replace"]
 
 
 class _Factory:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
@@ -10,7 +11,7 @@ from tirx.dialects import ptx, tirx
 from tirx.dialects.ptx.effects import Region, SharedMatrix, TensorCells
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
-from tirx.passes.checks.memory_accesses import GRANULE, Access, AccessTable, Box, Footprint, Operand
+from tirx.passes.checks.memory_accesses import GRANULE, Access, AccessTable, Box, Footprint, Operand, are_apart
 from tirx.passes.checks.thread_flow import ActiveThreads
 from tirx.passes.checks.thread_values import Symbol, ThreadValue, ThreadValues
 from tirx.rules import LaunchParameterError
@@ -32,16 +33,27 @@ class AccessReader:
         self.has_boxes = False
         """True if it is known where in global memory a bulk copy reads or writes."""
         self._global: dict[ThreadValue, ThreadValue] = {}
-        self._noted: list[tuple[Operation, Access]] = []
+        self._noted: list[tuple[Operation, ptx.MemoryAccess, ActiveThreads, tuple[Symbol, ...] | None]] = []
+        """The last is what the address begins with of an access in `_simple`."""
+        self._simple: defaultdict[tuple[Symbol, ...], list[tuple[ptx.Bytes, ThreadValue, ActiveThreads, bool]]]
+        """Origins -> bytes that instructions read, or write where True, that do nothing else."""
+        self._simple = defaultdict(list)
         self._plain: set[Operation] = set()
         """Instructions that do nothing else but access memory in order."""
 
     def note(self, op: Operation, stated: ptx.MemoryAccess, active: ActiveThreads, *, synchronizes: bool) -> None:
         """Notes what an instruction states. They come in the order of the program."""
+        origin = None
         if stated.kind in _PLAIN and not synchronizes:
-            self._plain.add(op)
-        if (access := self._access_of(op, stated, active)) is not None:
-            self._noted.append((op, access))
+            regions = stated.reads or stated.writes
+            if len(regions) == 1 and type(region := regions[0]) is ptx.Bytes and not (stated.reads and stated.writes):
+                if (address := self._values.get(region.address)) is None:
+                    return
+                origin = (*address.symbols, _GLOBAL) if stated.kind is ptx.AccessKind.GLOBAL else address.symbols
+                self._simple[origin].append((region, address, active, not stated.reads))
+            if origin is None:
+                self._plain.add(op)
+        self._noted.append((op, stated, active, origin))
 
     def accesses(self, table: AccessTable) -> dict[Operation, tuple[Access, ...]]:
         """
@@ -50,9 +62,18 @@ class AccessReader:
         Left out is what takes place in the order of its thread, in memory that nothing else touches: nothing has to be
         ordered behind it.
         """
+        others = [None if note[3] is not None else self._access_of(*note[:3]) for note in self._noted]
+        touched = {footprint.origin for access in others if access is not None for footprint in access.footprints}
+        alone = {origin for origin, own in self._simple.items() if origin not in touched and _are_alone(own)}
         found: dict[Operation, tuple[Access, ...]] = {}
-        for op, access in self._noted:
-            found[op] = (*found.get(op, ()), table.add(access))
+        for (op, stated, active, origin), other in zip(self._noted, others, strict=True):
+            if origin in alone:
+                continue
+            access = other if origin is None else self._access_of(op, stated, active)
+            if access is not None:
+                if origin is not None:
+                    self._plain.add(op)
+                found[op] = (*found.get(op, ()), table.add(access))
         of_plain = {access for op, (access, *_) in found.items() if op in self._plain}
         unordered = {access for access in of_plain if table.is_alone(access)}
         return {op: own for op, own in found.items() if op not in self._plain or own[0] not in unordered}
@@ -138,6 +159,17 @@ class AccessReader:
         if value not in self._global:
             self._global[value] = ThreadValue((*value.symbols, _GLOBAL), value.given, value.count)
         return self._global[value]
+
+
+def _are_alone(simple: Sequence[tuple[ptx.Bytes, ThreadValue, ActiveThreads, bool]]) -> bool:
+    """Returns True if all of them read, or no two threads write the same bytes and none reads."""
+    writing = sum(write for *_, write in simple)
+    if not writing:
+        return True
+    offsets: defaultdict[tuple[ThreadValue, ActiveThreads], list[int]] = defaultdict(list)
+    for region, address, active, _ in simple:
+        offsets[address, active].append(region.offset)
+    return writing == len(simple) and are_apart(offsets, max(region.size for region, *_ in simple))
 
 
 def _footprint(region: ptx.Bytes | ptx.MatrixRows | TensorCells, value: ThreadValue) -> Footprint | None:

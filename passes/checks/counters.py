@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
 from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import np
-from tirx.passes.checks.thread_values import Numbers, arithmetic, incoming, is_integer, wrapped
+from tirx.passes.checks.thread_values import (
+    Numbers,
+    ThreadValues,
+    arithmetic,
+    incoming,
+    is_integer,
+    wrapped,
+)
 from tirx.values import dataclass
 
 _MOST_NUMBERS = 64
@@ -62,7 +70,11 @@ class Counters:
     come back to where they began are not known, as the first or the last number may be one that the loop does not use.
     """
 
-    def __init__(self):
+    def __init__(self, values: ThreadValues | None = None):
+        """`values` are those of the threads of the entry, of which what is the same in all threads is taken."""
+        self._values = values
+        self._constants: dict[SSAValue, int] = {}
+        """Registers of `values` that were asked for -> what they are in all threads."""
         self._leaves: dict[SSAValue, _Leaves | None] = {}
         self._counters: dict[BlockArgument, Taken | None] = {}
         self._taken: dict[SSAValue, Taken | None] = {}
@@ -85,8 +97,11 @@ class Counters:
             numbers = counter.numbers
             allocations.add(counter.allocation)
         allocations.discard(None)
-        found = evaluated(value, leaves.argument, numbers, self._known[leaves.argument])
-        return None if found is None or len(allocations) > 1 else Taken(next(iter(allocations), None), np.unique(found))
+        found = evaluated(value, leaves.argument, numbers, self._known[leaves.argument], self._constants)
+        if found is None or len(allocations) > 1:
+            return None
+        ascending = [found] if isinstance(found, int) else sorted(set(found.tolist()))
+        return Taken(next(iter(allocations), None), np.array(ascending, np.int64))
 
     def _counter(self, argument: BlockArgument) -> Taken | None:
         if argument not in self._counters:
@@ -122,7 +137,7 @@ class Counters:
             source, number = waiting.pop()
             known: _Known = {}
             for one, value in users.get(source, ()):
-                if not isinstance(found := evaluated(value, source, number, known), int):
+                if not isinstance(found := evaluated(value, source, number, known, self._constants), int):
                     return
                 if source is not None:
                     again.setdefault(one, set()).add(found)
@@ -148,6 +163,10 @@ class Counters:
     def _find_leaves(self, value: SSAValue, above: int) -> _Leaves | None:
         if not is_integer(value.type) or above > _MOST_DEPTH:
             return None
+        if self._values is not None and (threads := self._values.get(value)) is not None:
+            if isinstance(threads.given, int) and (threads.is_known or threads.allocation is not None):
+                self._constants[value] = threads.given
+                return _Leaves(None, threads.allocation, 0)
         op = value.owner
         if isinstance(op, Block):
             return _Leaves(value, None, 0) if isinstance(value, BlockArgument) else None
@@ -175,31 +194,41 @@ class Counters:
 
 
 def evaluated(
-    value: SSAValue, argument: SSAValue | None, numbers: int | Numbers, known: _Known
+    value: SSAValue,
+    argument: SSAValue | None,
+    numbers: int | Numbers,
+    known: _Known,
+    constants: Mapping[SSAValue, int] | None = None,
 ) -> int | Numbers | None:
     """Computes `value` for each number of `argument`, None if it cannot be computed. Allocations are at 0."""
     if value is argument:
         return numbers
+    if constants is not None and value in constants:
+        return constants[value]
     if value not in known:
-        known[value] = _computed(value, argument, numbers, known)
+        known[value] = _computed(value, argument, numbers, known, constants)
     return known[value]
 
 
 def _computed(
-    value: SSAValue, argument: SSAValue | None, numbers: int | Numbers, known: _Known
+    value: SSAValue,
+    argument: SSAValue | None,
+    numbers: int | Numbers,
+    known: _Known,
+    constants: Mapping[SSAValue, int] | None,
 ) -> int | Numbers | None:
-    match value.owner:
-        case SharedAllocOp():
-            return 0
-        case ConstantOp(value=IntegerAttr(value=constant)):
-            return wrapped(constant.data, width(value.type))
-        case Operation() as op:
-            operands: list[int | Numbers] = []
-            for operand in operands_of(op):
-                if (one := evaluated(operand, argument, numbers, known)) is None:
-                    return None
-                operands.append(one)
-            found = arithmetic(op, operands)
-            return None if found is None else wrapped(found, width(value.type))
-        case _:
+    op = value.owner
+    if isinstance(op, Block):
+        return None
+    if type(op) is SharedAllocOp:
+        return 0
+    bits = width(value.type)
+    if type(op) is ConstantOp:
+        return wrapped(op.value.value.data, bits) if isinstance(op.value, IntegerAttr) else None
+    operands: list[int | Numbers] = []
+    for operand in operands_of(op):
+        if (one := evaluated(operand, argument, numbers, known, constants)) is None:
             return None
+        operands.append(one)
+    found = arithmetic(op, operands)
+    return None if found is None else wrapped(found, bits)

@@ -69,7 +69,7 @@ def _find_overrun(walks: Walks) -> Overrun | None:
     stops = [
         (warp, at)
         for warp, own in enumerate(events)
-        if firsts.setdefault(tuple(each.op for each in own), warp) == warp
+        if firsts.setdefault(tuple([each.op for each in own]), warp) == warp
         for at in _chosen(own)
     ]
     usual = _Play(walks.counts, events, frozenset(stops))
@@ -220,10 +220,11 @@ class _Play:
     def run(self, stopped: int | None = None, first: int = 0) -> None:
         """Lets each warp but `stopped` take one event at a time until none can go on; warps from `first` on begin."""
         at, turn = self.at, range(first, len(self.at))
+        ends = [*map(len, self._events)]
         while True:
             moving = len(turn) < len(at)
             for warp in turn:
-                if warp != stopped and at[warp] < len(self._events[warp]) and self._takes(warp, at[warp]):
+                if warp != stopped and at[warp] < ends[warp] and self._takes(warp, at[warp]):
                     at[warp] += 1
                     moving = True
             if not moving:

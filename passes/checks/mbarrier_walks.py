@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from itertools import chain
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -14,9 +16,8 @@ from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.synchronization import OrderingAnalysis
-from tirx.passes.checks.thread_values import Numbers, arithmetic_of, incoming, is_integer, wrapped
+from tirx.passes.checks.thread_values import Numbers, ThreadValue, arithmetic_of, incoming, is_integer, wrapped
 from tirx.passes.ir.control_flow import successors
-from tirx.values import dataclass
 
 _MOST_EVENTS = 2_000
 """Waits, arrivals and barriers of a warp that are played."""
@@ -30,8 +31,7 @@ _Registers: TypeAlias = list["int | Numbers | None"]
 """The number of all lanes of a warp, or of each; None if it is not known."""
 
 
-@dataclass(frozen=True, eq=False)
-class Event:
+class Event(NamedTuple):
     """
     A wait for the phase with the parity `number` of the mbarrier at `place`, `number` arrivals there, or a barrier
     number `place` of `number` warps.
@@ -47,37 +47,40 @@ class _End(Exception):
     """Nothing more is known of the way of a warp."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
+class _Step(NamedTuple):
     """
     An operation from which an address, a parity or a condition is computed: the registers of its result, of `bits`
-    bits, and of those of its `count` operands that have one; `compute` does, None if it is not known how. `kept` are
-    results of numbers that all lanes had before.
+    bits, and of its operands, which `read` reads; `compute` does, None if it is not known how. `kept` are results of
+    numbers that all lanes had before.
     """
 
-    op: Operation
     result: int
     operands: tuple[int, ...]
-    count: int
+    read: Callable[[_Registers], object]
     compute: Callable[..., int | Numbers | None] | None
     bits: int
-    kept: dict[tuple[int | Numbers, ...], int | Numbers | None]
+    is_minimum: bool
+    kept: dict[object, int | Numbers | None]
 
-    def take(self, env: _Registers) -> bool:
-        """Sets the result to the number of all lanes, or of each; None and False if an operand is not known."""
-        known = tuple([each for operand in self.operands if (each := env[operand]) is not None])
-        if len(known) != self.count:
-            env[self.result] = None
-            return False
-        if np.ndarray in map(type, known):
+    def is_known(self, env: _Registers) -> bool:
+        """Sets the result to the number of all lanes, or of each. Returns False if an operand is not known."""
+        known = [each for operand in self.operands if (each := env[operand]) is not None]
+        if is_known := len(known) == len(self.operands):
             env[self.result] = self._computed(known)
-        else:
-            if known not in self.kept:
-                self.kept[known] = self._computed(known)
-            env[self.result] = self.kept[known]
-        return True
+        return is_known
 
-    def _computed(self, known: tuple[int | Numbers, ...]) -> int | Numbers | None:
+    def take(self, env: _Registers) -> None:
+        """Sets the result in a walk, and keeps it; a minimum is that of what is known, as turns of loops are many."""
+        known = [each for operand in self.operands if (each := env[operand]) is not None]
+        if len(known) == len(self.operands):
+            found = self._computed(known)
+        else:
+            found = known[0] if self.is_minimum and known else None
+        env[self.result] = found
+        if np.ndarray not in map(type, known):
+            self.kept[self.read(env)] = found
+
+    def _computed(self, known: list[int | Numbers]) -> int | Numbers | None:
         if self.compute is None or (found := self.compute(*known)) is None:
             return None
         found = wrapped(found, self.bits)
@@ -127,8 +130,12 @@ class Walks:
         self._main = self._find_main(loops)
         self._inits = analysis.flow.control.of_type(ptx.MbarrierInitOp)
         self._registers: dict[SSAValue, int] = {}
-        self._fixed: list[tuple[int, int | Numbers]] = []
-        """Registers with a number for all threads, or one for each."""
+        self._moving: dict[SSAValue, int] = {}
+        """Those of arguments of blocks that may change."""
+        self._start: _Registers = [None]
+        """Registers with a number for all threads; the first is never known."""
+        self._of_lanes: list[tuple[int, Numbers]] = []
+        """Registers with a number for each thread."""
         self._parameters: list[tuple[int, str]] = []
         """Registers of parameters, and their names."""
         self._all: dict[Block, list[_Step]] = {}
@@ -145,12 +152,22 @@ class Walks:
 
     def begin(self, given: Mapping[str, int]) -> None:
         """Begins walks with these numbers of parameters."""
-        self._given = [(register, given[name]) for register, name in self._parameters if name in given]
+        self._common = list(self._start)
+        for register, name in self._parameters:
+            self._common[register] = given.get(name)
+        self._rest = _unknown(self._all, self._common)
+        self._steps = self._rest
+        """What depends on arguments of blocks."""
+        lanes = {register for register, _ in self._of_lanes}
+        self._differing = False
+        """Whether anything may be known of a warp without arguments of blocks."""
+        for step in chain.from_iterable(self._rest.values()):
+            if all(operand in lanes or self._common[operand] is not None for operand in step.operands):
+                self._differing = True
+                lanes.add(step.result)
         self._walked: dict[object, tuple[int, list[Event]]] = {}
         """All that a walk depends on -> the warp that walks, and its events."""
         self._env: _Registers = []
-        self._steps: dict[Block, list[_Step]] = {}
-        """What depends on arguments of blocks."""
         self._warp, self._lanes = 0, np.arange(0)
         self._events: list[Event] = []
         self.returned = set[int]()
@@ -161,8 +178,9 @@ class Walks:
         """Loops whose ends are not known -> turns."""
         self.counts: dict[int, int] = {}
         """Arrivals that complete a phase of the mbarrier at each place."""
-        self._begin(0)
-        self._fold()
+        self._env = self._common
+        if not all(isinstance(self._value(op.barrier), int) for op in self._inits):
+            self._begin(0)
         for op in self._inits:
             place = self._value(op.barrier)
             if not isinstance(place, int) or place in self.counts:
@@ -181,7 +199,6 @@ class Walks:
         if like != warp:
             self.returned |= {warp} if like in self.returned else set()
             return events
-        self._fold()
         self._left.clear()
         try:
             self._walk(self._flow.blocks[0], None)
@@ -190,22 +207,17 @@ class Walks:
         return self._events
 
     def _begin(self, warp: int) -> tuple[int | bytes, ...]:
-        """Sets the registers that are known for each thread to those of a warp. Returns them."""
-        self._env, self._steps = [None] * len(self._registers), {}
+        """Sets the registers that are known and do not change. Returns those in which warps differ."""
+        self._env = list(self._common)
         found: list[int | bytes] = []
-        for register, given in (*self._fixed, *self._given):
-            if not isinstance(given, int):
-                given = given[WARP_SIZE * warp : WARP_SIZE * (warp + 1)]
-                given = int(given[0]) if (given == given[0]).all() else given
-            self._env[register] = given
-            found.append(given if isinstance(given, int) else given.tobytes())
+        for register, given in self._of_lanes:
+            own = given[WARP_SIZE * warp : WARP_SIZE * (warp + 1)]
+            is_one = (own == own[0]).all()
+            self._env[register] = int(own[0]) if is_one else own
+            found.append(int(own[0]) if is_one else own.tobytes())
+        if self._differing:
+            self._steps = _unknown(self._rest, self._env)
         return tuple(found)
-
-    def _fold(self) -> None:
-        """Computes what depends on no argument of a block."""
-        for block in self._flow.blocks:
-            if steps := [step for step in self._all.get(block, ()) if not step.take(self._env)]:
-                self._steps[block] = steps
 
     def _find_main(self, loops: Sequence[frozenset[Block]]) -> dict[frozenset[Block], set[int]]:
         """
@@ -247,34 +259,35 @@ class Walks:
                 self._conditions += [last.condition] if known is None or not known.is_known else []
         allocations: dict[object, int] = {}
         needed = set[Operation]()
+        registers, values = self._registers, self._flow.values
         while pending:
-            if (value := pending.pop()) in self._registers or not is_integer(value.type):
+            if (value := pending.pop()) in registers or not is_integer(value.type):
                 continue
-            self._registers[value] = register = len(self._registers)
-            known, owner = self._flow.values.get(value), value.owner
-            if isinstance(owner, ptx.SharedAllocOp):
-                key = owner if owner.dynamic is None else ptx.SharedAllocOp
-                self._fixed.append((register, allocations.setdefault(key, _APART * (len(allocations) + 1))))
+            registers[value] = register = len(self._start)
+            self._start.append(None)
+            known, owner = values.get(value), value.owner
+            if known is not None and (place := _place(known, allocations)) is not None:
+                if isinstance(known.given, int):
+                    self._start[register] = place + known.given
+                else:
+                    self._of_lanes.append((register, place + known.given))
             elif isinstance(owner, ptx.LdParamOp):
                 self._parameters.append((register, owner.param.data))
-            elif known is not None and known.is_known:
-                self._fixed.append((register, known.given))
             elif isinstance(value, BlockArgument):
+                self._moving[value] = register
                 pending += incoming(value.block, value)
             elif isinstance(owner, Operation) and operands_of(owner) and len(owner.results) == 1:
                 needed.add(owner)
                 pending += operands_of(owner)
-        for op in needed:
-            assert op.parent is not None
-            self._all.setdefault(op.parent, [])
-        for block in self._all:
+        for block in dict.fromkeys([op.parent for op in needed if op.parent is not None]):
+            own = self._all[block] = list[_Step]()
             for op in self._flow.control.ops[block]:
                 if op in needed:
-                    given, (result,) = operands_of(op), op.results
-                    operands = tuple([self._registers[each] for each in given if each in self._registers])
-                    bits = ptx.width(result.type)
-                    step = _Step(op, self._registers[result], operands, len(given), arithmetic_of(op), bits, {})
-                    self._all[block].append(step)
+                    (result,) = op.results
+                    operands = tuple([registers.get(each, 0) for each in operands_of(op)])
+                    compute, bits = arithmetic_of(op), ptx.width(result.type)
+                    is_minimum = isinstance(op, ptx.MinOp)
+                    own.append(_Step(registers[result], operands, itemgetter(*operands), compute, bits, is_minimum, {}))
 
     def _join_of_silent(self, block: Block) -> Block | None:
         """Returns where the two ways of a block meet in its loop, if there is nothing to note in between."""
@@ -300,11 +313,12 @@ class Walks:
 
     def _walk(self, block: Block, stop: Block | None) -> None:
         while block is not stop:
+            env = self._env
             for step in self._steps.get(block, ()):
-                if not step.take(self._env) and isinstance(step.op, ptx.MinOp):
-                    # The number of turns of a loop is large.
-                    known = [each for operand in step.operands if (each := self._env[operand]) is not None]
-                    self._env[step.result] = known[0] if known else None
+                try:
+                    env[step.result] = step.kept[step.read(env)]
+                except (KeyError, TypeError):  # a number for each lane
+                    step.take(env)
             for op, does, address in self._found.get(block, ()):
                 self._note(op, does, address)
             if (join := self._passed.get(block)) is not None:
@@ -354,8 +368,8 @@ class Walks:
                 case last:
                     raise AssertionError(last)
             pairs = zip(successor.args, arguments, strict=True)
-            registers = self._registers
-            moves = [(registers[to], registers.get(value)) for to, value in pairs if to in registers]
+            registers, moving = self._registers, self._moving
+            moves = [(moving[to], registers.get(value)) for to, value in pairs if to in moving]
             entered = [loop for loop in self._loops[successor] if block not in loop]
             self._moves[block, way] = successor, moves, entered
         successor, moves, entered = self._moves[block, way]
@@ -431,3 +445,19 @@ class Walks:
                 found.add(block)
                 pending += successors(block)
         return found
+
+
+def _place(known: ThreadValue, allocations: dict[object, int]) -> int | None:
+    """Returns 0 for numbers, where an allocation begins for addresses in it, None for what is computed otherwise."""
+    if not known.symbols:
+        return 0
+    if (alloc := known.allocation) is None:
+        return None
+    key = alloc if alloc.dynamic is None else ptx.SharedAllocOp
+    return allocations.setdefault(key, _APART * (len(allocations) + 1))
+
+
+def _unknown(steps: Mapping[Block, list[_Step]], env: _Registers) -> dict[Block, list[_Step]]:
+    """Computes what depends on no argument of a block. Returns the other steps."""
+    left = {block: [step for step in own if not step.is_known(env)] for block, own in steps.items()}
+    return {block: own for block, own in left.items() if own}

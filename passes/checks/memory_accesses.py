@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from itertools import pairwise
 from math import inf
 
 from xdsl.ir import Operation
@@ -18,7 +19,7 @@ from tirx.passes.checks.thread_values import Numbers, Symbol, Threads, ThreadVal
 from tirx.smem.swizzle_modes import Major, OperandFamily
 from tirx.smem.walk import read_addresses
 from tirx.smem.wgmma_descriptor import decode_descriptor
-from tirx.values import dataclass, replace
+from tirx.values import cached_property, dataclass, replace
 
 _GRANULE_BITS = 4
 GRANULE = 1 << _GRANULE_BITS
@@ -252,11 +253,7 @@ class _Places:
                 offsets: defaultdict[tuple[ThreadValue, ActiveThreads], list[int]] = defaultdict(list)
                 for access, one, _ in found:
                     offsets[one.address, access.active].append(one.offset)
-                starts = [np.add.outer(own, key[0].numbers[key[1].threads]).ravel() for key, own in offsets.items()]
-                self._once = (
-                    len(found),
-                    _smallest_gap(np.concatenate(starts)) >= max(one.columns for _, one, _ in found),
-                )
+                self._once = len(found), are_apart(offsets, max(one.columns for _, one, _ in found))
         return self._once[1]
 
     def is_apart(self, footprint: Footprint, *, write: bool) -> bool:
@@ -377,6 +374,20 @@ class AccessTable:
                 met = meet(reads, before.threads, later_writes, after.threads)
             self._met[key] = met
         return self._met[key]
+
+
+def are_apart(offsets: Mapping[tuple[ThreadValue, ActiveThreads], list[int]], size: int) -> bool:
+    """Returns True if `size` bytes at none of these offsets from addresses of threads meet others."""
+    if len(offsets) == 1:
+        (((address, active), own),) = offsets.items()
+        own = sorted(own)
+        if any(after - before < size for before, after in pairwise(own)):
+            return False
+        if _smallest_gap(numbers := address.numbers[active.threads]) >= own[-1] - own[0] + size:
+            return True
+        return _smallest_gap(np.add.outer(own, numbers).ravel()) >= size
+    starts = [np.add.outer(own, key[0].numbers[key[1].threads]).ravel() for key, own in offsets.items()]
+    return _smallest_gap(np.concatenate(starts)) >= size
 
 
 def _smallest_gap(numbers: Numbers) -> float:

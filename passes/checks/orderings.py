@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from xdsl.ir import Block, Operation
 
@@ -44,8 +44,7 @@ class Ordering(enum.Enum):
     """Some wait for what threads elsewhere do."""
 
 
-@dataclass(frozen=True)
-class Barrier:
+class Barrier(NamedTuple):
     """An mbarrier by its address (`origin` None: any address), or the barrier of the cluster."""
 
     origin: tuple[Symbol, ...] | None
@@ -67,40 +66,36 @@ class Barrier:
 CLUSTER = Barrier(None, of_cluster=True)
 
 
-@dataclass(frozen=True)
-class Committed:
+class Committed(NamedTuple):
     """`barrier` completes a phase when the access is complete."""
 
     barrier: Barrier
 
 
-@dataclass(frozen=True)
-class Arrived:
+class Arrived(NamedTuple):
     """Its threads have arrived at `barrier`; who waits for them there learns `gained`."""
 
     barrier: Barrier
     gained: frozenset[Ordering]
 
 
-@dataclass(frozen=True)
-class Younger:
+class Younger(NamedTuple):
     """So many groups of its kind have been committed since its own; fewer have, too."""
 
     groups: int
 
 
-@dataclass(frozen=True)
-class OtherWay:
+class OtherWay(NamedTuple):
     """Its threads take the other edge of the branch at the end of a block, by a predicate that chose them before."""
 
     branch: Block
 
-    def __hash__(self) -> int:
-        return id(self.branch)
-
 
 OrderingState: TypeAlias = "frozenset[Ordering] | frozenset[Ordering | Committed | Arrived | Younger | OtherWay]"
 """All that has happened to an access since."""
+
+Waited: TypeAlias = frozenset[tuple[Barrier, int]]
+"""Mbarriers, each with a warp of which a thread has waited for it."""
 
 NOTHING: OrderingState = frozenset()
 OF_WARPS: OrderingState = frozenset((Ordering.WARP_SYNCED,))
@@ -115,12 +110,12 @@ def is_awaited(ordering: OrderingState) -> bool:
     """Returns True if an mbarrier tracks the access, and nobody has waited for anything since."""
     if Ordering.COMPLETE in ordering or Ordering.HEARD in ordering:
         return False
-    return any(isinstance(one, Committed) for one in ordering)
+    return Committed in map(type, ordering)
 
 
 def _arrivals_in(ordering: OrderingState) -> OrderingState:
     """A phase waits for all arrivals: who waits knows that they happened, even if others took a path without."""
-    return frozenset(one for one in ordering if isinstance(one, Arrived))
+    return frozenset([one for one in ordering if type(one) is Arrived])
 
 
 @dataclass
@@ -136,7 +131,7 @@ class State:
 
     pending: dict[Access, OrderingState] = field(default_factory=dict[Access, "OrderingState"])
     loading: dict[Operation, int] = field(default_factory=dict[Operation, int])
-    waited: frozenset[tuple[Barrier, int]] = frozenset()
+    waited: Waited = frozenset()
 
     def copy(self) -> State:
         return State(dict(self.pending), dict(self.loading), self.waited)
@@ -146,7 +141,7 @@ class State:
         changed = False
         for access, ordering in other.pending.items():
             before = self.pending.get(access)
-            if before == ordering:
+            if before is ordering or before == ordering:
                 continue
             after = ordering if before is None else before & ordering | _arrivals_in(before | ordering)
             if after != before:
@@ -167,27 +162,27 @@ class State:
         of threads that do not take it are known only where the threads have met since; that holds of `before` already,
         so that only accesses behind branches on the same predicate differ where the predicate rules out no thread.
         """
-        other_way = OtherWay(branch)
         condition, value = decision
-        same = taking.mask == before.mask
-        concerned = [one for one in self.pending if condition in one.active.conditions] if same else self.pending
+        pending = self.pending
+        if taking.mask == before.mask:
+            pending = {one: pending[one] for one in pending if condition in one.active.conditions}
+            if not pending:
+                return self.copy()
+        other_way = frozenset((OtherWay(branch),))
         kept = dict(self.pending)
         known: dict[ActiveThreads, tuple[bool, bool]] = {}
         """The threads of accesses -> whether they do not take the edge, and whether they take the other one."""
-        for access in concerned:
-            ordering = self.pending[access]
+        for access, ordering in pending.items():
             if (found := known.get(who := access.active)) is None:
                 turned = (condition, not value) in who.decisions and not is_elsewhere(who, before)
                 found = known[who] = is_elsewhere(who, taking), turned
             elsewhere, turned = found
             if elsewhere and Ordering.MET not in ordering:
                 del kept[access]
-                continue
-            if other_way in ordering:
-                ordering -= {other_way}
-            if turned:
-                ordering |= {other_way}
-            kept[access] = ordering
+            elif turned:
+                kept[access] = ordering | other_way
+            elif not other_way.isdisjoint(ordering):
+                kept[access] = ordering - other_way
         return State(kept, dict(self.loading), self.waited)
 
     def behind(self, branches: Iterable[Block]) -> State:

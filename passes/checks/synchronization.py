@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -36,6 +36,7 @@ from tirx.passes.checks.orderings import (
     Ordering,
     OrderingState,
     State,
+    Waited,
     Younger,
     is_awaited,
     is_elsewhere,
@@ -44,8 +45,19 @@ from tirx.passes.checks.thread_flow import ActiveThreads, Edge, ThreadFlow, Work
 from tirx.passes.ir.control_flow import ControlFlow
 from tirx.rules import SynchronizationError
 
+_Groups: TypeAlias = "ptx.CommitGroup | ptx.WaitGroup | WaitAll"
+
+_Effect: TypeAlias = "tuple[tuple[_Change, ...], Waited, _Groups | None]"
+"""What a synchronisation does to what is pending, the waits behind it, and itself where it is about groups."""
+
+_MOST_KNOWN = 64
+"""Orderings of which is kept what they become."""
+
 MOST_PENDING = 1_500_000
 """Accesses that blocks wait for order behind, of all blocks: some two seconds and 150 MB."""
+
+
+_OF_THREADS = (ptx.AccessKind.GENERIC, ptx.AccessKind.GLOBAL)
 
 
 def _settled(analysis: OrderingAnalysis, kind: ptx.AccessKind, ordering: OrderingState) -> bool:
@@ -142,6 +154,7 @@ class OrderingAnalysis:
         """True if anything gets at shared memory through the async proxy."""
         self.mbarriers: dict[Operation, SSAValue] = {}
         """Instructions that use an mbarrier, or start what does -> its address."""
+        self._barriers: dict[SSAValue, Barrier] = {}
         self.announced: list[Barrier] = []
         """Mbarriers that bytes of asynchronous copies are announced on."""
         self.most_pending = Counter[ptx.AccessKind]()
@@ -173,6 +186,11 @@ class OrderingAnalysis:
         }
         self._waited_by_others: dict[ActiveThreads, frozenset[Barrier]] = {}
         self._bypassing: dict[Edge, bool] = {}
+        self._effects: dict[tuple[Operation, Waited], _Effect] = {}
+        """Synchronisations and the waits before them -> what they do."""
+        accesses = [access for own in self._accesses.values() for access in own]
+        self._fresh = {access: self._from_the_start(access) for access in accesses}
+        """Accesses -> what is known of them from the start."""
         self._joined: list[list[Block]] = [[] for _ in self.flow.blocks]
         """The branches whose paths come together first at each block."""
         for block in self.flow.blocks:
@@ -202,7 +220,8 @@ class OrderingAnalysis:
             self.stated[op] = effects.access
             if effects.access.barrier is not None and not effects.access.kind.is_in_order:
                 self.mbarriers[op] = effects.access.barrier
-            self.has_proxies |= not effects.access.kind.is_generic
+            if effects.access.kind not in _OF_THREADS:
+                self.has_proxies |= not effects.access.kind.is_generic
             for part in _completed_apart(effects.access) if self._tracks_a else (effects.access,):
                 reader.note(op, part, active, synchronizes=synchronization is not None)
         if effects.outside is not None:
@@ -226,10 +245,13 @@ class OrderingAnalysis:
 
     def barrier(self, address: SSAValue) -> Barrier:
         """The mbarrier at an address."""
-        value = self.flow.values.get(address)
-        if value is None or value.number is None:
-            return Barrier(None)
-        return Barrier(value.symbols, value.number)
+        if (found := self._barriers.get(address)) is None:
+            if (value := self.flow.values.get(address)) is None or (number := value.number) is None:
+                found = Barrier(None)
+            else:
+                found = Barrier(value.symbols, number)
+            self._barriers[address] = found
+        return found
 
     def waited_by_others(self, active: ActiveThreads) -> frozenset[Barrier]:
         """The mbarriers that threads other than `active` wait for, somewhere."""
@@ -243,17 +265,19 @@ class OrderingAnalysis:
 
     def visit(self, check: Check) -> None:
         """Calls `check` for every instruction that can be reached."""
+        steps = self._accesses.keys() | self.synchronizations.keys()
         for at, block in enumerate(self.flow.blocks):
             state = self._states[at].behind(self._joined[at])
             active = self.flow.active[block]
             for op in self.flow.control.ops[block]:
-                accesses, synchronization = self._accesses.get(op, ()), self.synchronizations.get(op)
-                if not accesses and synchronization is None and not state.loading and op not in self._others:
-                    continue  # neither on memory nor on registers that come later
-                check(op, accesses, synchronization, active, state)
-                if accesses or synchronization is not None:
+                if op in steps:
+                    accesses = self._accesses.get(op, ())
+                    check(op, accesses, self.synchronizations.get(op), active, state)
                     self._step(op, active, state)
-                    self.latest.update(dict.fromkeys(accesses, op))
+                    for access in accesses:
+                        self.latest[access] = op
+                elif state.loading or op in self._others:  # on memory, or maybe on registers that come later
+                    check(op, (), None, active, state)
 
     def _solve(self) -> Mapping[int, State]:
         """The state at the start of each block, by its position."""
@@ -274,7 +298,7 @@ class OrderingAnalysis:
                     if self._bypasses_synchronization(block, edge):
                         arriving = State(loading=state.loading, waited=state.waited)
                 if edge.position not in states:
-                    states[edge.position] = arriving.copy()
+                    states[edge.position] = arriving.copy() if arriving is state else arriving
                     if (held := held + len(arriving.pending)) > MOST_PENDING:
                         raise SynchronizationError(
                             self.entry,
@@ -303,17 +327,38 @@ class OrderingAnalysis:
     def _step(self, op: Operation, active: ActiveThreads, state: State) -> None:
         """Changes the state as an instruction does."""
         if (synchronization := self.synchronizations.get(op)) is not None:
-            _synchronize(self, synchronization, active, state)
+            key = op, state.waited
+            if (effect := self._effects.get(key)) is None:
+                effect = self._effects[key] = _effect(self, synchronization, active, state.waited)
+            changes, state.waited, groups = effect
+            written = () if groups is None else self._written(groups, state)
+            for change in changes:
+                _advance(self, state, change)
+            if groups is not None:
+                state.pending.update((self.accesses.completed(access), JUST_FENCED) for access in written)
+                _load(self, groups, state)
+            elif type(synchronization) is ptx.MbarrierInvalidate:
+                _mbarrier_inval(state, self.barrier(synchronization.barrier))
+        pending = state.pending
         for access in self._accesses.get(op, ()):
-            if access.kind.completes_at_mbarrier:
-                _forget_waits(state, active)
-            if access.kind in (ptx.AccessKind.TENSOR_LOAD, ptx.AccessKind.WARPGROUP):
+            kind = access.kind
+            if state.waited and kind.completes_at_mbarrier:
+                state.waited = _forgotten(state.waited, active)
+            if kind is ptx.AccessKind.TENSOR_LOAD or kind is ptx.AccessKind.WARPGROUP:
                 state.loading[op] = 0
             # What is pending of the same access is ordered no less than this, but for a phase that is waited for.
-            before = state.pending.pop(access, NOTHING)
-            if is_awaited(before):
-                state.pending[self.accesses.earlier(access)] = before
-            state.pending[access] = self._from_the_start(access)
+            before = pending.pop(access, NOTHING)
+            if before and is_awaited(before):
+                pending[self.accesses.earlier(access)] = before
+            pending[access] = self._fresh[access]
+
+    def _written(self, groups: _Groups, state: State) -> list[Access]:
+        """The bulk stores that are complete behind a wait for groups."""
+        if not isinstance(groups, ptx.WaitGroup) or ptx.AccessKind.BULK_WRITE not in groups.kinds:
+            return []
+        last = _last_of(groups)
+        found = [one for one, ordering in state.pending.items() if last in ordering]
+        return [one for one in found if one.kind is ptx.AccessKind.BULK_WRITE]
 
     def _from_the_start(self, access: Access) -> OrderingState:
         if access.kind is ptx.AccessKind.BULK_LOAD:
@@ -325,29 +370,44 @@ class OrderingAnalysis:
 # What synchronising instructions do to what is pending
 
 
-def _advance(
-    analysis: OrderingAnalysis,
-    state: State,
-    gained: Callable[[Access, OrderingState], frozenset[Ordering] | OrderingState],
-    kinds: tuple[ptx.AccessKind, ...] = (),
-) -> None:
-    """Adds to the ordering of what is pending, of some kinds or of all, and drops what is settled.
-
-    `gained` sees no more of an access than its kind and its threads.
+class _Change(NamedTuple):
     """
-    known: dict[tuple[ptx.AccessKind, ActiveThreads, OrderingState], OrderingState | None] = {}
-    for access, ordering in tuple(state.pending.items()):
+    The events that accesses gain of some kinds, or of all. `gained` sees no more of an access than its kind and its
+    threads; `known` are orderings behind it of those and of the ordering before, None where nothing can be wrong.
+    """
+
+    gained: Callable[[Access, OrderingState], OrderingState]
+    kinds: tuple[ptx.AccessKind, ...]
+    known: dict[tuple[ptx.AccessKind, ActiveThreads, OrderingState], OrderingState | None]
+
+
+def _change(
+    gained: Callable[[Access, OrderingState], OrderingState], kinds: tuple[ptx.AccessKind, ...] = ()
+) -> _Change:
+    return _Change(gained, kinds, {})
+
+
+def _advance(analysis: OrderingAnalysis, state: State, change: _Change) -> None:
+    """Adds to the ordering of what is pending and drops what is settled."""
+    gained, kinds, known = change
+    pending = state.pending
+    for access, ordering in tuple(pending.items()):
         if kinds and access.kind not in kinds:
             continue
         key = access.kind, access.active, ordering
         if key not in known:
+            if len(known) == _MOST_KNOWN:
+                known.clear()
             after = ordering | gained(access, ordering)
-            known[key] = None if after != ordering and _settled(analysis, access.kind, after) else after
+            if after == ordering:
+                known[key] = ordering
+            else:
+                known[key] = None if _settled(analysis, access.kind, after) else after
         after = known[key]
         if after is None:
-            del state.pending[access]
+            del pending[access]
         elif after is not ordering:
-            state.pending[access] = after
+            pending[access] = after
 
 
 _KNOWN_COMPLETE = frozenset((Ordering.COMPLETE, Ordering.SENT, Ordering.MET, Ordering.SYNCED))
@@ -355,22 +415,22 @@ _KNOWN_COMPLETE = frozenset((Ordering.COMPLETE, Ordering.SENT, Ordering.MET, Ord
 
 def _completed(ordering: OrderingState, waited: frozenset[Barrier]) -> frozenset[Ordering]:
     """Returns the events that follow for an access if `waited` have completed their phases."""
-    committed = [one.barrier for one in ordering if isinstance(one, Committed)]
+    committed = [one.barrier for one in ordering if type(one) is Committed]
     return _KNOWN_COMPLETE if any(one.may_be(other) for one in committed for other in waited) else frozenset()
 
 
 def _meet(
     analysis: OrderingAnalysis,
     active: ActiveThreads,
-    state: State,
+    waited_here: Waited,
     gained: Callable[[Access, OrderingState], frozenset[Ordering]],
-) -> None:
+) -> _Effect:
     """
     Threads meet: each learns what the others know, and that includes completions that others waited for. Those that
     come to the barrier elsewhere may have waited for anything.
     """
     everyone = active.is_everyone
-    waited = frozenset(barrier for barrier, _ in state.waited)
+    waited = frozenset([barrier for barrier, _ in waited_here])
     if not everyone:
         waited |= analysis.waited_by_others(active)
     heard = frozenset[Ordering]() if everyone else JUST_HEARD
@@ -381,33 +441,31 @@ def _meet(
             known |= JUST_COMPLETE
         return known | gained(access, ordering | known)
 
-    _advance(analysis, state, learned)
-    if everyone:
-        state.waited = frozenset()
+    return (_change(learned),), frozenset() if everyone else waited_here, None
 
 
-def _warp_barrier(analysis: OrderingAnalysis, active: ActiveThreads, state: State) -> None:
+def _warp_barrier(active: ActiveThreads, waited: Waited) -> _Change:
     """The lanes of each warp meet: all learn which mbarriers one has waited for."""
     waiting: dict[Barrier, set[int]] = {}
-    for barrier, warp in state.waited:
+    for barrier, warp in waited:
         waiting.setdefault(barrier, set()).add(warp)
     known = frozenset([barrier for barrier, warps in waiting.items() if warps.issuperset(active.warps)])
 
     def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
-        found = _completed(ordering, known).union(*(_arrivals(ordering, barrier) for barrier in known))
+        found = _completed(ordering, known).union(*[_arrivals(ordering, barrier) for barrier in known])
         if known:
             found |= JUST_HEARD
         return found | {Ordering.WARP_SYNCED} if access.kind.is_in_order else found
 
-    _advance(analysis, state, learned)
+    return _change(learned)
 
 
 def _arrivals(ordering: OrderingState, barrier: Barrier) -> frozenset[Ordering]:
-    found = [one.gained for one in ordering if isinstance(one, Arrived) and one.barrier.may_be(barrier)]
+    found = [one.gained for one in ordering if type(one) is Arrived and one.barrier.may_be(barrier)]
     return frozenset[Ordering]().union(*found)
 
 
-def _arrive(analysis: OrderingAnalysis, state: State, active: ActiveThreads, barrier: Barrier, relaxed: bool) -> None:
+def _arrive(active: ActiveThreads, barrier: Barrier, relaxed: bool) -> _Change:
     """Tells threads that wait at `barrier` of what the arriving ones did, not of others, whom they never met."""
 
     def arrived(access: Access, ordering: OrderingState) -> OrderingState:
@@ -418,55 +476,41 @@ def _arrive(analysis: OrderingAnalysis, state: State, active: ActiveThreads, bar
             return NOTHING
         return frozenset((Arrived(barrier, _gained(access.kind, ordering, relaxed)),))
 
-    _advance(analysis, state, arrived)
+    return _change(arrived)
 
 
-def _tensor_commit(analysis: OrderingAnalysis, op: TensorCommit, active: ActiveThreads, state: State) -> None:
+def _tensor_commit(analysis: OrderingAnalysis, op: TensorCommit, active: ActiveThreads) -> tuple[_Change, ...]:
     """A commit tracks what its own thread has issued, implies fence::before_thread_sync, and arrives (PTX ISA,
     "tcgen05.commit")."""
     barrier = analysis.barrier(op.barrier)
     kinds = (ptx.AccessKind.TENSOR_A,) if op.reads_a else TENSOR_CORE_KINDS
-    _track(analysis, active, state, kinds, frozenset((Ordering.BEFORE, Committed(barrier))))
-    _arrive(analysis, state, active, barrier, False)
+    tracked = _track(active, kinds, frozenset((Ordering.BEFORE, Committed(barrier))))
+    return tracked, _arrive(active, barrier, False)
 
 
-def _copy_arrive(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveThreads, state: State) -> None:
-    """The arrival follows the thread's copies so far, and says nothing of what else it did."""
-    _track(analysis, active, state, (ptx.AccessKind.COPY,), frozenset((Committed(barrier),)))
-    _forget_waits(state, active)
-
-
-def _track(
-    analysis: OrderingAnalysis,
-    active: ActiveThreads,
-    state: State,
-    kinds: tuple[ptx.AccessKind, ...],
-    committed: OrderingState,
-) -> None:
+def _track(active: ActiveThreads, kinds: tuple[ptx.AccessKind, ...], committed: OrderingState) -> _Change:
     """Accesses of some kinds that these threads may have made are tracked by a barrier."""
-    _advance(analysis, state, lambda one, _: NOTHING if is_elsewhere(one.active, active) else committed, kinds)
+    return _change(lambda one, _: NOTHING if is_elsewhere(one.active, active) else committed, kinds)
 
 
-def _forget_waits(state: State, active: ActiveThreads) -> None:
+def _forgotten(waited: Waited, active: ActiveThreads) -> Waited:
     """
-    Forgets waits of `active`: threads start something new, for which they cannot have waited yet.
+    Returns the waits without those of `active`: threads start something new, for which they cannot have waited yet.
 
     Barriers that only others have waited for stay: roles stand behind each other in the program and run side by side.
     """
-    warps = active.warps
-    own = {barrier for barrier, warp in state.waited if warp in warps}
-    state.waited = frozenset(one for one in state.waited if one[0] not in own)
+    own = {barrier for barrier, warp in waited if warp in active.warps}
+    return frozenset([one for one in waited if one[0] not in own]) if own else waited
 
 
-def _mbarrier_wait(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveThreads, state: State) -> None:
+def _mbarrier_wait(analysis: OrderingAnalysis, barrier: Barrier, active: ActiveThreads, waited_here: Waited) -> _Effect:
     # Whoever completes this phase may know of other mbarriers, and so of what they track.
     waited = analysis.waited_by_others(active) | {barrier}
 
     def learned(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         return _arrivals(ordering, barrier) | _completed(ordering, waited) | JUST_HEARD
 
-    _advance(analysis, state, learned)
-    state.waited |= {(barrier, warp) for warp in active.warps}
+    return (_change(learned),), waited_here | {(barrier, warp) for warp in active.warps}, None
 
 
 def _mbarrier_inval(state: State, barrier: Barrier) -> None:
@@ -475,101 +519,94 @@ def _mbarrier_inval(state: State, barrier: Barrier) -> None:
             del state.pending[access]
 
 
-def _always(ordering: Ordering) -> Callable[[Access, OrderingState], frozenset[Ordering]]:
+def _always(ordering: Ordering, kinds: tuple[ptx.AccessKind, ...]) -> _Change:
     found = frozenset((ordering,))
-    return lambda access, before: found
+    return _change(lambda access, before: found, kinds)
 
 
-def _proxy_fence(analysis: OrderingAnalysis, op: ptx.ProxyFence, state: State) -> None:
+def _proxy_fence(op: ptx.ProxyFence) -> _Change:
     def fenced(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
         # The fence orders what its thread knows to be done.
         pending = access.kind is ptx.AccessKind.COPY and Ordering.COMPLETE not in ordering
-        return frozenset() if pending else frozenset((Ordering.FENCED,))
+        return frozenset() if pending else JUST_FENCED
 
-    _advance(analysis, state, fenced, op.kinds)
+    return _change(fenced, op.kinds)
 
 
-def _commit_group(analysis: OrderingAnalysis, op: ptx.CommitGroup, state: State) -> None:
+def _commit_group(analysis: OrderingAnalysis, op: ptx.CommitGroup) -> _Change:
     """Counts groups as far as waits tell them apart: all that are behind more than these are alike."""
     most = analysis.most_pending[op.kind]
 
     def committed(access: Access, ordering: OrderingState) -> OrderingState:
         if Ordering.GROUPED not in ordering:
             return frozenset((Ordering.GROUPED,))
-        younger = 1 + sum(isinstance(one, Younger) for one in ordering)
+        younger = 1 + sum(type(one) is Younger for one in ordering)
         return frozenset((Younger(younger),)) if younger <= most else NOTHING
 
-    _advance(analysis, state, committed, op.kinds)
-    for loading, groups in state.loading.items():
-        if groups <= most and analysis.is_of(loading, op.kind):
-            state.loading[loading] = groups + 1
+    return _change(committed, op.kinds)
 
 
-def _wait_group(analysis: OrderingAnalysis, op: ptx.WaitGroup, state: State) -> None:
-    """All but the last groups are complete: those with as many behind them on every path."""
-    last = Ordering.GROUPED if op.pending == 0 else Younger(op.pending)
-
-    def waited(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
-        return JUST_COMPLETE if last in ordering else frozenset()
-
-    written = [
-        access
-        for access, ordering in state.pending.items()
-        if access.kind is ptx.AccessKind.BULK_WRITE and access.kind in op.kinds and last in ordering
-    ]
-    _advance(analysis, state, waited, op.kinds)
-    state.pending.update((analysis.accesses.completed(access), JUST_FENCED) for access in written)
-    done = [one for one, groups in state.loading.items() if groups > op.pending and analysis.is_of(one, op.kind)]
-    for loaded in done:
-        del state.loading[loaded]
+def _last_of(op: ptx.WaitGroup) -> Ordering | Younger:
+    """The event behind accesses whose groups are complete: those with as many groups behind them on every path."""
+    return Ordering.GROUPED if op.pending == 0 else Younger(op.pending)
 
 
-def _wait_all(analysis: OrderingAnalysis, op: WaitAll, state: State) -> None:
-    _advance(analysis, state, _always(Ordering.COMPLETE), (op.kind,))
-    for loaded in [one for one in state.loading if analysis.is_of(one, op.kind)]:
-        del state.loading[loaded]
+def _wait_group(op: ptx.WaitGroup) -> _Change:
+    """All but the last groups are complete."""
+    last = _last_of(op)
+    return _change(lambda access, ordering: JUST_COMPLETE if last in ordering else NOTHING, op.kinds)
 
 
-def _tensor_fence(analysis: OrderingAnalysis, op: TensorFence, state: State) -> None:
-    def ordered(access: Access, ordering: OrderingState) -> frozenset[Ordering]:
-        return frozenset((Ordering.AFTER,)) if Ordering.SENT in ordering else frozenset()
-
-    if op.after:
-        _advance(analysis, state, ordered)
-    else:
-        _advance(analysis, state, _always(Ordering.BEFORE), (*TENSOR_CORE_KINDS, *OF_WHOLE_WARPS))
+def _tensor_fence(op: TensorFence) -> _Change:
+    if not op.after:
+        return _always(Ordering.BEFORE, (*TENSOR_CORE_KINDS, *OF_WHOLE_WARPS))
+    after = frozenset((Ordering.AFTER,))
+    return _change(lambda access, ordering: after if Ordering.SENT in ordering else NOTHING)
 
 
-def _synchronize(analysis: OrderingAnalysis, op: Synchronization, active: ActiveThreads, state: State) -> None:
-    """Does to what is pending what a synchronisation does. The bytes of an mbarrier order nothing."""
+def _effect(analysis: OrderingAnalysis, op: Synchronization, active: ActiveThreads, waited: Waited) -> _Effect:
+    """Returns the changes that a synchronisation makes. The bytes of an mbarrier order nothing."""
     match op:
         case ptx.BlockBarrier():
-            _meet(analysis, active, state, lambda access, ordering: _gained(access.kind, ordering))
-        case ptx.WarpBarrier():
-            _warp_barrier(analysis, active, state)
-        case ptx.ClusterArrive():
-            _arrive(analysis, state, active, CLUSTER, op.relaxed)
+            return _meet(analysis, active, waited, lambda access, ordering: _gained(access.kind, ordering))
         case ptx.ClusterWait():
-            _meet(analysis, active, state, lambda access, ordering: _arrivals(ordering, CLUSTER) | JUST_HEARD)
-        case ptx.MbarrierArrive(address):
-            _arrive(analysis, state, active, analysis.barrier(address), op.relaxed)
+            return _meet(analysis, active, waited, lambda access, ordering: _arrivals(ordering, CLUSTER) | JUST_HEARD)
         case ptx.MbarrierWait(address):
-            _mbarrier_wait(analysis, analysis.barrier(address), active, state)
-        case ptx.MbarrierInvalidate(address):
-            _mbarrier_inval(state, analysis.barrier(address))
-        case TensorCommit():
-            _tensor_commit(analysis, op, active, state)
+            return _mbarrier_wait(analysis, analysis.barrier(address), active, waited)
         case ptx.CopyArrive(address):
-            _copy_arrive(analysis, analysis.barrier(address), active, state)
-        case ptx.ProxyFence():
-            _proxy_fence(analysis, op, state)
+            # The arrival follows the thread's copies so far, and says nothing of what else it did.
+            committed = frozenset((Committed(analysis.barrier(address)),))
+            return (_track(active, (ptx.AccessKind.COPY,), committed),), _forgotten(waited, active), None
         case ptx.CommitGroup():
-            _commit_group(analysis, op, state)
+            return (_commit_group(analysis, op),), waited, op
         case ptx.WaitGroup():
-            _wait_group(analysis, op, state)
+            return (_wait_group(op),), waited, op
         case WaitAll():
-            _wait_all(analysis, op, state)
+            return (_always(Ordering.COMPLETE, (op.kind,)),), waited, op
+        case ptx.WarpBarrier():
+            changes = (_warp_barrier(active, waited),)
+        case ptx.ClusterArrive():
+            changes = (_arrive(active, CLUSTER, op.relaxed),)
+        case ptx.MbarrierArrive(address):
+            changes = (_arrive(active, analysis.barrier(address), op.relaxed),)
+        case TensorCommit():
+            changes = _tensor_commit(analysis, op, active)
+        case ptx.ProxyFence():
+            changes = (_proxy_fence(op),)
         case TensorFence():
-            _tensor_fence(analysis, op, state)
+            changes = (_tensor_fence(op),)
         case _:
-            pass
+            changes = ()
+    return changes, waited, None
+
+
+def _load(analysis: OrderingAnalysis, op: _Groups, state: State) -> None:
+    """Counts the groups behind what is loading, or drops what is complete."""
+    most = analysis.most_pending[op.kind] if isinstance(op, ptx.CommitGroup) else 0
+    for loading, groups in tuple(state.loading.items()):
+        if not analysis.is_of(loading, op.kind):
+            continue
+        if isinstance(op, ptx.CommitGroup):
+            state.loading[loading] = min(groups, most) + 1
+        elif isinstance(op, WaitAll) or groups > op.pending:
+            del state.loading[loading]

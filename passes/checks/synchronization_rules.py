@@ -112,7 +112,7 @@ def check_synchronization(entry: EntryOp) -> None:
     _check_deallocations(analysis.flow)
     checker.check_announced()
     analysis.visit(checker.check)
-    counters = Counters()
+    counters = Counters(analysis.flow.values)
     checker.check_initialised(counters)
     check_phases(analysis, counters)
     warn_of_patterns(analysis, counters)
@@ -126,16 +126,27 @@ class _Checker:
         """Register -> the instructions that write it asynchronously."""
         self._products: dict[SSAValue, list[Operation]] = {}
         """Register -> the products of warpgroups that read A from it or write it."""
-        get = shared.get
+        self._alike: dict[tuple[bool, tuple[SSAValue, ...]], list[Operation]] = {}
+        """Registers of which no other one is in either -> the instructions of all of them."""
         for op in analysis.asynchronous:
-            for value in op.results:
-                self._writers.setdefault(get(value, value), []).append(op)
+            self._add(self._writers, op, op.results)
             if isinstance(op, MmaAsyncOp):
-                for value in (*op.d, *(() if op.a_is_descriptor else op.a)):
-                    self._products.setdefault(get(value, value), []).append(op)
+                self._add(self._products, op, (*op.d, *(() if op.a_is_descriptor else op.a)))
         roots = self._writers.keys() | self._products.keys()
-        self._watched = {*roots, *(value for value, root in shared.items() if root in roots)}
+        self._watched = {*roots, *[value for value, root in shared.items() if root in roots]}
         """All values in these registers."""
+
+    def _add(self, found: dict[SSAValue, list[Operation]], op: Operation, values: Sequence[SSAValue]) -> None:
+        """Adds an instruction to those of the registers of values."""
+        registers = tuple(map(self._shared.get, values, values)) if self._shared else tuple(values)
+        if (own := self._alike.get(key := (found is self._writers, registers))) is not None:
+            own.append(op)
+        elif found.keys().isdisjoint(registers):
+            own = self._alike[key] = [op]
+            found.update(dict.fromkeys(registers, own))
+        else:
+            self._alike.clear()
+            found.update([(register, [*found.get(register, ()), op]) for register in dict.fromkeys(registers)])
 
     def _register(self, value: SSAValue) -> SSAValue:
         return self._shared.get(value, value)
@@ -218,45 +229,33 @@ class _Checker:
         order no access to memory; here the wait is always asked for. The products of wgmma may add to what products
         before them have not finished (PTX ISA, "wgmma.mma_async").
         """
-        is_instruction, is_free = isinstance(op, PTXInstruction), self._watched.isdisjoint
-        if is_instruction and is_free(op.results) and is_free(operands_of(op)):
+        is_free, get = self._watched.isdisjoint, self._shared.get
+        if is_free(operands_of(op)) and is_free(op.results) and isinstance(op, PTXInstruction):
             return
-        if not self._products:
-            written: Sequence[SSAValue] = ()
-        elif is_instruction:
+        if isinstance(op, PTXInstruction):
             # What products write after each other they write in order.
             written = () if isinstance(op, MmaAsyncOp) else op.results
+            kept = {item(operands_of(op), index) for _, index in op.in_place()}
         else:
-            written = [argument for argument, value in passed_values(op) if not self._is_kept(argument, value)]
-        for value in written:
+            passed = passed_values(op)
+            written = [one for one, other in passed if get(one, one) is not get(other, other)]
+            kept = {other for one, other in passed if get(one, one) is get(other, other)}
+        for value in written if self._products else ():
             users = self._products.get(self._register(value), ())
             if (product := next((one for one in users if one in state.loading), None)) is not None:
                 completion = COMPLETIONS[AccessKind.WARPGROUP]
                 use = "the next value in its registers"
                 raise _missing(completion.by, product, op, use, completion.fix, 'PTX ISA, "wgmma.wait_group"')
-        kept: set[SSAValue] | None = None
-        find_writers, find_root, is_done = self._writers.get, self._shared.get, state.loading.keys().isdisjoint
         for value in operands_of(op):
-            if not (writers := find_writers(find_root(value, value))) or is_done(writers):
+            if value not in self._watched or value in kept:
                 continue
-            kept = self._kept_values(op) if kept is None else kept
-            if value not in kept:
-                writer = next(one for one in writers if one in state.loading)
+            writers = self._writers.get(get(value, value), ())
+            if (writer := next((one for one in writers if one in state.loading), None)) is not None:
                 warpgroup = self._analysis.is_of(writer, AccessKind.WARPGROUP)
                 completion = COMPLETIONS[AccessKind.WARPGROUP if warpgroup else AccessKind.TENSOR_LOAD]
                 use = "the use of its registers"
                 source = 'PTX ISA, "wgmma.wait_group"' if warpgroup else _ORDER
                 raise _missing(completion.by, writer, op, use, completion.fix, source)
-
-    def _is_kept(self, argument: SSAValue, value: SSAValue) -> bool:
-        """Returns True if the argument of a block has the register of the value that it gets."""
-        return self._register(argument) is self._register(value)
-
-    def _kept_values(self, op: Operation) -> set[SSAValue]:
-        """The operands of an operation whose registers its results, or the arguments that it passes on, have."""
-        if isinstance(op, PTXInstruction):
-            return {item(operands_of(op), index) for _, index in op.in_place()}
-        return {value for argument, value in passed_values(op) if self._is_kept(argument, value)}
 
     def _check_dealloc(self, op: DeallocOp, active: ActiveThreads, state: State) -> None:
         base = self._analysis.flow.values.get(op.address)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cached_property
-from heapq import heappop, heappush
 
 from xdsl.ir import Block, SSAValue
 
@@ -14,7 +12,7 @@ from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.thread_values import Threads, ThreadValues
 from tirx.passes.ir.control_flow import ControlFlow, successors
-from tirx.values import dataclass
+from tirx.values import cached_property, dataclass
 
 _WARP = (1 << WARP_SIZE) - 1
 
@@ -210,18 +208,22 @@ class Worklist:
     """Positions of blocks that are to be looked at (again), the first one first."""
 
     def __init__(self):
-        self._heap: list[int] = []
-        self._waiting: set[int] = set()
+        self._waiting = bytearray()
+        """1 for each position."""
+        self._first = 0
+        """None before waits."""
 
     def add(self, position: int) -> None:
-        if position not in self._waiting:
-            self._waiting.add(position)
-            heappush(self._heap, position)
+        if position >= len(self._waiting):
+            self._waiting.extend(bytes(position + 1 - len(self._waiting)))
+        self._waiting[position] = 1
+        if position < self._first:
+            self._first = position
 
     def pop(self) -> int | None:
         """The first position, None if there is none."""
-        if not self._heap:
+        if (found := self._waiting.find(1, self._first)) < 0:
             return None
-        position = heappop(self._heap)
-        self._waiting.remove(position)
-        return position
+        self._waiting[found] = 0
+        self._first = found + 1
+        return found

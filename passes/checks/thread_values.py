@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any, Literal, TypeVar
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -18,7 +18,7 @@ from tirx.dialects.xdsl_private import next_use, operands_of, type_of, user_of
 from tirx.layout.arrays import BoolArray, IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.control_flow import ControlFlow, successors
-from tirx.values import dataclass
+from tirx.values import cached_property, dataclass
 
 Numbers = IntArray
 Threads = BoolArray
@@ -40,8 +40,7 @@ def mask_of(threads: Threads) -> int:
     return int.from_bytes(np.packbits(threads, bitorder="little").tobytes(), "little")
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """
     A number that is the same in all threads of a block at all times, and not known: the address of an allocation in
     `shared` or `tensor` memory (`key` is the operation that declares it or its slot), a descriptor's 16-byte units of a
@@ -50,9 +49,6 @@ class Symbol:
 
     kind: Literal["shared", "tensor", "descriptor", "value"]
     key: object
-
-    def __hash__(self) -> int:
-        return hash(self.key)
 
 
 @dataclass(eq=False)
@@ -103,6 +99,15 @@ class ThreadValue:
     def distances(self) -> bytes:
         """The distance of each thread's number from that of thread 0, as bytes; none if they are the same."""
         return b"" if self.number is not None else (self.numbers - self.first).tobytes()
+
+    @property
+    def allocation(self) -> ptx.SharedAllocOp | None:
+        """The allocation of an address in shared memory, None for anything else."""
+        if len(self.symbols) == 1:
+            for kind, key in self.symbols:
+                if kind == "shared" and isinstance(key, ptx.SharedAllocOp):
+                    return key
+        return None
 
     @cached_property
     def divisor(self) -> int:
@@ -166,6 +171,8 @@ class ThreadValues:
         self.count = extents[0] if all(n == 1 for n in extents[1:]) else 0
         """0 for a block of more than one dimension, of which nothing is known."""
         self._values: dict[SSAValue, ThreadValue] = {}
+        self.get: Callable[[SSAValue], ThreadValue | None] = self._values.get
+        """Returns the number of each thread, None if it is not known."""
         self._held: dict[SSAValue, tuple[int, bool] | None] = {}
         slots = Counter(op.address for op in flow.of_type(AllocOp))
         self.slots = {slot for slot, allocations in slots.items() if allocations == 1}
@@ -177,20 +184,19 @@ class ThreadValues:
                 if block.args:
                     self._block_arguments(block)
                 for op in flow.ops[block]:
-                    if len(op.results) != 1 or type(type_of(result := item(op.results, 0))) is not IntegerType:
+                    if len(results := op.results) != 1:
                         continue
-                    if is_integer(result.type):
-                        self._define(op, result)
-                        if type(op) is ptx.AndOp and result.type == i1 and result not in self._values:
+                    type_ = type_of(result := item(results, 0))
+                    if type(type_) is not IntegerType or (bits := type_.width.data) not in _INTEGERS:
+                        continue
+                    if type_.signedness.data is Signedness.SIGNLESS:
+                        self._define(op, result, bits)
+                        if bits == 1 and type(op) is ptx.AndOp and result not in self._values:
                             unknown.append(op)
         self._varying: dict[SSAValue, bool] = {}
         self._choosing: dict[Block, list[SSAValue]] = {}
         for op in unknown:
             self._bound(op, op.result)
-
-    def get(self, value: SSAValue) -> ThreadValue | None:
-        """Returns the number of each thread, None if it is not known."""
-        return self._values.get(value)
 
     def holds(self, condition: SSAValue) -> tuple[int, bool] | None:
         """
@@ -256,12 +262,14 @@ class ThreadValues:
 
     def _block_arguments(self, block: Block) -> None:
         for argument in block.args:
+            if type(type_of(argument)) is not IntegerType:
+                continue
             sources = [self.get(value) for value in incoming(block, argument)]
             first = sources[0] if sources else None
             if first is not None and all(source is not None and first.equals(source) for source in sources):
                 self._values[argument] = first
 
-    def _define(self, op: Operation, result: SSAValue) -> None:
+    def _define(self, op: Operation, result: SSAValue, bits: int) -> None:
         source = _SOURCES.get(type(op))
         value = None if source is None else source(op, self)
         if type(op) is ptx.AndOp and self._is_zero(op):
@@ -279,7 +287,9 @@ class ThreadValues:
                 if not _is_uniform_source(op) or not all(operand.number is not None for operand in operands):
                     return
                 value = _symbol(self, "value", result)
-        given = wrapped(value.given, ptx.width(result.type))
+        given = value.given
+        if type(given) is not int or bits == 1 or not -1 << 31 <= given < 1 << 31:
+            given = wrapped(given, bits)
         self._values[result] = value if given is value.given else ThreadValue(value.symbols, given, self.count)
 
     def _is_zero(self, op: ptx.AndOp) -> bool:
@@ -294,9 +304,13 @@ class ThreadValues:
                 self._held[result] = held[0], False
 
     def _computed(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:
-        if any(operand.symbols for operand in operands):
-            return self._of_symbols(op, operands)
-        found = arithmetic(op, [operand.given for operand in operands])
+        for operand in operands:
+            if operand.symbols:
+                return self._of_symbols(op, operands)
+        if (function := _FUNCTIONS.get(type(op))) is not None:
+            return ThreadValue((), function(*[operand.given for operand in operands]), self.count)
+        rule = _RULES.get(type(op))
+        found = None if rule is None else rule(op, *[operand.given for operand in operands])
         return None if found is None else ThreadValue((), found, self.count)
 
     def _of_symbols(self, op: Operation, operands: list[ThreadValue]) -> ThreadValue | None:

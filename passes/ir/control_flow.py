@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation
@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation
 from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.core import EntryOp
 from tirx.passes.ir.dominators import Dominators, predecessors, reverse_postorder, successors
+from tirx.values import cached_property
 
 _OpT = TypeVar("_OpT", bound=Operation)
 
@@ -43,10 +44,10 @@ class ControlFlow:
 
     @cached_property
     def _by_type(self) -> dict[type[Operation], list[Operation]]:
-        found: dict[type[Operation], list[Operation]] = {}
+        found: defaultdict[type[Operation], list[Operation]] = defaultdict(list)
         for block in self.entry.body.blocks:
             for op in self.ops.get(block) or block.ops:
-                found.setdefault(type(op), []).append(op)
+                found[op.__class__].append(op)
         return found
 
     @cached_property
