@@ -45,8 +45,12 @@ EVERYTHING = 64
 """The depth at which all is known that is worth the time."""
 
 
-_Found: TypeAlias = dict[tuple[SSAValue, int], Integers]
-"""Registers at a depth: each is derived once, however many paths lead to it."""
+_CUT = 1 << 30
+"""More instructions than there are, one behind the other."""
+
+_Found: TypeAlias = dict[object, tuple[int, Integers]]
+"""A register, or a register at a depth that is not enough for it -> the instructions that were looked at one behind the
+other, and what is known. Each is derived once, however many paths lead to it."""
 
 _FOUND: ContextVar[_Found | None] = ContextVar("known bits that were found", default=None)
 
@@ -69,7 +73,7 @@ def known_bits(value: SSAValue, depth: int = EVERYTHING) -> Integers:
     if depth == IMMEDIATE and type(value.owner) not in (ConstantOp, arith.ConstantOp):
         return _unknown(width(value.type))
     found = _FOUND.get()
-    return _known(value, depth, {} if found is None else found)
+    return _known(value, depth, {} if found is None else found)[1]
 
 
 def immediates_of(op: Operation) -> list[int | float] | None:
@@ -108,19 +112,26 @@ _Rule: TypeAlias = Callable[[Any, int, _Of], Integers | None]
 """The values of a result of so many bits; None where nothing is known."""
 
 
-def _known(value: SSAValue, depth: int, found: _Found) -> Integers:
+def _known(value: SSAValue, depth: int, found: _Found) -> tuple[int, Integers]:
+    if (known := found.get(value)) is not None and known[0] <= depth:
+        return known
     bits = width(value.type)
     if depth == 0 or is_float(value.type):
-        return _unknown(bits)
+        return (_CUT if depth == 0 else 0), _unknown(bits)
     key = value, depth
     if (known := found.get(key)) is None:
-        known = found[key] = _derive(value, bits, depth - 1, found)
+        behind = [0]
+        derived = _derive(value, bits, depth - 1, found, behind)
+        known = max(behind) + 1, derived
+        found[value if known[0] <= depth else key] = known
     return known
 
 
-def _derive(value: SSAValue, bits: int, depth: int, found: _Found) -> Integers:
+def _derive(value: SSAValue, bits: int, depth: int, found: _Found, behind: list[int]) -> Integers:
     def of(operand: SSAValue) -> Integers:
-        return _known(operand, depth, found)
+        looked_at, known = _known(operand, depth, found)
+        behind.append(looked_at)
+        return known
 
     op = value.owner
     if type(op) is UnpackOp:

@@ -200,9 +200,9 @@ def _size(registers: Sequence[SSAValue]) -> int:
     return len(registers) * width(registers[0].type) // 8
 
 
-def _suffix(types: Sequence[Attribute]) -> str:
-    vector = "" if len(types) == 1 else f".v{len(types)}"
-    return f"{vector}.{memory_type(types[0])}"
+def _suffix(registers: Sequence[SSAValue]) -> str:
+    vector = "" if len(registers) == 1 else f".v{len(registers)}"
+    return f"{vector}.{memory_type(registers[0].type)}"
 
 
 class _AccessOp(ThreadOp, abc.ABC):
@@ -257,9 +257,9 @@ class LdOp(_AccessOp):
         return self._access(_size(self.res), write=False)
 
     def emit(self, reg: Names) -> str:
-        names = [reg(r) for r in self.res]
+        names, suffix = [*map(reg, self.res)], _suffix(self.res)
         target = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
-        return f"ld.{self.space.data.modifier}{_suffix(self.res.types)} {target}, {self._where(reg)}"
+        return f"ld.{self.space.data.modifier}{suffix} {target}, {self._where(reg)}"
 
 
 @irdl_op_definition
@@ -287,9 +287,10 @@ class StOp(_AccessOp):
         return self._access(_size(self.data), write=True)
 
     def emit(self, reg: Names) -> str:
-        names = [reg(v) if width(v.type) == 16 else reg.imm(v) for v in self.data]
+        data = self.data
+        names = [*map(reg if width(data[0].type) == 16 else reg.imm, data)]
         stored = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
-        return f"st.{self.space.data.modifier}{_suffix(self.data.types)} {self._where(reg)}, {stored}"
+        return f"st.{self.space.data.modifier}{_suffix(data)} {self._where(reg)}, {stored}"
 
 
 @irdl_op_definition

@@ -331,8 +331,9 @@ class _Names:
             if (shared := self.in_place.get(value)) is not None:
                 name = self(shared)
             else:
-                prefix = self._prefixes.get(id(value.type)) or self._prefix(value.type, value)
-                name = self._placeholder(prefix)
+                places = self._placeholders
+                name = f"\x00{len(places)}\x00"
+                places.append(self._prefixes.get(id(value.type)) or self._prefix(value.type, value))
             self.registers[value] = name
         return name
 
@@ -428,7 +429,7 @@ class _BlockPrinter:
         A constant stands for itself: it is a line only if some instruction turns out to need it in a register.
         """
         lines: list[str | ConstantOp] = []
-        said = ""
+        said, names = "", self.names
         for op in operations(block):
             if type(op) is ConstantOp:
                 lines.append(op)
@@ -437,7 +438,11 @@ class _BlockPrinter:
                 said = where
                 lines.append(where)
             if isinstance(op, PTXInstruction):
-                lines += _lines(op.emit(self.names))
+                text = op.emit(names)
+                if text and "\n" not in text and text[0] not in "{}" and text[-1] != ":":
+                    lines.append(f"{_INDENT}{text};")
+                else:
+                    lines += _lines(text)
             else:
                 lines += self._end(op, following)
         if not isinstance(block.last_op, BraOp | CondBraOp | RetOp):
@@ -504,11 +509,10 @@ class _BlockPrinter:
         """The moves that give the arguments of `dest` their values all at once."""
         types: dict[str, Attribute] = {}
         pending: dict[str, str] = {}
+        names = self.names
         for parameter, argument in zip(dest.args, arguments, strict=True):
-            name, value = self.names(parameter), self.names.imm(argument)
-            types[name] = parameter.type
-            if name != value:
-                pending[name] = value
+            if (name := names(parameter)) != (value := names.imm(argument)):
+                types[name], pending[name] = parameter.type, value
         while pending:
             target = next((t for t in pending if t not in pending.values()), None)
             if target is None:
@@ -522,8 +526,6 @@ class _BlockPrinter:
 
 def _lines(text: str) -> list[str]:
     """The lines of an instruction: labels, starts and ends of blocks, and statements."""
-    if text and "\n" not in text and text[0] not in "{}" and text[-1] != ":":
-        return [f"{_INDENT}{text};"]
     return [
         line if line.endswith(":") else f"{_INDENT}{line}" if line.startswith(("{", "}")) else f"{_INDENT}{line};"
         for line in text.split("\n")
