@@ -7,13 +7,16 @@ an address says which station it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from tirx.dialects import ptx, tirx
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tcgen05 import CommitOp
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.scheduled import BARRIERS
@@ -47,20 +50,21 @@ class _Arrival:
 _Arrives = ptx.MbarrierArriveOp | ptx.MbarrierArriveExpectTxOp | ptx.CpAsyncMbarrierArriveOp | CommitOp
 _ARRIVES = ptx.MbarrierArriveOp, ptx.MbarrierArriveExpectTxOp, ptx.CpAsyncMbarrierArriveOp, CommitOp
 
-
 _Waits = ptx.MbarrierWaitParityOp | ptx.MbarrierTestWaitParityOp
+
+_WAITS = frozenset((ptx.MbarrierWaitParityOp, ptx.MbarrierTestWaitParityOp))
+_KINDS = _WAITS | {ptx.MbarrierInitOp, *_ARRIVES}
 
 
 def _of_rings(op: ptx.MbarrierInitOp | _Arrives | _Waits) -> bool:
     """True if an operation is on an mbarrier of a ring. Others are not looked at."""
-    address = op.barrier
-    pending = [address]
+    pending = [op.barrier]
     while pending:
         value = pending.pop()
         if isinstance(value, OpResult) and isinstance(value.op, tirx.AddressOp):
             return isinstance(alloc := value.op.tile.owner, tirx.AllocOp) and BARRIERS in alloc.attributes
         if isinstance(value, OpResult) and isinstance(value.op, arith.AddiOp | ptx.MapaOp):
-            pending += value.op.operands
+            pending += reversed(operands_of(value.op))
     return False
 
 
@@ -68,7 +72,8 @@ def check_barriers(kernel: tirx.KernelOp) -> None:
     """Raises RingError at an mbarrier that expects other arrivals than all roles make for a use, at a wait where no
     block arrives, or at an announcement of other bytes than the copies behind it bring.
     """
-    found = [op for op in kernel.walk() if isinstance(op, (ptx.MbarrierInitOp, *_ARRIVES)) and _of_rings(op)]
+    kinds = _KINDS if kernel.in_clusters else _KINDS - _WAITS
+    found = [op for op in walk(kernel) if type(op) in kinds and _of_rings(cast(Any, op))]
     inits = {_address(op.barrier): op for op in found if isinstance(op, ptx.MbarrierInitOp)}
     arrivals = [_arrival(kernel, op) for op in found if isinstance(op, _ARRIVES)]
     stations: dict[tuple[SSAValue, int], list[_Arrival]] = {}
@@ -83,13 +88,12 @@ def check_barriers(kernel: tirx.KernelOp) -> None:
         if isinstance(op := arrival.op, ptx.MbarrierArriveExpectTxOp):
             # Announcements to several blocks that stand together are of one use.
             release, others = _release_of(arrival), stations[arrival.at.base, arrival.at.offset]
-            _check_bytes(
-                kernel, op, [each.op for each in others if release is None or _release_of(each) is not release]
-            )
-    for op in kernel.walk() if kernel.in_clusters else ():
-        if isinstance(op, _Waits) and _of_rings(op):
+            others = [each.op for each in others if release is None or _release_of(each) is not release]
+            _check_bytes(kernel, arrival, op, others)
+    for op in found:
+        if isinstance(op, _Waits):
             at = _address(op.barrier)
-            _check_heard(op, _ranks_at(kernel, op), stations.get((at.base, at.offset), ()))
+            _check_heard(op, _ranks_at(kernel, _conditions(op)), stations.get((at.base, at.offset), ()))
 
 
 def _check_heard(wait: _Waits, ranks: Sequence[int], arrivals: Sequence[_Arrival]) -> None:
@@ -126,18 +130,12 @@ def _address(value: SSAValue) -> _Address:
 
 def _threads_of_party(index: SSAValue) -> int | None:
     """The threads in a row for which an index is the same, where it depends on the number of a thread."""
-    if not isinstance(index, OpResult):
+    if not isinstance(index, OpResult) or not (operands := operands_of(op := index.op)):
         return None
-    divisor = constant_value(index.op.operands[1]) if len(index.op.operands) == 2 else None
-    if divisor is not None and _is_thread(index.op.operands[0]):
-        match index.op:
-            case arith.DivUIOp():
-                return divisor
-            case arith.ShRUIOp():
-                return 1 << divisor
-            case _:
-                pass
-    return next((found for operand in index.op.operands if (found := _threads_of_party(operand)) is not None), None)
+    if isinstance(op, arith.DivUIOp | arith.ShRUIOp) and _is_thread(op.lhs):
+        if (divisor := constant_value(op.rhs)) is not None:
+            return divisor if isinstance(op, arith.DivUIOp) else 1 << divisor
+    return next((found for operand in operands if (found := _threads_of_party(operand)) is not None), None)
 
 
 def _is_thread(value: SSAValue) -> bool:
@@ -149,7 +147,8 @@ def _is_thread(value: SSAValue) -> bool:
 
 def _arrival(kernel: tirx.KernelOp, op: _Arrives) -> _Arrival:
     threads = everyone = tirx.thread_set(op).count
-    for condition in _conditions(op):
+    conditions = _conditions(op)
+    for condition in conditions:
         match condition.op:
             case tirx.LeaderOp():
                 threads = 1
@@ -160,30 +159,31 @@ def _arrival(kernel: tirx.KernelOp, op: _Arrives) -> _Arrival:
     at = _address(op.barrier)
     if at.party is not None and threads > 1:
         threads = threads * min(at.party, everyone) // everyone
-    return _Arrival(op, at, threads, _ranks_at(kernel, op))
+    return _Arrival(op, at, threads, _ranks_at(kernel, conditions))
 
 
-def _ranks_at(kernel: tirx.KernelOp, op: Operation) -> Sequence[int]:
-    """The ranks of the blocks that execute an operation."""
-    first = (_first_blocks(condition, kernel.cluster_size) for condition in _conditions(op))
-    return next((each for each in first if each is not None), range(kernel.cluster_size))
+def _ranks_at(kernel: tirx.KernelOp, conditions: Sequence[OpResult]) -> Sequence[int]:
+    """The ranks of the blocks that execute an operation which runs under some conditions."""
+    blocks = kernel.cluster_size
+    first = (_first_blocks(condition, blocks) for condition in conditions)
+    return next((each for each in first if each is not None), range(blocks))
 
 
-def _conditions(op: Operation) -> Iterator[OpResult]:
+def _conditions(op: Operation) -> list[OpResult]:
     """The conditions under which an operation runs, taken apart where all of several have to hold."""
+    found: list[OpResult] = []
     inside, around = op, op.parent_op()
     while around is not None:
-        if isinstance(around, scf.IfOp) and inside.parent is around.true_region.block:
-            yield from _parts(around.cond)
+        if isinstance(around, scf.IfOp) and inside.parent is around.true_region.first_block:
+            found += _parts(around.cond)
         inside, around = around, around.parent_op()
+    return found
 
 
-def _parts(value: SSAValue) -> Iterator[OpResult]:
-    if isinstance(value, OpResult) and isinstance(value.op, arith.AndIOp):
-        yield from _parts(value.op.lhs)
-        yield from _parts(value.op.rhs)
-    elif isinstance(value, OpResult):
-        yield value
+def _parts(value: SSAValue) -> list[OpResult]:
+    if not isinstance(value, OpResult):
+        return []
+    return [*_parts(value.op.lhs), *_parts(value.op.rhs)] if isinstance(value.op, arith.AndIOp) else [value]
 
 
 def _is_lane(value: SSAValue) -> bool:
@@ -275,16 +275,18 @@ def _by_rank(value: SSAValue, own: int) -> int:
     raise UndecidedError("cannot decide: which blocks of the cluster are meant, by a value that is not known", where)
 
 
-def _check_bytes(kernel: tirx.KernelOp, announced: ptx.MbarrierArriveExpectTxOp, arrivals: Sequence[Operation]) -> None:
+def _check_bytes(
+    kernel: tirx.KernelOp, arrival: _Arrival, announced: ptx.MbarrierArriveExpectTxOp, arrivals: Sequence[Operation]
+) -> None:
     """The copies behind an announcement, up to the next one of `arrivals` at the same station, bring its bytes.
 
     What is announced in the first block only, or in that of each pair, comes from all blocks for which it works. Lanes
     that name rows start copies behind the branch of the elected one.
     """
     around, blocks = announced.parent_op(), kernel.cluster_size
-    first = _ranks_at(kernel, announced)
+    first = arrival.ranks
     others = [each for each in arrivals if isinstance(each, ptx.MbarrierArriveExpectTxOp)]
-    bytes_of = _Bytes(_address(announced.barrier), blocks, 1, others)
+    bytes_of = _Bytes(arrival.at, blocks, 1, others)
     found = bytes_of.behind(announced)
     if not found and isinstance(around, scf.IfOp) and len(first) < blocks:
         bytes_of = _Bytes(bytes_of.at, blocks, blocks // len(first), others)
@@ -337,7 +339,9 @@ class _Bytes:
         if isinstance(op, scf.IfOp) and any(_first_blocks(part, self.blocks) is not None for part in _parts(op.cond)):
             sources = 1
         totals = {
-            sum(self._loaded(each, sources) for each in block.ops) for region in op.regions for block in region.blocks
+            sum([self._loaded(each, sources) for each in operations(block)])
+            for region in op.regions
+            for block in region.blocks
         }
         if len(totals) > 1:
             found = ", ".join(map(str, sorted(totals)))
