@@ -87,7 +87,7 @@ class TirxSpecializeWarpsPass(ModulePass):
 
     def _choose(self, kernel: tirx.KernelOp) -> None:
         word = chosen_word(kernel, ROLES, self.roles, "roles to be", (AUTO, *Roles))
-        products = (inner for inner in kernel.walk() if isinstance(inner, ProductOp))
+        products = (inner for inner in walk(kernel) if isinstance(inner, ProductOp))
         wanted = start_values(products).roles if word == AUTO else Roles(word)
         if wanted is not Roles.NONE:
             _specialize(kernel, wanted, asked=word != AUTO)
@@ -165,7 +165,7 @@ def _products(kernel: tirx.KernelOp, places: Mapping[Operation, Sequence[Place]]
 
 def _product_stations(kernel: tirx.KernelOp, places: Mapping[Operation, Sequence[Place]]) -> _Stations:
     """The stations at which products of tcgen05 and the copies of their scale factors work; empty if there are none."""
-    issued = [op for op in kernel.walk() if _is_product(op)]
+    issued = [op for op in walk(kernel) if _is_product(op)]
     found: dict[Place, None] = {}
     for op in issued:
         found.update(dict.fromkeys(places.get(op, ())))
@@ -227,7 +227,7 @@ def _warps_of_roles(
     if rest:
         raise NotApplicable(kernel, f"{kernel.num_threads} threads are no whole warps")
     movable = (target := kernel.target_info) is None or supports(target, "setmaxnreg")
-    movable = movable and start_values(op for op in kernel.walk() if isinstance(op, ProductOp)).moves_registers
+    movable = movable and start_values(op for op in walk(kernel) if isinstance(op, ProductOp)).moves_registers
     moves = movable and warps % WARPGROUP == 0 and not has_products
     registers = role_registers(warps // WARPGROUP, live_registers(kernel)) if moves else None
     load_warps = 1 if registers is None else WARPGROUP
@@ -351,7 +351,7 @@ def _needed(op: Operation) -> Sequence[SSAValue]:
 def _is_constant(kernel: tirx.KernelOp, load: tirx.LoadOp | memref.LoadOp) -> bool:
     """Returns True if a load is of an argument in global memory that the kernel does not write."""
     source = tirx.base_allocation(load.operands[0])
-    return argument_number(source) is not None and not any(written_memref(op, source) for op in kernel.walk())
+    return argument_number(source) is not None and not any(written_memref(op, source) for op in walk(kernel))
 
 
 def _request_stations(ops: Iterable[Operation]) -> _Stations:
@@ -362,7 +362,7 @@ def _request_stations(ops: Iterable[Operation]) -> _Stations:
 
 def _carried_registers(kernel: tirx.KernelOp) -> int:
     """The most 32-bit registers of a thread that tiles take from one iteration of a loop to the next."""
-    loops = [op for op in kernel.walk() if isinstance(op, tirx.ForOp)]
+    loops = [op for op in walk(kernel) if isinstance(op, tirx.ForOp)]
     return max((sum(map(_register_bytes, op.finals)) // (4 * kernel.num_threads) for op in loops), default=0)
 
 
@@ -405,7 +405,7 @@ def _shared_prelude(kernel: tirx.KernelOp) -> set[Operation]:
 
 def _counting(kernel: tirx.KernelOp) -> set[Operation]:
     """Returns the operations on whose results numbers of iterations depend."""
-    pending = [op.iterations for op in kernel.walk() if isinstance(op, tirx.ForOp)]
+    pending = [op.iterations for op in walk(kernel) if isinstance(op, tirx.ForOp)]
     found: set[Operation] = set()
     while pending:
         value = pending.pop()

@@ -10,7 +10,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, OpResult
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import operations
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.ptx.launch_control import ANSWER_BYTES
 from tirx.passes.ir.scheduled import is_cp_async, is_scheduling, kernel_of
 from tirx.passes.rings.proof.errors import PartyError, SlotUseError, UndecidedError
@@ -128,8 +128,10 @@ class Extraction:
         if not is_scheduling(self.source):
             return None
         self._require_roles_only()
-        for op in self.source.walk():
+        for op in walk(self.source):
             match op:
+                case _ if not op.regions and type(op) is not tirx.RingOp:
+                    pass
                 case tirx.RingOp():
                     self.names[op] = self._name_of(op)
                 case tirx.ForOp() | tirx.TilesOp():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tirx.dialects.nesting import walk
 from tirx.dialects.tirx import AcquireOp, Across, AsyncNextOp, KernelOp, ReleaseOp, RingOp, TilesOp
 from tirx.passes.rings.proof.errors import LaunchControlError
 from tirx.passes.rings.proof.parties import Owner, blocks_led, response_place
@@ -24,7 +25,7 @@ def check_launch_control(kernel: KernelOp, rings: Iterable[RingOp], owners: Iter
         _check_ring(kernel, ring)
         for owner in owners:
             _check_loops(
-                owner, [op for op in owner.walk() if isinstance(op, TilesOp) and response_place(op) is not None]
+                owner, [op for op in walk(owner) if isinstance(op, TilesOp) and response_place(op) is not None]
             )
         _check_requests(kernel, ring)
 
@@ -48,7 +49,7 @@ def _check_ring(kernel: KernelOp, ring: RingOp) -> None:
             f"expected a cluster of one pair, to which hardware gives tiles, found cluster({kernel.cluster_size})",
             ring,
         )
-    for op in kernel.walk():
+    for op in walk(kernel):
         if isinstance(op, AcquireOp | ReleaseOp) and place_of(op) == (ring, ring.station_names[1]):
             raise LaunchControlError(
                 f"expected 'tirx.tiles' with hardware(...) to read the answers of a ring, found '{op.name}'", op
@@ -70,7 +71,7 @@ def _check_loops(owner: Owner, loops: list[TilesOp]) -> None:
 
 
 def _check_requests(kernel: KernelOp, ring: RingOp) -> None:
-    requests = [op for op in kernel.walk() if isinstance(op, AsyncNextOp)]
+    requests = [op for op in walk(kernel) if isinstance(op, AsyncNextOp)]
     if not requests:
         raise LaunchControlError("expected 'tirx.async_next' in a loop over the tiles of this ring, found none", ring)
     for op in requests:

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from xdsl.ir import Operation
 
 from tirx.dialects import tirx
+from tirx.dialects.nesting import walk
 from tirx.dialects.traits import is_pure, is_terminator
 from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
@@ -107,7 +108,7 @@ def _is_in_pair(op: Operation) -> bool:
 
 def multiplies_in_pairs(kernel: tirx.KernelOp) -> bool:
     """True for a kernel whose products are those of pairs of blocks."""
-    return any(isinstance(each, tirx.AsyncMmaOp) and each.pair is not None for each in kernel.walk())
+    return any(isinstance(each, tirx.AsyncMmaOp) and each.pair is not None for each in walk(kernel))
 
 
 def owners(kernel: tirx.KernelOp) -> tuple[Owner, ...]:
@@ -125,7 +126,7 @@ def stations_of(owner: Owner) -> dict[Place, Members]:
     """
     touched: dict[Place, set[Members]] = {}
     answers: list[Place] = []
-    for op in owner.walk():
+    for op in walk(owner):
         match op:
             case tirx.AcquireOp() | tirx.ReleaseOp():
                 touched.setdefault(place_of(op), set())
@@ -134,10 +135,8 @@ def stations_of(owner: Owner) -> dict[Place, Members]:
                 touched.setdefault((ring, ring.station_names[0]), set()).add(issuer(op))
             case tirx.TilesOp() if (answer := response_place(op)) is not None:
                 answers.append(answer)
-            case _ if is_terminator(op) or is_pure(op):
-                pass
             case _:
-                for operand in operands_of(op):
+                for operand in () if is_pure(op) or is_terminator(op) else operands_of(op):
                     if (slot := slot_tile(operand)) is not None:
                         touched.setdefault(slot.place, set()).add(issuer(op))
     found = {place: _all_of(issuers) for place, issuers in touched.items()}
@@ -171,7 +170,7 @@ def is_of_one_thread(owner: Owner, places: Mapping[Place, Members]) -> bool:
         or is_pure(op)
         or is_terminator(op)
         or bool(op.regions)
-        for op in owner.walk()
+        for op in walk(owner)
     )
 
 
@@ -200,14 +199,14 @@ def _units(owner: Owner) -> tuple[str, int]:
     if unit is tirx.Unit.WARP:
         # All warps but the first, which has the elected thread, do the same: two stand for all, unless each of them
         # has a station of its own.
-        alone = any(isinstance(op, tirx.AcquireOp) and op.station.data == SELF for op in owner.walk())
+        alone = any(isinstance(op, tirx.AcquireOp) and op.station.data == SELF for op in walk(owner))
         return "w", warps if alone else min(warps, 2)
     return "", 1
 
 
 def _derived_unit(owner: Owner) -> tirx.Unit:
     """Returns the unit that moves together: a warpgroup for wgmma, a warp for mma.sync, else all threads of a role."""
-    for op in owner.walk():
+    for op in walk(owner):
         match op:
             case tirx.AsyncMmaOp() if not op.on_tensor_memory:
                 return tirx.Unit.WARPGROUP
@@ -231,7 +230,7 @@ def cluster_blocks(kernel: tirx.KernelOp) -> tuple[int | None, ...]:
     """The blocks to look at: those of the cluster if they share a ring or the first works for all, else one of them."""
     if any(isinstance(op, tirx.RingOp) and op.across is not None for op in kernel.body.block.ops):
         return tuple(range(kernel.cluster_size))
-    if kernel.cluster is None or not any(issuer(op) is Members.FIRST for op in kernel.walk()):
+    if kernel.cluster is None or not any(issuer(op) is Members.FIRST for op in walk(kernel)):
         return (None,)
     return tuple(range(kernel.cluster_size))
 

@@ -102,6 +102,8 @@ def executions_since(producer: Operation, user: Operation, iterations: int = 0) 
     That is the one of the user's own iteration of the loop around the producer, or of `iterations` before. A user
     behind the loop refers to the last iteration.
     """
+    if not iterations and producer.parent is user.parent and producer.is_before_in_block(user):
+        return 0
     loop = enclosing_loop(producer)
     if not isinstance(loop, ForOp) or not loop.is_ancestor(user):
         _require_same_parts(producer, user, loop)
