@@ -24,7 +24,8 @@ from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.views import clipped_view
 from tirx.passes.layouts.row_blocks import block_of, has_two_blocks, split_rows
 from tirx.passes.match.families import WGMMA, family_of
-from tirx.passes.match.product import ILLEGAL, Product, kernel_around
+from tirx.passes.match.mma_product import is_emulated, product_variants
+from tirx.passes.match.product import ILLEGAL, Product, kernel_around, legal
 from tirx.passes.match.tcgen05_product import product_kind, product_shape
 from tirx.remarks import AccumulatorPlaced
 from tirx.rules import InvalidOperation, RegisterValueError, TileTypeError, WrittenChoiceError
@@ -218,6 +219,9 @@ def _resolve(alloc: tirx.AllocOp) -> None:
         if why is None:
             _move_operands(mma)
         elif (slower := _why_slower(mma)) is not None:
+            if not _is_done_by_mma_sync(mma):
+                with legal(mma):
+                    _check_tensor_memory(mma)
             warn(mma, f"multiplied by {_family(mma, why)} instead of tcgen05: {slower}", "slower-product")
         try:
             mma.verify_()  # clauses that accumulators in registers do not have
@@ -235,6 +239,18 @@ def _why_slower(mma: tirx.MmaOp) -> str | None:
     if target is None or not supports(target, "tcgen05") or mma.instruction is not None:
         return None
     return None if reason(lambda: product_kind(mma.a_type, mma.b_type)) else _why_not_tensor_memory(mma)
+
+
+def _is_done_by_mma_sync(mma: tirx.MmaOp) -> bool:
+    """Returns True if mma.sync of the target multiplies the types of a product, in whatever shapes."""
+    product = Product.of(mma)
+    try:
+        variants = product_variants(product, product.target)
+    except ILLEGAL:
+        return False
+    return product.target is None or any(
+        supports(product.target, each.feature) or is_emulated(each, product.target) for each in variants
+    )
 
 
 def _resolve_factors(alloc: tirx.AllocOp) -> None:

@@ -113,6 +113,40 @@ tirx.kernel @rows() target("sm_100a") threads(128) {
 
 // -----
 
+// Without an instruction of mma.sync for these types, the error says what tcgen05 wants.
+
+!a = !tirx.tile<128x128xf8E4M3FN, shared>
+!b = !tirx.tile<64x128xf8E4M3FN, shared>
+!x = !tirx.tile<128x4xf8E8M0FNU, accumulator>
+!y = !tirx.tile<64x4xf8E8M0FNU, accumulator>
+!acc = !tirx.tile<128x64xf32, accumulator>
+tirx.kernel @rows_of_factors() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %x = tirx.alloc : !x
+  %y = tirx.alloc : !y
+  %acc = tirx.alloc : !acc
+  // expected-error@+1 {{expected SFB of 128 rows, 64 rounded up to whole blocks of 128, which tcgen05.cp copies, found 64}}
+  tirx.mma %a, %b, %acc scales(%x, %y) : !a, !b, !acc, !x, !y
+  tirx.return
+}
+
+// -----
+
+!a = !tirx.tile<96x64xf8E4M3FN, shared>
+!b = !tirx.tile<64x64xf8E5M2, shared>
+!acc = !tirx.tile<96x64xf32, accumulator>
+tirx.kernel @rows_of_two_types() target("sm_100a") threads(128) {
+  %a = tirx.alloc : !a
+  %b = tirx.alloc : !b
+  %acc = tirx.alloc : !acc
+  // expected-error@+1 {{kind::f8f6f4, cta_group 1: expected M in {64, 128}, found 96; nearest is 64}}
+  tirx.mma %a, %b, %acc : !a, !b, !acc
+  tirx.return
+}
+
+// -----
+
 !r = !tirx.tile<128x64xf16, register>
 !s = !tirx.tile<256x64xf16, shared>
 !c = !tirx.tile<128x64xf16, shared>
