@@ -17,6 +17,8 @@ from tirx.dialects.tirx.attributes import shape_text
 from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.kernel import PAIR
 from tirx.layout import ComposeLayout, Iter, TileLayout
+from tirx.layout.arrangement import Arrangement
+from tirx.layout.shape import row_major_strides
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.ir.register_classes import RegisterClass, register_classes
 from tirx.passes.ir.scheduled import require_sequential
@@ -95,6 +97,14 @@ def _ends(op: Operation) -> tuple[SSAValue, SSAValue]:
 def _register_tiles(op: Operation) -> list[SSAValue]:
     """The register tiles that an operation reads and writes."""
     return [value for value in (*op.operands, *op.results) if is_register_tile(value)]
+
+
+def _written_name(op: tirx.ConvertOp, arranged: Arrangement) -> str:
+    """The operation on register tiles that `tirx-mem2reg` made a conversion of."""
+    if prod(arranged.dims) != prod(tirx.TileType.of(op.source).dims):
+        return tirx.SubviewOp.name
+    is_reshape = arranged.strides == row_major_strides(arranged.dims)
+    return (tirx.ReshapeOp if is_reshape else tirx.TransposeOp).name
 
 
 def _reshaped(dims: tuple[int, ...], to: tuple[int, ...], dimension: int) -> int | None:
@@ -366,6 +376,12 @@ class _Splitter:
                 pass
             case scf.ForOp() | scf.IfOp() | scf.YieldOp() | arith.SelectOp() | UnrealizedConversionCastOp():
                 pass  # register tiles
+            case tirx.ConvertOp() if used and op.arranged is not None:
+                raise PairError(
+                    op,
+                    f"expected no '{_written_name(op, op.arranged)}' of a register tile that the blocks of the pair "
+                    f"share out, found {used[0].type}; views of memory have other orders, shapes and parts of it",
+                )
             case _ if used:
                 raise PairError(op, f"expected no distributed tile on '{op.name}', found {used[0].type}")
             case _:

@@ -242,3 +242,41 @@ tirx.kernel @rows_and_columns() cluster(2) threads(128) {
   %z = tirx.map ins(%x, %y : !r, !r) (%e, %f) { %e + %f } -> !r
   tirx.return
 }
+
+// -----
+
+// `tirx-mem2reg` makes conversions of operations on register tiles, which have other names.
+
+!s = !tirx.tile<16x8xf32, shared, #tirx.tile_layout<S[(2, 8, 8) : (1@cbx, 8, 1)]>>
+!r = !tirx.tile<16x8xf32, register>
+tirx.kernel @reshape_of_registers() cluster(2) threads(128) {
+  %s = tirx.alloc : !s
+  %r = tirx.load %s : !s -> !r
+  // expected-error@+1 {{expected no 'tirx.reshape' of a register tile that the blocks of the pair share out, found !tirx.tile<16x8xf32, register>; views of memory have other orders, shapes and parts of it}}
+  %c = tirx.convert %r elements [0 : i64, 32 : i64, 8 : i64, 1 : i64] : !r -> !tirx.tile<4x4x8xf32, register>
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<16x8xf32, shared, #tirx.tile_layout<S[(2, 8, 8) : (1@cbx, 8, 1)]>>
+!r = !tirx.tile<16x8xf32, register>
+tirx.kernel @transpose_of_registers() cluster(2) threads(128) {
+  %s = tirx.alloc : !s
+  %r = tirx.load %s : !s -> !r
+  // expected-error@+1 {{expected no 'tirx.transpose' of a register tile that the blocks of the pair share out, found !tirx.tile<16x8xf32, register>; views of memory have other orders, shapes and parts of it}}
+  %c = tirx.convert %r elements [0 : i64, 1 : i64, 8 : i64] : !r -> !tirx.tile<8x16xf32, register>
+  tirx.return
+}
+
+// -----
+
+!s = !tirx.tile<16x8xf32, shared, #tirx.tile_layout<S[(2, 8, 8) : (1@cbx, 8, 1)]>>
+!r = !tirx.tile<16x8xf32, register>
+tirx.kernel @subview_of_registers() cluster(2) threads(128) {
+  %s = tirx.alloc : !s
+  %r = tirx.load %s : !s -> !r
+  // expected-error@+1 {{expected no 'tirx.subview' of a register tile that the blocks of the pair share out, found !tirx.tile<16x8xf32, register>; views of memory have other orders, shapes and parts of it}}
+  %c = tirx.convert %r elements [0 : i64, 8 : i64, 1 : i64] : !r -> !tirx.tile<16x4xf32, register>
+  tirx.return
+}
