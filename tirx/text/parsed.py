@@ -47,20 +47,23 @@ class Parsed(NamedTuple):
 
 
 class ParsedBefore(NamedTuple):
-    """Types and operations that parsers of the same dialects have parsed, with the aliases that their texts name."""
+    """Types and operations that parsers of the same dialects have parsed, with the aliases that their texts name, and
+    the classes of operations by their whole names: a dialect need not be loaded to find them.
+    """
 
+    kinds: dict[str, type[Operation]]
     types: dict[Hashable, tuple[TypeAttribute, Sequence[Attribute]]]
     operations: dict[Hashable, tuple[Parsed, Sequence[Attribute]]]
 
     @staticmethod
     def of(context: Context) -> ParsedBefore:
         """Texts that parsers of such a context have parsed: none where it may know what others do not."""
-        return ParsedBefore({}, {}) if (dialects := dialects_of(context)) is None else _shared(dialects)
+        return ParsedBefore({}, {}, {}) if (dialects := dialects_of(context)) is None else _shared(dialects)
 
 
 @lru_cache(maxsize=8)
 def _shared(dialects: Hashable) -> ParsedBefore:
-    return ParsedBefore({}, {})
+    return ParsedBefore({}, {}, {})
 
 
 def aliases_in(text: str, aliases: Mapping[str, Attribute]) -> list[Attribute]:

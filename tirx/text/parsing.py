@@ -39,6 +39,7 @@ _BAD_VALUES = (VerifyException, ValueError, OverflowError, NotImplementedError, 
 """What constructors and parsing hooks raise for a value that the text spells but that does not exist."""
 
 _OP_NAME = re.compile(r'"?(?P<op>(?P<dialect>[A-Za-z_]\w*)\.[\w.]+)')
+_DIALECT = re.compile(r"[A-Za-z_]\w*(?=\.[a-z])")
 _OWN_DIALECTS = ("tirx", "ptx", "tcgen05", "wgmma")
 
 _LONGEST = 2000
@@ -83,8 +84,6 @@ class LocatingParser(OpenParser):
         self._first_uses: dict[str, Span[str]] = {}
         """Where each value that is not yet defined was first used."""
         self._known = ParsedBefore.of(ctx)
-        self._kinds: dict[str, type[Operation]] = {}
-        """Whole name -> class of operations that were asked for."""
         self.ahead: list[Operation] = []
         """Operations that the block has in front of the one that is parsed, which its text implies."""
         self.behind: list[Operation] = []
@@ -137,7 +136,7 @@ class LocatingParser(OpenParser):
     def parse_operation(self) -> Operation:
         content = self.lexer.input.content
         head = HEAD.match(content, self.pos)
-        kind = None if head is None else self._kinds.get(head[2]) or self._kind(head[2])
+        kind = None if head is None else self._known.kinds.get(head[2]) or self._kind(head[2])
         if head is None or kind is None or (rest := REST.match(content, head.end())) is None:
             return self._parse_operation(head, kind)
         texts = NAME.split(rest[1])
@@ -161,7 +160,7 @@ class LocatingParser(OpenParser):
         """The class of operations of a name, which is kept unless it leaves out the dialect."""
         kind = self.ctx.get_optional_op(name, dialect_stack=self.dialects)
         if kind is not None and kind.name == name:
-            self._kinds[name] = kind
+            self._known.kinds[name] = kind
         return kind
 
     def _is_again(self, known: Parsed, operands: Sequence[SSAValue], head: re.Match[str]) -> bool:
@@ -231,6 +230,9 @@ class LocatingParser(OpenParser):
     def find_operation(self, name: str, dialects: list[str]) -> type[Operation]:
         op = self.ctx.get_optional_op(name, dialect_stack=dialects)
         if op is None:
+            before = self.lexer.input.content[: self._name_positions[-1]]
+            for dialect in dict.fromkeys(_DIALECT.findall(before)):
+                self.ctx.get_optional_dialect(dialect)
             hint = did_you_mean(name, (known.name for known in self.ctx.loaded_ops))
             self.raise_error(f"operation '{name}' is not registered{hint}", self._name_positions[-1])
         return op
