@@ -29,6 +29,7 @@ from xdsl.irdl.operations import (
     OptionalDef,
     ParsePropInAttrDict,
     SingleAttrAccessor,
+    SingleBlockRegionDef,
     UniqueVariadicAccessor,
     VariadicAttrAccessor,
     VariadicDef,
@@ -160,7 +161,8 @@ class _Definition(OpDef):
         )
         operands = self._operands.is_known if self._has_segments else self._operands.is_simple
         ends = any(isinstance(definition, VariadicDef) for _, definition in self.successors)
-        return known and operands and self._results.is_simple and not self.regions and not ends
+        regions = self._follows_signatures and not any(isinstance(each, VariadicDef) for _, each in self.regions)
+        return known and operands and self._results.is_simple and regions and not ends
 
     @cached_property
     def _follows_signatures(self) -> bool:
@@ -184,7 +186,7 @@ class _Definition(OpDef):
         signature = signature_of(op) if self._follows_signatures else None
         if signature not in _FITTING:
             try:
-                is_right = self._is_simple and not op.regions and self._check(op)
+                is_right = self._is_simple and self._check(op)
             except VerifyException:
                 is_right = False
             if not is_right:
@@ -208,8 +210,11 @@ class _Definition(OpDef):
             return False
         if not self._results.check(op.results, context):
             return False
-        if len(successors_of(op)) != len(self.successors):
+        if len(successors_of(op)) != len(self.successors) or len(op.regions) != len(self.regions):
             return False
+        for region, (_, each) in zip(op.regions, self.regions, strict=True):
+            if isinstance(each, SingleBlockRegionDef) and (region.first_block or self) is not region.last_block:
+                return False
         for name, constraint, is_needed in self._checked_properties:
             value = found.get(name)
             if value is not None:
