@@ -115,6 +115,12 @@ def _nothing(attribute: Attribute) -> None:
     """Does what making and verifying an attribute without parameters amounts to."""
 
 
+def _only(kind: type[Attribute]) -> Callable[..., Attribute]:
+    """Returns the `__new__` of a class of which one object is enough."""
+    only = object.__new__(kind)
+    return lambda *_: only
+
+
 def _quicken() -> None:
     for cls, fields in FIELDS.items():
         for name, field in fields.items():
@@ -134,8 +140,9 @@ def _quicken() -> None:
     ):
         setattr(cls, name, by)
     for cls in NOTHING_INSIDE:
-        for name in ("__init__", "__post_init__"):
-            setattr(cls, name, _nothing)
+        made_at_once = {"__init__": _nothing, "__post_init__": _nothing, "__new__": staticmethod(_only(cls))}
+        for name, by in made_at_once.items():
+            setattr(cls, name, by)
     for cls in IDENTIFIED:
         cls.__hash__ = object.__hash__
     for cls in (_IRNode, IRWithUses, Attribute):

@@ -296,4 +296,4 @@ def test_operations_whose_results_are_used_are_not_erased():
 def test_attributes_without_parameters_need_no_verifier(kind: type[ParametrizedAttribute]):
     definition = kind.get_irdl_definition()
     assert not definition.parameters and kind.verify is Attribute.verify
-    assert kind() == kind() == kind.new([]) and hash(kind()) == hash(kind.new([])) and str(kind()) == str(kind.new([]))
+    assert kind() is kind() == kind.new([]) and hash(kind()) == hash(kind.new([])) and str(kind()) == str(kind.new([]))
