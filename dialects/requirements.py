@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -23,9 +24,12 @@ entries whose requirements a launch passes the first one with the least cost run
 
 def add_requirement(op: Operation, requirement: Requirement) -> None:
     """Adds a requirement to a kernel that does not have it yet."""
-    found = requirements(op)
-    if requirement not in found:
-        op.attributes[REQUIRES] = ArrayAttr([_attribute(each) for each in (*found, requirement)])
+    found, added = op.attributes.get(REQUIRES), _attribute(requirement)
+    if not isinstance(found, ArrayAttr):
+        requirements(op)  # which says what is wrong
+    listed = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
+    if added not in listed:
+        op.attributes[REQUIRES] = ArrayAttr([*listed, added])
 
 
 def requirements(op: Operation) -> tuple[Requirement, ...]:
@@ -78,6 +82,7 @@ def variants(op: Operation) -> tuple[Variant, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=1024)
 def _attribute(requirement: Requirement) -> Attribute:
     return ArrayAttr(
         [

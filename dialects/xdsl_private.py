@@ -263,9 +263,10 @@ def fill(
     """Does what `Operation.__init__` does, for an operation that has nothing yet and gets no regions or successors."""
     _use(op, operands)
     results: list[OpResult] = []
-    for i, type_ in enumerate(types):
-        result = OpResult.__new__(OpResult)
-        result._type, result.op, result.index = type_, op, i
+    new = OpResult.__new__
+    for type_ in types:
+        result = new(OpResult)
+        result._type, result.op, result.index = type_, op, len(results)
         results.append(result)
     op.results = SSAValues(results)
     op.properties = properties
@@ -289,10 +290,11 @@ def place(op: Operation, block: Block, behind: Operation | None) -> None:
 def _use(op: Operation, operands: Iterable[SSAValue]) -> None:
     op._operands = values = SSAValues(operands)
     uses: list[Use] = []
-    for i, value in enumerate(values):
+    new = Use.__new__
+    for value in values:
         # Without the constructor, which takes longer than all the rest; what is not set here is None in the class.
-        use = Use.__new__(Use)
-        use._operation, use._index = op, i
+        use = new(Use)
+        use._operation, use._index = op, len(uses)
         if (first := value.first_use) is not None:
             use._next_use = first
             first._prev_use = use

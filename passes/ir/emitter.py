@@ -164,6 +164,10 @@ class Emitter:
             place(op, block, behind)
         return op
 
+    def put(self, op: Operation) -> None:
+        """Inserts an operation without regions, which is in no block, and keeps its location."""
+        place(op, self._block, self._behind)
+
     def either(
         self,
         condition: SSAValue,

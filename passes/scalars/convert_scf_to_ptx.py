@@ -14,7 +14,7 @@ from tirx.dialects.nesting import operations
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
-from tirx.dialects.xdsl_private import move_arguments, move_rest
+from tirx.dialects.xdsl_private import move_arguments, move_rest, place
 from tirx.passes.ir.emitter import erase, replace_uses
 from tirx.passes.ir.rule_tables import Rules
 from tirx.rules import NoFormError, StageError
@@ -55,7 +55,7 @@ _rule = RULES.of
 
 def _append(block: Block, op: Operation, like: Operation) -> None:
     op.location = like.location
-    block.add_op(op)
+    place(op, block, None)
 
 
 def _written(end: Operation, op: Operation) -> Operation:

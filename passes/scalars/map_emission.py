@@ -119,8 +119,8 @@ class _Step:
         op = self.op
         copy = type(op).__new__(type(op))
         fill(copy, operands, self.types, op.properties.copy())
-        emit(copy)
         copy.location = op.location
+        emit.put(copy)
         if op.attributes:
             copy.attributes = op.attributes.copy()
         return item(copy.results, 0)
@@ -224,8 +224,10 @@ class MapEmission:
             if (two := values.get(value)) is None:
                 low = high = self.same.get(value, value)
             else:
-                low = two.low or self._low(two, type_of(value))
-                high = self._high(two)
+                if two.low is None:
+                    self._split(two, type_of(value))
+                low, high = two.low, two.high
+                assert low is not None and high is not None
                 same = same and low is high
             lows.append(low)
             highs.append(high)
