@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -152,7 +153,8 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
     extents = (*extents, *(1 for t in of_tile if t is None))
     box, apart = _spans(extents, [places[d].step for d, *_ in groups])
     unit = boxes.unit
-    if view_alignment(origin.view) == 0 or origin.start[inner[-1]] % unit.elements:
+    splits = origin.view.result.type.dtype.bits % 8 != 0 and view_alignment(origin.view) == 0
+    if splits or origin.start[inner[-1]] % unit.elements:
         raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
     lengths = [
         # Of several dimensions all but the outermost are static.
@@ -161,7 +163,7 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
         )
         for group in groups
     ]
-    tensor_map = tirx.TensorMap(
+    tensor_map = _tensor_map(
         argument=number,
         type=unit.type,
         dims=(_row_units(lengths[0], unit, shared.dtype), *lengths[1:]),
@@ -171,6 +173,9 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
         steps=apart,
     )
     return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
+
+
+_tensor_map = lru_cache(maxsize=256)(tirx.TensorMap)
 
 
 def _indexed_dimension(tile: SSAValue, view: tirx.ViewOp) -> int | None:
@@ -225,7 +230,9 @@ def _check_coordinates(
     for outer, *others in groups:
         run = prod([sizes[d] or 1 for d in others])
         place, first = places[outer], origin.first(outer)
-        size, low = sizes[outer], index_range(place.index).low if place.is_plain else None
+        size, low = sizes[outer], None
+        if place.is_plain and (size is None or origin.view.clipped is not None):  # another one is within the memref
+            low = index_range(place.index).low
         extent = 1 if place.of_tile is None else (dims[place.of_tile] - 1) * place.step + 1
         if size is not None and size * run > NARROW_LIMIT:
             raise TmaError(
