@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.copy.exchange import plan_reduction
-from tirx.diagnostics import for_each, remark
+from tirx.diagnostics import for_each, remark, wants_remarks
 from tirx.dialects import tirx
 from tirx.dialects.tirx.attributes import shape_text
 from tirx.dialects.tirx.interface import errors_of_guest, is_register_tile
@@ -25,6 +25,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.layout.reduction import row_layout
 from tirx.mma.fragments import WIDENING
 from tirx.mma.pick import ROW_ORDERS, choose_variant, pick_fragments, pick_metadata, pick_scales
+from tirx.passes.ir.index_analysis import ranges_found_once
 from tirx.passes.ir.placement import place
 from tirx.passes.ir.register_classes import RegisterClass, register_classes, same_layout
 from tirx.passes.ir.register_values import REGISTER_BITS
@@ -127,6 +128,7 @@ class _Picker:
                     self.kernel, f"expected memrefs and numbers as arguments of a kernel, found {argument.type}"
                 )
 
+    @ranges_found_once()
     def _memory_of_products(
         self, mmas: Sequence[tirx.MmaOp | tirx.AsyncMmaOp], by_wgmma: Sequence[tirx.MmaOp | tirx.AsyncMmaOp]
     ) -> None:
@@ -205,7 +207,8 @@ class _Picker:
                 self.kernel, f"expected a layout on the tile type {tile.type}, which is not an allocation"
             )
         place(tile, layout)
-        remark(tile.owner, Picked(str(tirx.layout_attr(layout)), why, is_operand))
+        if wants_remarks():
+            remark(tile.owner, Picked(str(tirx.layout_attr(layout)), why, is_operand))
 
     def _wanted(self, op: tirx.TileOpInterface) -> None:
         """Gives the tiles of an operation that have no layout the one that it asks for."""
@@ -255,7 +258,8 @@ class _Picker:
         except TileTypeError as e:  # more elements in a thread than a tile may have
             raise LayoutChoiceError(registers.first_op, str(e)) from e
         self.flow.placed(registers)
-        remark(registers.first_op, Picked(str(tirx.layout_attr(layout)), why))
+        if wants_remarks():
+            remark(registers.first_op, Picked(str(tirx.layout_attr(layout)), why))
 
     def _written(self, registers: RegisterClass) -> None:
         """Gives values without a layout the one that is written on others of their class."""

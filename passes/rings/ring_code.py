@@ -42,19 +42,23 @@ _CELL = memref.AllocaOp.get(i32, shape=[])
 
 
 class RoleEmitter(Emitter):
-    """Emits a constant of a block once. All operations come to the ends of blocks, in order."""
+    """Emits a constant once for a block and those inside of it. All operations come to the ends of blocks, in order."""
 
     def __init__(self, point: InsertPoint | Operation, location: LocationAttr):
         super().__init__(point, location)
-        self._constants: dict[tuple[Block, int, object], SSAValue] = {}
+        self._constants: dict[tuple[int, object], SSAValue] = {}
+        self._of_blocks = {self._block: self._constants}
 
     def at(self, place: Block | Operation, location: LocationAttr | None = None) -> Self:
         found = super().at(place, location)
-        found._constants = self._constants
+        found._of_blocks = known = self._of_blocks
+        if (constants := known.get(found._block)) is None:
+            constants = known[found._block] = self._constants.copy()  # what comes behind it is not known inside
+        found._constants = constants
         return found
 
     def constant(self, value: int, type_: IntegerType | IndexType) -> SSAValue:
-        key = self._block, value, IndexType if type(type_) is IndexType else id(type_)  # which the value keeps alive
+        key = value, IndexType if type(type_) is IndexType else id(type_)  # which the value keeps alive
         if (found := self._constants.get(key)) is None:
             found = self._constants[key] = super().constant(value, type_)
         return found
@@ -182,8 +186,10 @@ class RingStorage:
     def mbarrier(self, emit: Emitter, station: Station, slot: SSAValue) -> SSAValue:
         """The address of the mbarrier for a slot, behind a station that has mbarriers."""
         assert self.mbarriers is not None and station.first is not None, station.index
+        first = emit.block, 0, slot
+        if (base := self._addresses.get(first)) is None:
+            base = self._addresses[first] = emit.add(self.mbarriers, emit.mul(slot, ptx.MBARRIER_BYTES))
         if (found := self._addresses.get(key := (emit.block, station.first, slot))) is None:
-            base = emit.add(self.mbarriers, emit.mul(slot, ptx.MBARRIER_BYTES))
             found = self._addresses[key] = emit.add(base, ptx.MBARRIER_BYTES * station.first)
         return found
 

@@ -77,7 +77,7 @@ class Tile:
     def in_tensor_memory(self) -> bool:
         return self.views[0].memory is tirx.MemorySpace.TENSOR
 
-    @property
+    @cached_property
     def stride(self) -> int:
         """Bytes from a slot to the next, whole alignments of the views; columns in tensor memory."""
         alignment = max(map(_alignment, self.views))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tirx.hw.dtypes import DType
+from tirx.layout.caching import bounded_cache
 from tirx.smem.atoms import container, smem_layout
 from tirx.smem.canonical_form import OperandLayout
 from tirx.smem.swizzle_modes import (
@@ -58,13 +59,14 @@ def operand_tile(
     return OperandTile(major, swizzle, layout, whole // row, (elements - shape[0] * shape[1]) * bits // 8)
 
 
+@bounded_cache
 def operand_tiles(
     shape: tuple[int, int], element: DType, container_bits: int | None = None, family: OperandFamily = TCGEN05_OPERANDS
-) -> list[OperandTile]:
+) -> tuple[OperandTile, ...]:
     """Every tile that the element type may have, K-major and then MN-major ones, narrow swizzles first."""
     found = (
         operand_tile(shape, element, major, swizzle, container_bits)
         for major in MAJORS
         for swizzle in legal_modes(element, major, family)
     )
-    return [tile for tile in found if tile is not None]
+    return tuple(tile for tile in found if tile is not None)
