@@ -223,17 +223,21 @@ class Emitter:
             return self._binary(arith.ShLIOp, a, exponent, _MAY_WRAP)
         return self._binary(arith.MuliOp, a, b, _MAY_WRAP)
 
-    def div(self, a: SSAValue, b: int) -> SSAValue:
-        """Unsigned division by a positive constant."""
+    def div(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
+        """Unsigned division by a positive number."""
         if b == 1:
             return a
-        if (exponent := _EXPONENTS.get(b)) is not None:
+        if isinstance(b, int) and (exponent := _EXPONENTS.get(b)) is not None:
             return self._binary(arith.ShRUIOp, a, exponent)
         return self._binary(arith.DivUIOp, a, b)
 
-    def mod(self, a: SSAValue, b: int) -> SSAValue:
-        """Unsigned remainder by a positive constant."""
-        return self._binary(arith.AndIOp, a, b - 1) if b in _EXPONENTS else self._binary(arith.RemUIOp, a, b)
+    def mod(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
+        """Unsigned remainder by a positive number."""
+        is_power = isinstance(b, int) and b in _EXPONENTS
+        return self._binary(arith.AndIOp, a, b - 1) if is_power else self._binary(arith.RemUIOp, a, b)
+
+    def sub(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._binary(arith.SubiOp, a, b, _MAY_WRAP)
 
     def bit_and(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
         return self._binary(arith.AndIOp, a, b)

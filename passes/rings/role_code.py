@@ -86,7 +86,7 @@ class RoleCode(abc.ABC):
             opened.detach()
             emit(opened)
         else:
-            opened = emit(scf.IfOp(self.leader, [], Region(Block([scf.YieldOp()])), Region()))
+            opened = emit(built(scf.IfOp, (self.leader,), regions=(Region(Block([built(scf.YieldOp)])), Region())))
             self.opened[block] = opened
         last = opened.true_region.block.last_op
         if last is not None:

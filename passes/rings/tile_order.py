@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, i1, i32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, OpResult, Region, SSAValue
 
+from tirx.dialects.definition import built
 from tirx.dialects.formula import Formula
 from tirx.dialects.ptx.core import ReadSpecialOp
 from tirx.dialects.ptx.launch_control import QueryCancelOp
@@ -40,8 +41,8 @@ def persistent_tiles(
     coordinates = _coordinates(op, inside, block.args[0], extents, table)
     counts = [constant_value(extent) for extent in extents] if op.order.data in _ORDERS else ()
     body(inside, _as_indices(inside, coordinates, counts))
-    inside(scf.YieldOp())
-    emit(scf.ForOp(first, total, blocks, [], Region(block)))
+    inside(built(scf.YieldOp))
+    emit(built(scf.ForOp, (first, total, blocks), regions=(Region(block),)))
 
 
 def _coordinates(
@@ -84,10 +85,11 @@ def _as_indices(emit: Emitter, coordinates: Sequence[SSAValue], counts: Sequence
     """Coordinates (i32) as indices. `counts`: rows and columns of tiles, None where they are known at the launch only.
     It is empty where a tile may come more than once, as a table may have it.
     """
-    casts = [emit(arith.IndexCastOp(value, IndexType())) for value in coordinates]
-    for index, (cast, count) in enumerate(zip(casts, counts, strict=False)):
-        mark_coordinate(cast, index, alone=count == 1)
-    return [cast.result for cast in casts]
+    found = [emit.cast(value, IndexType()) for value in coordinates]
+    for index, (cast, count) in enumerate(zip(found, counts, strict=False)):
+        assert isinstance(cast, OpResult)
+        mark_coordinate(cast.op, index, alone=count == 1)
+    return found
 
 
 def launched_tiles(op: TilesOp, emit: Emitter, answer: Callable[[Emitter], QueryCancelOp], body: Body) -> None:
@@ -131,7 +133,7 @@ def _block_and_blocks(op: TilesOp, emit: Emitter) -> tuple[SSAValue, SSAValue]:
 def _row(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None) -> Sequence[SSAValue]:
     """Row by row."""
     columns = extents[1]
-    return emit(arith.DivUIOp(number, columns)).result, emit(arith.RemUIOp(number, columns)).result
+    return emit.div(number, columns), emit.mod(number, columns)
 
 
 def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None) -> Sequence[SSAValue]:
@@ -140,12 +142,11 @@ def _group(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: 
     rows, columns = extents
     size = emit.constant(group, i32)
     in_group = emit.mul(columns, size)
-    index = emit(arith.DivUIOp(number, in_group)).result
-    first = emit.mul(index, group)
-    here = emit(arith.MinSIOp(emit(arith.SubiOp(rows, first)).result, size)).result
-    place = emit(arith.RemUIOp(number, in_group)).result
-    i = emit.add(first, emit(arith.RemUIOp(place, here)).result)
-    return i, emit(arith.DivUIOp(place, here)).result
+    first = emit.mul(emit.div(number, in_group), group)
+    here = emit(arith.MinSIOp(emit.sub(rows, first), size)).result
+    place = emit.mod(number, in_group)
+    i = emit.add(first, emit.mod(place, here))
+    return i, emit.div(place, here)
 
 
 def _hilbert(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group: int | None) -> Sequence[SSAValue]:
@@ -156,12 +157,11 @@ def _hilbert(emit: Emitter, number: SSAValue, extents: Sequence[SSAValue], group
     size = emit.constant(_SQUARE, i32)
 
     def split(value: SSAValue, by: SSAValue) -> tuple[SSAValue, SSAValue]:
-        return emit(arith.DivUIOp(value, by)).result, emit(arith.RemUIOp(value, by)).result
+        return emit.div(value, by), emit.mod(value, by)
 
     def rest(whole: SSAValue, before: SSAValue) -> SSAValue:
         """Returns the rest behind whole squares, at most one."""
-        left = emit(arith.SubiOp(whole, emit.mul(before, _SQUARE))).result
-        return emit(arith.MinSIOp(left, size)).result
+        return emit(arith.MinSIOp(emit.sub(whole, emit.mul(before, _SQUARE)), size)).result
 
     band, place = split(number, emit.mul(columns, size))
     height = rest(rows, band)
@@ -188,7 +188,7 @@ def _hilbert_curve(emit: Emitter, place: SSAValue) -> tuple[SSAValue, SSAValue]:
         turned = emit.compare(up, zero, "eq")
         mirrored = emit.bit_and(turned, emit.compare(right, one, "eq"))
         last = emit.constant(side - 1, i32)
-        x, y = (emit.select(mirrored, emit(arith.SubiOp(last, value)).result, value) for value in (x, y))
+        x, y = (emit.select(mirrored, emit.sub(last, value), value) for value in (x, y))
         x, y = emit.select(turned, y, x), emit.select(turned, x, y)
         x = emit.add(x, emit.mul(right, side))
         y = emit.add(y, emit.mul(up, side))
