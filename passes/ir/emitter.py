@@ -233,8 +233,9 @@ class Emitter:
 
     def mod(self, a: SSAValue, b: SSAValue | int) -> SSAValue:
         """Unsigned remainder by a positive number."""
-        is_power = isinstance(b, int) and b in _EXPONENTS
-        return self._binary(arith.AndIOp, a, b - 1) if is_power else self._binary(arith.RemUIOp, a, b)
+        if isinstance(b, int) and b in _EXPONENTS:
+            return self._binary(arith.AndIOp, a, b - 1)
+        return self._binary(arith.RemUIOp, a, b)
 
     def sub(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self._binary(arith.SubiOp, a, b, _MAY_WRAP)

@@ -165,13 +165,13 @@ tirx.kernel @cluster(%n: index) target("sm_100a") cluster(2) per_cta grid(4) thr
 // Without roles, one thread of the first block asks in a branch; all threads of both blocks read.
 
 // CHECK-LABEL: tirx.kernel @no_roles
+// CHECK:      [[ZERO:%.*]] = arith.constant 0 : i32
 // CHECK:        ptx.mbarrier.init {{.*}}, 1
 // CHECK:        ptx.mbarrier.init {{.*}}, 4
 // CHECK:      [[LEADER:%.*]] = tirx.leader
 // CHECK:      scf.while
 // CHECK:        scf.if [[LEADER]] {
 // CHECK-NEXT:     [[RANK:%.*]] = ptx.read_special cluster_ctarank
-// CHECK-NEXT:     [[ZERO:%.*]] = arith.constant 0 : i32
 // CHECK-NEXT:     [[FIRST:%.*]] = arith.cmpi eq, [[RANK]], [[ZERO]] : i32
 // CHECK-NEXT:     scf.if [[FIRST]] {
 // CHECK-NEXT:       ptx.mbarrier.wait_parity
