@@ -15,7 +15,7 @@ from xdsl.irdl import VarConstraint, operand_def, opt_prop_def, prop_def, result
 from xdsl.utils.str_enum import StrEnum
 
 from tirx.dialects.definition import enum_attribute, irdl_op_definition
-from tirx.dialects.ptx.base import Names, PureInstruction, Register, memory_type, source
+from tirx.dialects.ptx.base import Names, PureInstruction, Register, memory_type
 from tirx.dialects.ptx.table import (
     BITS,
     FLOATS,
@@ -28,6 +28,7 @@ from tirx.dialects.ptx.table import (
     form,
     row,
 )
+from tirx.dialects.xdsl_private import operands_of
 from tirx.rules import InstructionFormError
 
 
@@ -390,6 +391,6 @@ class SelpOp(PureInstruction):
             raise InstructionFormError("expected integer or float registers, found i1: PTX selects no predicates")
 
     def emit(self, reg: Names) -> str:
-        on_true, on_false = source(reg, self.on_true), source(reg, self.on_false)
-        type_ = memory_type(self.result.type)
-        return f"selp.{type_} {reg(self.result)}, {on_true}, {on_false}, {reg(self.condition)}"
+        condition, *values = operands_of(self)
+        on_true, on_false = reg.sources(values)
+        return f"selp.{memory_type(self.result.type)} {reg(self.result)}, {on_true}, {on_false}, {reg(condition)}"

@@ -129,7 +129,9 @@ def typed(type_: Attribute, *, unsigned: bool = False) -> str:
 
 def memory_type(type_: Attribute) -> str:
     """The type suffix of loads, stores and `mov`: `f32`/`f64` for those, `bN` otherwise."""
-    return type_.name if type(type_) in (Float32Type, Float64Type) else bits_type(type_)
+    if (registers := register_class(type_)) is None:
+        raise KeyError(type_)
+    return registers.ptx_type
 
 
 class Names(Protocol):

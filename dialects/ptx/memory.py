@@ -30,6 +30,7 @@ from tirx.dialects.ptx.base import (
 from tirx.dialects.ptx.core import EntryOp
 from tirx.dialects.ptx.effects import NO_EFFECTS, AccessKind, Bytes, Effects, MemoryAccess
 from tirx.dialects.ptx.parameters import PARAM_TYPES, EntryParam
+from tirx.dialects.xdsl_private import operands_of
 from tirx.rules import InstructionFormError, ParameterError
 
 
@@ -163,7 +164,7 @@ class Space(StrEnum):
     @property
     def modifier(self) -> str:
         """The PTX text."""
-        return self.value.replace("_", "::")
+        return self.replace("_", "::")
 
 
 ADDRESS_TYPES: dict[Space, Attribute] = {Space.GLOBAL: i64, Space.SHARED: i32, Space.SHARED_CLUSTER: i32}
@@ -287,10 +288,11 @@ class StOp(_AccessOp):
         return self._access(_size(self.data), write=True)
 
     def emit(self, reg: Names) -> str:
-        data = self.data
+        base, *data = operands_of(self)
         names = [*map(reg if width(data[0].type) == 16 else reg.imm, data)]
         stored = names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
-        return f"st.{self.space.data.modifier}{_suffix(data)} {self._where(reg)}, {stored}"
+        place = address(reg, base, self.offset.value.data)
+        return f"st.{self.space.data.modifier}{_suffix(data)} {place}, {stored}"
 
 
 @irdl_op_definition

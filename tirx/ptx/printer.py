@@ -509,8 +509,10 @@ class _BlockPrinter:
         """The moves that give the arguments of `dest` their values all at once."""
         types: dict[str, Attribute] = {}
         pending: dict[str, str] = {}
-        names = self.names
+        names, shared = self.names, self.names.in_place
         for parameter, argument in zip(dest.args, arguments, strict=True):
+            if shared.get(parameter, parameter) is shared.get(argument, argument):
+                continue
             if (name := names(parameter)) != (value := names.imm(argument)):
                 types[name], pending[name] = parameter.type, value
         while pending:
