@@ -347,19 +347,14 @@ def plan_exchange(
         return Exchange(Way.MOVES, 0.0)
     ways: list[Exchange] = []
     words = max(1, element_bits // 32)
-    if (
-        element_bits >= SHUFFLED_BITS
-        and (selections := plan_selections(source, result, shape, threads, arranged)) is not None
-    ):
-        chosen = sum(max(0, len(selection) - 1) for selection in selections)
-        ways.append(Exchange(Way.SELECTIONS, chosen * words * threads / WARP_SIZE))
-    shuffles = None
     if element_bits >= SHUFFLED_BITS:
-        shuffles = plan_shuffles(source, result, shape, threads, arranged)
-    if shuffles is not None:
-        reads = sum(len(shuffle.sources) for shuffle in shuffles if shuffle is not None)
-        selections = reads - sum(shuffle is not None for shuffle in shuffles)
-        ways.append(Exchange(Way.SHUFFLES, (reads + selections / 2) * words * threads / WARP_SIZE))
+        if (selections := plan_selections(source, result, shape, threads, arranged)) is not None:
+            chosen = sum(max(0, len(selection) - 1) for selection in selections)
+            ways.append(Exchange(Way.SELECTIONS, chosen * words * threads / WARP_SIZE))
+        if (shuffles := plan_shuffles(source, result, shape, threads, arranged)) is not None:
+            reads = sum(len(shuffle.sources) for shuffle in shuffles if shuffle is not None)
+            chosen = reads - sum(shuffle is not None for shuffle in shuffles)
+            ways.append(Exchange(Way.SHUFFLES, (reads + chosen / 2) * words * threads / WARP_SIZE))
     problem: LayoutError | None = None
     for shared in _shared_layouts(shape, element_bits) if arranged is None else ():
         try:

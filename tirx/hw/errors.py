@@ -72,6 +72,14 @@ class LegalityError(ValueError):
         return told
 
 
+def expect_steps(error: type[LegalityError], what: str, size: int, step: int, of: str = "") -> int:
+    """The number of steps in a size. Raises `error`, with the nearest size, for one that is no number of steps."""
+    if size < step or size % step:
+        nearest = max(step, round(size / step) * step)
+        raise error(f"{what} in steps of {step}{of}, found {size}; nearest is {nearest}")
+    return size // step
+
+
 # fmt: off
 class ClippedViewError(LegalityError, rule="view-layout"): ...
 class DescriptorError(LegalityError, rule="descriptor-field"): ...

@@ -8,7 +8,7 @@ are the other dimension. Source: PTX ISA "Canonical layouts" (seed 9.7.16.3).
 from __future__ import annotations
 
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import OperandLayoutError
+from tirx.hw.errors import OperandLayoutError, expect_steps
 from tirx.layout import ComposeLayout, Iter, SwizzleLayout, TileLayout
 from tirx.smem.swizzle_modes import (
     MAJORS,
@@ -93,14 +93,10 @@ def smem_layout(
     mn, k = shape
     along, rows, name = (k, mn, "K") if direction == "K" else (mn, k, "MN")
     row = found.row_bytes * 8 // bits
-    if along < row or along % row:
-        raise OperandLayoutError(
-            f"{direction}-major {element.name}: expected {name} in steps of {row} elements ({found.row_bytes} bytes), "
-            f"found {along}; nearest is {max(row, round(along / row) * row)}"
-        )
+    what = f"{direction}-major {element.name}: expected {name}"
+    blocks = expect_steps(OperandLayoutError, what, along, row, f" elements ({found.row_bytes} bytes)")
     if rows < 1:
         raise OperandLayoutError(f"expected a positive {'MN' if direction == 'K' else 'K'}, found {rows}")
-    blocks = along // row
     block_rows = -(-rows // found.rows) * found.rows
     block, line, column = Iter(blocks, block_rows * row), Iter(rows, row), Iter(row, 1)
     order = (line, block, column) if direction == "K" else (block, column, line)

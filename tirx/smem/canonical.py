@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tirx.hw.dtypes import DType, find_dtype
-from tirx.hw.errors import LegalityError, OperandLayoutError
+from tirx.hw.errors import LegalityError, OperandLayoutError, expect_steps
 from tirx.hw.features import supporting_targets
 from tirx.layout import ComposeLayout, SwizzleLayout
 from tirx.layout.arrays import np
@@ -50,11 +50,7 @@ def _operand(
     if mn < 1:
         raise OperandLayoutError(f"expected a positive MN, found {mn}")
     columns = ATOM_BITS // container  # of 16 bytes
-    if k < columns or k % columns:
-        raise OperandLayoutError(
-            f"expected K in steps of {columns} elements of {element.name} (16 bytes), found {k}; "
-            f"nearest is {max(columns, round(k / columns) * columns)}"
-        )
+    expect_steps(OperandLayoutError, "expected K", k, columns, f" elements of {element.name} (16 bytes)")
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     if tile.replica:
         raise OperandLayoutError("expected one copy of every element in shared memory, found a layout with replicas")

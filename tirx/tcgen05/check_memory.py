@@ -8,13 +8,14 @@ violation, `find_memory_violations` lists them all. None in a description: not k
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TypeVar
 
 from tirx.hw.features import supporting_targets
 from tirx.hw.rules import Finding, Rule, all_findings, choices, raise_first, reason, unless_one_is_legal, unsupported
 from tirx.hw.targets import PtxVersion
 from tirx.smem.smem_descriptor import SmemDescriptor, meaningless, possible_descriptors
 from tirx.symbolic.integers import Integers
-from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, EXCLUSIVE_SIZES, LANES
+from tirx.tcgen05.tmem import ALLOCATION_SIZES, COLUMNS, CTA_GROUPS, EXCLUSIVE_SIZES, LANES
 from tirx.tcgen05.tmem_access import LD_SHAPES, THREADS, LdShape
 from tirx.values import dataclass
 
@@ -214,6 +215,20 @@ _SMEM = "Shared memory descriptor"
 _TARGET = "Target ISA Notes"
 _OTHER_TARGET = "compile for a target and PTX version that have it"
 
+_Grouped = TypeVar("_Grouped", Alloc, Cp, Shift)
+
+
+def _of_cta_group(name: str, section: str) -> Rule[_Grouped]:
+    """The rule of the CTA group of an instruction."""
+    return Rule(
+        name,
+        section,
+        lambda i: i.cta_group not in CTA_GROUPS,
+        "expected cta_group 1 or 2, found {i.cta_group}",
+        "use 1, or 2 for a pair of CTAs",
+    )
+
+
 ALLOC_RULES: tuple[Rule[Alloc], ...] = (
     Rule[Alloc](
         "alloc-columns",
@@ -236,13 +251,7 @@ ALLOC_RULES: tuple[Rule[Alloc], ...] = (
         "{reason}",
         "use at most 512 columns",
     ),
-    Rule[Alloc](
-        "alloc-cta-group",
-        _ALLOC,
-        lambda i: i.cta_group not in (1, 2),
-        "expected cta_group 1 or 2, found {i.cta_group}",
-        "use 1, or 2 for a pair of CTAs",
-    ),
+    _of_cta_group("alloc-cta-group", _ALLOC),
     Rule[Alloc](
         "alloc-target", _TARGET, lambda i: unsupported(("tcgen05",), i.target, i.ptx), "{reason}", _OTHER_TARGET
     ),
@@ -381,13 +390,7 @@ CP_RULES: tuple[Rule[Cp], ...] = (
         "expected {i.row.columns} columns from column {i.column} on, of {i.limit}, to be inside",
         "allocate more columns or start further left",
     ),
-    Rule[Cp](
-        "cp-cta-group",
-        _CP,
-        lambda i: i.cta_group not in (1, 2),
-        "expected cta_group 1 or 2, found {i.cta_group}",
-        "use 1, or 2 for a pair of CTAs",
-    ),
+    _of_cta_group("cp-cta-group", _CP),
     Rule[Cp]("cp-target", _TARGET, lambda i: unsupported(("tcgen05",), i.target, i.ptx), "{reason}", _OTHER_TARGET),
 )
 
@@ -406,13 +409,7 @@ SHIFT_RULES: tuple[Rule[Shift], ...] = (
         "expected 8 columns from column {i.column} on, of {i.limit}, to be inside",
         "allocate more columns or start further left",
     ),
-    Rule[Shift](
-        "shift-cta-group",
-        _SHIFT,
-        lambda i: i.cta_group not in (1, 2),
-        "expected cta_group 1 or 2, found {i.cta_group}",
-        "use 1, or 2 for a pair of CTAs",
-    ),
+    _of_cta_group("shift-cta-group", _SHIFT),
     Rule[Shift](
         "shift-target",
         _TARGET,

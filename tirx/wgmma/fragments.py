@@ -8,7 +8,7 @@ wgmma.mma_async, "Matrix fragments" ("Register Fragments and Shared Memory Matri
 
 from __future__ import annotations
 
-from tirx.hw.errors import SparseMetadataError, WarpgroupProductError
+from tirx.hw.errors import SparseMetadataError, WarpgroupProductError, expect_steps
 from tirx.layout import Iter, TileLayout
 from tirx.values import dataclass
 from tirx.wgmma.kinds import ROWS, WARPGROUP_WARPS, find_kind
@@ -65,13 +65,7 @@ def _layout(shard: tuple[Iter, ...], replica: tuple[Iter, ...], grid: Warpgroups
 
 def _blocks(m: int, grid: Warpgroups) -> int:
     """Blocks of 64 rows that each warpgroup has. Raises LegalityError when the rows do not divide so."""
-    rows = ROWS * grid.m
-    if m < rows or m % rows:
-        raise WarpgroupProductError(
-            f"expected M in steps of {rows} for {grid.m} warpgroup(s) along M, found {m}; "
-            f"nearest is {max(rows, round(m / rows) * rows)}"
-        )
-    return m // rows
+    return expect_steps(WarpgroupProductError, "expected M", m, ROWS * grid.m, f" for {grid.m} warpgroup(s) along M")
 
 
 def accumulator_layout(m: int, n: int, grid: Warpgroups = ONE_WARPGROUP) -> TileLayout:
@@ -81,15 +75,9 @@ def accumulator_layout(m: int, n: int, grid: Warpgroups = ONE_WARPGROUP) -> Tile
     Larger tiles have blocks of 64 rows one behind the other. Raises LegalityError when M or N does not divide.
     """
     blocks = _blocks(m, grid)
-    columns = 8 * grid.n
-    if n < columns or n % columns:
-        raise WarpgroupProductError(
-            f"expected N in steps of {columns} for {grid.n} warpgroup(s) along N, found {n}; "
-            f"nearest is {max(columns, round(n / columns) * columns)}"
-        )
-    own = n // grid.n
-    rows = (grid.along_m, Iter(blocks, own // 2), Iter(4, 1, "warpid"), Iter(2, 2), Iter(8, 4, "laneid"))
-    return _layout((*rows, grid.along_n, Iter(own // 8, 4), Iter(4, 1, "laneid"), Iter(2, 1)), (), grid)
+    blocks_n = expect_steps(WarpgroupProductError, "expected N", n, 8 * grid.n, f" for {grid.n} warpgroup(s) along N")
+    rows = (grid.along_m, Iter(blocks, 4 * blocks_n), Iter(4, 1, "warpid"), Iter(2, 2), Iter(8, 4, "laneid"))
+    return _layout((*rows, grid.along_n, Iter(blocks_n, 4), Iter(4, 1, "laneid"), Iter(2, 1)), (), grid)
 
 
 def operand_a_layout(
@@ -105,13 +93,8 @@ def operand_a_layout(
     """
     kind = find_kind(dtype, dtype if b is None else b)
     blocks = _blocks(m, grid)
-    if k < kind.k or k % kind.k:
-        raise WarpgroupProductError(
-            f"expected K in steps of {kind.k} stored elements of {dtype}, found {k}; "
-            f"nearest is {max(kind.k, round(k / kind.k) * kind.k)}"
-        )
+    steps = expect_steps(WarpgroupProductError, "expected K", k, kind.k, f" stored elements of {dtype}")
     each = kind.elements_per_register
-    steps = k // kind.k
     rows = (grid.along_m, Iter(blocks, steps * 4 * each), Iter(4, 1, "warpid"), Iter(2, each), Iter(8, 4, "laneid"))
     columns = (Iter(steps, 4 * each), Iter(2, 2 * each), Iter(4, 1, "laneid"), Iter(each, 1))
     return _layout((*rows, *columns), (grid.along_n,), grid)
@@ -158,13 +141,8 @@ def metadata_layout(m: int, k: int, dtype: str, grid: Warpgroups = ONE_WARPGROUP
     if not kind.sparse:
         raise SparseMetadataError(f"expected a type that can be sparse, found {dtype}")
     blocks = _blocks(m, grid)
-    if k < step or k % step:
-        raise SparseMetadataError(
-            f"sparse {dtype}: expected K in steps of {step} elements, found {k}; "
-            f"nearest is {max(step, round(k / step) * step)}"
-        )
+    steps = expect_steps(SparseMetadataError, f"sparse {dtype}: expected K", k, step, " elements")
     metadata = SPARSE_METADATA[kind.bits]
-    steps = k // step
     pairs = 2 if metadata.selectors == 2 and steps % 2 == 0 else 1
     registers = steps // pairs
     rows = (grid.along_m, Iter(blocks, registers * CODES_PER_REGISTER), Iter(4, 1, "warpid"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from tirx.hw.errors import WarpgroupProductError
+from tirx.hw.errors import WarpgroupProductError, expect_steps
 from tirx.hw.rules import Finding, Rule, all_findings, raise_first, reason
 from tirx.values import dataclass
 
@@ -244,8 +244,7 @@ def split_n(n: int, a: str, b: str, step: int = 8) -> list[tuple[int, ...]]:
     `step`: multiple that every N but the last must have, because B can be read from there only. Raises LegalityError
     when `n` is no multiple of 8.
     """
-    if n < 8 or n % 8:
-        raise WarpgroupProductError(f"expected N in steps of 8, found {n}; nearest is {max(8, round(n / 8) * 8)}")
+    expect_steps(WarpgroupProductError, "expected N", n, 8)
     legal = find_kind(a, b).n
     found: list[tuple[int, ...]] = []
     for count in range(ceil(n / MAX_N), n // 8 + 1):

@@ -12,7 +12,7 @@ from itertools import product
 from math import gcd
 from typing import TypeVar
 
-from tirx.hw.errors import LegalityError, WarpgroupProductError
+from tirx.hw.errors import LegalityError, WarpgroupProductError, expect_steps
 from tirx.hw.rules import raise_first, unsupported
 from tirx.layout import ComposeLayout, LayoutError, TileLayout
 from tirx.layout.arrays import IntArray, np
@@ -160,12 +160,7 @@ def pick_warpgroups(m: int, n: int, count: int, first_warp: int = 0) -> Warpgrou
 
     Raises LegalityError when no grid divides D, with what would.
     """
-    blocks = m // ROWS
-    if m < ROWS or m % ROWS:
-        raise WarpgroupProductError(
-            f"expected M in steps of {ROWS}, found {m}; nearest is {max(ROWS, round(m / ROWS) * ROWS)}"
-        )
-    along_m = gcd(blocks, count)
+    along_m = gcd(expect_steps(WarpgroupProductError, "expected M", m, ROWS), count)
     if n % (count // along_m * 8):
         raise WarpgroupProductError(
             f"expected M in steps of 64 and N in steps of 8 for each of {count} warpgroups, found D of {m}x{n}"
@@ -174,13 +169,14 @@ def pick_warpgroups(m: int, n: int, count: int, first_warp: int = 0) -> Warpgrou
 
 
 @dataclass(frozen=True)
-class _Block:
-    """Consecutive registers that hold one unit of a fragment in every warpgroup.
+class _Run:
+    """Consecutive registers that hold columns of 64 rows of a fragment in every warpgroup.
 
     `register`: the first element on axis m. `origin`: (row, column) of its first element in each warpgroup.
     """
 
     register: int
+    columns: int
     origin: tuple[tuple[int, int], ...]
 
 
@@ -215,7 +211,7 @@ def _held(tile: Tile, threads: int, name: str) -> IntArray:
     return held.reshape(threads // WARPGROUP_THREADS, WARPGROUP_THREADS, -1)
 
 
-def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> list[_Block]:
+def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> list[_Run]:
     """All units in the registers of the warpgroups, in register order.
 
     Raises LegalityError, with the first element that is elsewhere, when the registers hold anything else.
@@ -229,7 +225,7 @@ def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> li
             f"{tile.layout}; use {what}"
         )
     wanted = np.arange(ROWS)[:, None] * columns + np.arange(unit.columns)
-    found: list[_Block] = []
+    found: list[_Run] = []
     for register in range(0, registers, unit.registers):
         block = held[:, threads, register + slots]
         if (held[:, :, register : register + unit.registers] < 0).all():
@@ -249,20 +245,21 @@ def _blocks(held: IntArray, tile: Tile, unit: _Unit, name: str, what: str) -> li
                 f"{thread}, found {held_there} with {tile.layout}; use {what}"
             )
         origins = tuple(divmod(int(x), columns) for x in first.flat)
-        found.append(_Block(register, origins))
+        found.append(_Run(register, unit.columns, origins))
     return found
 
 
-@dataclass(frozen=True)
-class _Run:
-    """Columns of D in consecutive registers: `columns` of them from `origin` on, by warpgroup."""
+def _by_place(blocks: Sequence[_Run]) -> dict[tuple[tuple[int, ...], int], int]:
+    """The registers of the blocks that have one column in all warpgroups, by their rows there and this column."""
+    found: dict[tuple[tuple[int, ...], int], int] = {}
+    for block in blocks:
+        rows, columns = zip(*block.origin, strict=True)
+        if len(set(columns)) == 1:
+            found.setdefault((rows, columns[0]), block.register)
+    return found
 
-    register: int
-    columns: int
-    origin: tuple[tuple[int, int], ...]
 
-
-def _runs(blocks: Sequence[_Block]) -> list[_Run]:
+def _runs(blocks: Sequence[_Run]) -> list[_Run]:
     """Merges 64x8 blocks that continue each other, in registers and in columns of all warpgroups."""
     runs: list[_Run] = []
     for block in blocks:
@@ -272,9 +269,9 @@ def _runs(blocks: Sequence[_Block]) -> list[_Run]:
             and block.register == last.register + last.columns // 2
             and block.origin == tuple((row, column + last.columns) for row, column in last.origin)
         ):
-            runs[-1] = _Run(last.register, last.columns + 8, last.origin)
+            runs[-1] = _Run(last.register, last.columns + block.columns, last.origin)
         else:
-            runs.append(_Run(block.register, 8, block.origin))
+            runs.append(block)
     return runs
 
 
@@ -348,10 +345,7 @@ def check_product(p: Product) -> None:
         )
     step = kind.instruction_k(p.sparse)
     for name, value, each in (("M", m, ROWS), ("N", n, 8), ("K", k_b, step)):
-        if value < each or value % each:
-            raise WarpgroupProductError(
-                f"expected {name} in steps of {each}, found {value}; nearest is {max(each, round(value / each) * each)}"
-            )
+        expect_steps(WarpgroupProductError, f"expected {name}", value, each)
     if p.threads < WARPGROUP_THREADS or p.threads % WARPGROUP_THREADS:
         raise WarpgroupProductError(
             f"expected whole warpgroups of {WARPGROUP_THREADS} threads, found a block of {p.threads} threads"
@@ -488,12 +482,7 @@ def _a_registers(p: Product, groups: Sequence[int]) -> dict[tuple[tuple[int, ...
     unit = _Unit(layout, kind.k, 4 * kind.elements_per_register)
     advice = f"the layout {operand_a_layout(*p.a.shape, p.a.dtype, _grid(p, groups), b=p.b.dtype)}"
     held = _held(p.a, p.threads, "A")[list(groups)]
-    found: dict[tuple[tuple[int, ...], int], int] = {}
-    for block in _blocks(held, p.a, unit, "A", advice):
-        columns = {column for _, column in block.origin}
-        if len(columns) == 1:
-            found.setdefault((tuple(row for row, _ in block.origin), columns.pop()), block.register)
-    return found
+    return _by_place(_blocks(held, p.a, unit, "A", advice))
 
 
 def _metadata_registers(p: Product, groups: Sequence[int]) -> dict[tuple[tuple[int, ...], int], tuple[int, int]]:
@@ -516,11 +505,8 @@ def _metadata_registers(p: Product, groups: Sequence[int]) -> dict[tuple[tuple[i
         lanes = np.unique(unit.places()[0])
         if (held[:, lanes] == -1).all():
             continue
-        for block in _blocks(held, p.metadata, unit, "the metadata", advice):
-            columns = {column for _, column in block.origin}
-            if len(columns) == 1:
-                key = tuple(row for row, _ in block.origin), columns.pop()
-                found.setdefault(key, (block.register, selector))
+        blocks = _blocks(held, p.metadata, unit, "the metadata", advice)
+        found = {place: (register, selector) for place, register in _by_place(blocks).items()} | found
     return found
 
 
