@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
 from types import new_class
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, FileLineColLoc, IntAttr, StringAttr, i32
 from xdsl.dialects.utils import EnumAttribute
@@ -305,6 +305,11 @@ class DirectOperation(IRDLOperation):
         for at, is_single, is_optional in call.regions:
             if given[at] is not None or not is_optional:
                 self.add_region(region_of(given[at], is_single))
+
+    def with_attributes(self, attributes: Mapping[str, Attribute]) -> Self:
+        """Returns the operation itself, which gets these attributes."""
+        self.attributes.update(attributes)
+        return self
 
 
 constructor_of = cache(Constructor)

@@ -286,9 +286,7 @@ class WrittenOp(DirectOperation):
         attributes = parse_attributes(parser, cls, keyword=bool(cls.get_irdl_definition().regions))
         for clause in cls.BEHIND:
             clause.parse(parser, found)
-        op = cls(**found)
-        op.attributes.update(attributes)
-        return op
+        return cls(**found).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         for part in self.SYNTAX:

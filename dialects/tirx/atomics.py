@@ -150,9 +150,7 @@ class AtomicOp(DirectOperation, TileOpInterface):
         if expected is not None:
             found["expected"] = parser.resolve_operand(expected, value.type)
         parser.parse_punctuation("->")
-        op = cls(kind=kind, value=value, place=place, result=parser.parse_type(), **found)
-        op.attributes.update(attributes)
-        return op
+        return cls(kind=kind, value=value, place=place, result=parser.parse_type(), **found).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         expected = () if self.expected is None else ("(", self.expected, ")")
@@ -161,7 +159,7 @@ class AtomicOp(DirectOperation, TileOpInterface):
         write_types(printer, self, self.value, self.place)
 
 
-class FlagOp(DirectOperation):
+class FlagOp(DirectOperation, TileOpInterface):
     """An operation on one flag, an integer of 32 or 64 bits in global memory."""
 
     scope = prop_def(ScopeAttr, default_value=ScopeAttr(Scope.GPU))
@@ -173,7 +171,24 @@ class FlagOp(DirectOperation):
     BEHIND: ClassVar[Sequence[Clause]] = ()
     """Clauses before and behind the flag."""
 
+    WAITS: ClassVar = False
+    """Whether it reads the flag, and does not write it."""
+
     traits = traits_def(*_EFFECTS)
+
+    @property
+    def acquires(self) -> bool:
+        return self.WAITS
+
+    @property
+    def releases(self) -> bool:
+        return not self.WAITS
+
+    def tile_reads(self) -> Sequence[SSAValue]:
+        return (self.flags,) if self.WAITS else ()
+
+    def tile_writes(self) -> Sequence[SSAValue]:
+        return () if self.WAITS else (self.flags,)
 
     def verify_(self) -> None:
         type_ = self.flags.type
@@ -205,9 +220,7 @@ class FlagOp(DirectOperation):
         element = type_.element_type
         results = {name: element for name, _ in cls.get_irdl_definition().results}
         operands = parser.resolve_operand(flags, type_), parser.resolve_operand(number, element), indices
-        op = cls(*operands, **found, **results)
-        op.attributes.update(attributes)
-        return op
+        return cls(*operands, **found, **results).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         for clause in self.BEFORE:
@@ -230,7 +243,7 @@ def _parse_comparison(parser: Parser) -> int:
 
 
 @irdl_op_definition
-class SignalOp(FlagOp, TileOpInterface):
+class SignalOp(FlagOp):
     """`tirx.signal %flags[%i], %n gpu : memref<?xi32>`: sets a flag behind all that the block has done.
 
     Whoever waits for it by `tirx.wait_until` sees that. `tirx.signal add` adds the number to the flag in one step.
@@ -243,23 +256,9 @@ class SignalOp(FlagOp, TileOpInterface):
 
     BEFORE: ClassVar = (Clause("add", field="adds"),)
 
-    @property
-    def acquires(self) -> bool:
-        return False
-
-    @property
-    def releases(self) -> bool:
-        return True
-
-    def tile_reads(self) -> Sequence[SSAValue]:
-        return ()
-
-    def tile_writes(self) -> Sequence[SSAValue]:
-        return (self.flags,)
-
 
 @irdl_op_definition
-class WaitUntilOp(FlagOp, TileOpInterface):
+class WaitUntilOp(FlagOp):
     """`%x = tirx.wait_until %flags[%i] sge, %n gpu : memref<?xi32>`: goes on when the flag compares so with a number.
 
     The comparison is one of `arith.cmpi`, the result the flag that was seen, the same in all threads. All that other
@@ -268,6 +267,7 @@ class WaitUntilOp(FlagOp, TileOpInterface):
     """
 
     name = "tirx.wait_until"
+    WAITS: ClassVar = True
 
     predicate = prop_def(IntegerAttr[I64])
     result = result_def(AnyAttr())
@@ -277,23 +277,9 @@ class WaitUntilOp(FlagOp, TileOpInterface):
     )
 
     @property
-    def acquires(self) -> bool:
-        return True
-
-    @property
-    def releases(self) -> bool:
-        return False
-
-    @property
     def comparison(self) -> str:
         """The comparison, as `arith.cmpi` names it."""
         return CMPI_COMPARISON_OPERATIONS[self.predicate.value.data]
-
-    def tile_reads(self) -> Sequence[SSAValue]:
-        return (self.flags,)
-
-    def tile_writes(self) -> Sequence[SSAValue]:
-        return ()
 
     def verify_(self) -> None:
         super().verify_()

@@ -6,6 +6,8 @@ tensor maps and the instructions. The wait for a copy stands beside it: mbarrier
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import I32, IntegerAttr, i16, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, traits_def
@@ -24,15 +26,23 @@ _EFFECTS = (MemoryReadEffect(), MemoryWriteEffect())
 class _BulkCopyOp(DirectOperation):
     """A copy between a tile of global memory and one of shared memory."""
 
+    source = operand_def(TileType)
+    destination = operand_def(TileType)
+
+    LOADS: ClassVar = True
+    """Whether the source is the end in global memory."""
+
+    traits = traits_def(*_EFFECTS)
+
     @property
     def global_tile(self) -> SSAValue:
         """The end in global memory."""
-        raise NotImplementedError
+        return self.source if self.LOADS else self.destination
 
     @property
     def shared_tile(self) -> SSAValue:
         """The end in shared memory."""
-        raise NotImplementedError
+        return self.destination if self.LOADS else self.source
 
     def verify_(self) -> None:
         outside, inside = TileType.of(self.global_tile), TileType.of(self.shared_tile)
@@ -51,23 +61,8 @@ class _BulkCopyOp(DirectOperation):
             )
 
 
-class _LoadOp(_BulkCopyOp):
-    """A copy from global to shared memory."""
-
-    source = operand_def(TileType)
-    destination = operand_def(TileType)
-
-    @property
-    def global_tile(self) -> SSAValue:
-        return self.source
-
-    @property
-    def shared_tile(self) -> SSAValue:
-        return self.destination
-
-
 @irdl_op_definition
-class TmaLoadOp(_LoadOp):
+class TmaLoadOp(_BulkCopyOp):
     """`tirx.tma_load %view, %tile, %mbarrier : !tirx.tile<..., global>, !tirx.tile<..., shared>`
 
     The thread that comes here starts to copy a tile; its bytes count on the mbarrier (i32, a shared address), which
@@ -90,8 +85,6 @@ class TmaLoadOp(_LoadOp):
         "`:` type($source) `,` type($destination)"
     )
 
-    traits = traits_def(*_EFFECTS)
-
     def verify_(self) -> None:
         super().verify_()
         if self.cta_group is not None and (found := self.cta_group.value.data) not in CTA_GROUPS:
@@ -108,28 +101,17 @@ class TmaStoreOp(_BulkCopyOp):
     """
 
     name = "tirx.tma_store"
+    LOADS: ClassVar = False
 
-    source = operand_def(TileType)
-    destination = operand_def(TileType)
     reduce = opt_prop_def(ReductionAttr)
 
     assembly_format = (
         "$source `,` $destination (`reduce` `(` $reduce^ `)`)? attr-dict `:` type($source) `,` type($destination)"
     )
 
-    traits = traits_def(*_EFFECTS)
-
-    @property
-    def global_tile(self) -> SSAValue:
-        return self.destination
-
-    @property
-    def shared_tile(self) -> SSAValue:
-        return self.source
-
 
 @irdl_op_definition
-class CpAsyncTileOp(_LoadOp):
+class CpAsyncTileOp(_BulkCopyOp):
     """`tirx.cp_async %view, %tile : !tirx.tile<..., global>, !tirx.tile<..., shared>`
 
     All threads that run the region come here, and each starts to copy its share of the tile. The copies join the group
@@ -139,5 +121,3 @@ class CpAsyncTileOp(_LoadOp):
     name = "tirx.cp_async"
 
     assembly_format = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)"
-
-    traits = traits_def(*_EFFECTS)

@@ -149,9 +149,7 @@ class FoldOp(DirectOperation, TileOpInterface):
         if text is not None:
             tiles = [value.type for value in ins]
             how = text.region(parser, [*tiles, *tiles], tiles, YIELD)
-        op = cls(ins, cls._dims(dims), how, types, **found)
-        op.attributes.update(attributes)
-        return op
+        return cls(ins, cls._dims(dims), how, types, **found).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         if self.body is None:

@@ -349,8 +349,7 @@ class KernelOp(QuickWalk, DirectOperation, OnThreads):
         attributes = parse_attributes(parser, cls, keyword=True)
         body = _parse_body(parser, arguments, blocks)
         kernel = cls(name.data, [a.type for a in arguments], body=body, per_cta=per_cta, **found)
-        kernel.attributes.update(attributes)
-        return kernel
+        return kernel.with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -154,9 +154,7 @@ class AtOp(DirectOperation):
     def parse(cls, parser: Parser) -> AtOp:
         stage = in_parens(parser, lambda: parse_integer(parser))
         attributes = parse_attributes(parser, cls, keyword=True)
-        op = cls(stage, parser.parse_region())
-        op.attributes.update(attributes)
-        return op
+        return cls(stage, parser.parse_region()).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f"({self.offset})")
@@ -345,9 +343,7 @@ class ForOp(DirectOperation):
         arguments += [argument for argument, _ in found["_carried"]]
         inits = [init for _, init in found["_carried"]]
         attributes = parse_attributes(parser, cls, keyword=True)
-        op = cls(loop.data, trips, parser.parse_region(arguments), inits, found["skew"])
-        op.attributes.update(attributes)
-        return op
+        return cls(loop.data, trips, parser.parse_region(arguments), inits, found["skew"]).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

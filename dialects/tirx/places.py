@@ -382,9 +382,7 @@ class ViewOp(DirectOperation):
             parser.parse_punctuation(",")
             tiles.append(parser.resolve_operand(tile, parser.parse_type()))
         parser.parse_punctuation("->")
-        op = where.view(source, tiles, cast(TileType, parser.parse_type()))
-        op.attributes.update(attributes)
-        return op
+        return where.view(source, tiles, cast(TileType, parser.parse_type())).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         write(printer, " ", self.source)

@@ -279,25 +279,10 @@ class ProductOp(DirectOperation):
         self, a: SSAValue, b: SSAValue, accumulator: SSAValue, accumulate: SSAValue | None, result: Attribute | None
     ) -> Self:
         """Returns the same product of other tiles, which overwrites its accumulator when `accumulate` is false."""
-        product = type(self)(
-            a,
-            b,
-            accumulator,
-            accumulate,
-            scales=self.scales,
-            metadata=self.metadata,
-            weight_stationary=self.weight_stationary is not None,
-            zero_columns=self.zero_columns,
-            pair=self.pair is not None,
-            negate_a=self.negate_a is not None,
-            negate_b=self.negate_b is not None,
-            saturate=self.saturate is not None,
-            instruction=None if self.instruction is None else self.instruction.data,
-            result_type=result,
-        )
-        product.plan, product.fastmath = self.plan, self.fastmath
-        product.attributes.update(self.attributes)
-        return product
+        tiles = (a, b, accumulator, accumulate)
+        product = type(self)(*tiles, scales=self.scales, metadata=self.metadata, result_type=result)
+        product.properties |= {**self.properties, **product.properties}
+        return product.with_attributes(self.attributes)
 
     def with_accumulate(self, accumulate: SSAValue) -> Self:
         """Returns the same product, which overwrites its accumulator when `accumulate` is false."""
@@ -439,8 +424,7 @@ class ProductOp(DirectOperation):
         of_scales = (more[0], more[1]) if scales else None
         last = None if metadata is None else more[-1]
         op = cls(a, b, accumulator, scales=of_scales, metadata=last, result_type=result, **found)
-        op.attributes.update(attributes)
-        return op
+        return op.with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         write(printer, " ", (self.a, self.b, self.accumulator))

@@ -230,18 +230,14 @@ class AwaitOp(DirectOperation):
             queue = parser.parse_str_enum(Queue)
             if (pending := parse_in_parens(parser, "pending", lambda: parse_integer(parser))) is None:
                 parser.raise_error("expected pending(k), how many groups may be unfinished", start)
-            op = cls(queue=queue, pending=pending)
-            op.attributes.update(parse_attributes(parser, cls))
-            return op
+            return cls(queue=queue, pending=pending).with_attributes(parse_attributes(parser, cls))
         attributes = parse_attributes(parser, cls)
         parser.parse_punctuation(":")
         start = parser.pos
         type_ = parser.parse_type()
         if not isinstance(type_, PendingType):
             parser.raise_error(f"expected a pending tile, found {type_}", start, parser.pos)
-        op = cls(parser.resolve_operand(operand, type_))
-        op.attributes.update(attributes)
-        return op
+        return cls(parser.resolve_operand(operand, type_)).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         if self.value is not None:

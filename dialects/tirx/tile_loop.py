@@ -145,9 +145,7 @@ class TilesOp(DirectOperation):
                 parser.Delimiter.PAREN, lambda: parser.parse_operand(IndexType())
             )
         attributes = parse_attributes(parser, cls, keyword=True)
-        op = cls(loop, order, parser.parse_region(names), extents, group, station, source)
-        op.attributes.update(attributes)
-        return op
+        return cls(loop, order, parser.parse_region(names), extents, group, station, source).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

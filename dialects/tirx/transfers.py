@@ -112,8 +112,7 @@ class _TransferOp(DirectOperation, TileOpInterface):
         parser.parse_punctuation(",")
         second = destination.parse_type(parser)
         op = cls(source.tile(parser, first, second.type), destination.tile(parser, second, first.type), **found)
-        op.attributes.update(attributes)
-        return op
+        return op.with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         write(printer, " ", self.operands)
@@ -199,9 +198,7 @@ class LoadOp(DirectOperation, TileOpInterface):
         value = source.parse_type(parser)
         parser.parse_punctuation("->")
         result = parser.parse_type()
-        op = cls(source.tile(parser, value, result), result, **found)
-        op.attributes.update(attributes)
-        return op
+        return cls(source.tile(parser, value, result), result, **found).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         write(printer, " ", self.source)

@@ -305,9 +305,7 @@ class TransposeOp(DirectOperation):
         parser.parse_punctuation(":")
         source = parser.resolve_operand(operand, parser.parse_type())
         parser.parse_punctuation("->")
-        op = cls(source, order, parser.parse_type())
-        op.attributes.update(attributes)
-        return op
+        return cls(source, order, parser.parse_type()).with_attributes(attributes)
 
     def print(self, printer: Printer) -> None:
         write(printer, " ", self.source, f" {list(self.order)}")
