@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -29,7 +28,9 @@ from tirx.dialects.formula import Call, Formula
 from tirx.hw.errors import MissingLayoutError, ThreadCopyError
 from tirx.hw.features import first_target, supporting_targets, supports
 from tirx.hw.targets import Target
-from tirx.layout.dtypes import ElementType
+from tirx.layout import ComposeLayout, TileLayout
+from tirx.layout.caching import bounded_cache
+from tirx.layout.dtypes import ElementType, element_type
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.index_analysis import NARROW_LIMIT, index_range, ranges_found_once
 from tirx.passes.ir.views import (
@@ -125,9 +126,8 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
     memref = origin.view.source_type
     strides = memref.get_strides()
     assert strides is not None, memref
-    shape = memref.get_shape()
-    sizes = tuple(None if n == DYNAMIC_INDEX else n for n in shape)
-    of_tile = [place.of_tile for place in places]
+    sizes = tuple([None if n == DYNAMIC_INDEX else n for n in memref.get_shape()])
+    of_tile = tuple([place.of_tile for place in places])
     whole = [
         t is not None
         and indexed is None
@@ -135,47 +135,65 @@ def plan_tma(global_tile: SSAValue, shared: tirx.TileType, target: Target | None
         and (size, place.step) == (shared.dims[t], 1)
         for t, place, size in zip(of_tile, places, sizes, strict=True)
     ]
-    steps = [None if place.of_tile is None else place.step for place in places]
-    tensor = GlobalTensor(sizes, tuple(strides), tuple(steps), shared.dtype.name, tuple(whole))
-    inner = tuple(t for d in tensor.inner() if (t := of_tile[d]) is not None)
-    boxes = plan_boxes(shared.layout, shared.dims, shared.dtype.name, inner, indexed)
+    steps = tuple([place.step for place in places])
+    viewed = tuple([None if t is None else step for t, step in zip(of_tile, steps, strict=True)])
+    tensor = GlobalTensor(sizes, tuple(strides), viewed, shared.dtype.name, tuple(whole))
+    boxes, groups, tensor_map = _tensor_map(number, tensor, shared.layout, shared.dims, of_tile, steps, indexed)
     if boxes.swizzle == "128B_atom_32B" and target is not None and not supports(target, ATOM_32B):
         raise TmaError(
             TmaReason.TARGET,
             f"expected {first_target(ATOM_32B)} or later for swizzles of 32-byte atoms in tensor maps, found {target}",
         )
+    _check_coordinates(origin, places, groups, sizes, shared.dims)
+    splits = origin.view.result.type.dtype.bits % 8 != 0 and view_alignment(origin.view) == 0
+    if splits or origin.start[boxes.groups[0][-1]] % boxes.unit.elements:
+        raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
+    return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
+
+
+@bounded_cache
+def _tensor_map(
+    number: int,
+    tensor: GlobalTensor,
+    layout: TileLayout | ComposeLayout,
+    dims: tuple[int, ...],
+    of_tile: tuple[int | None, ...],
+    steps: tuple[int, ...],
+    indexed: int | None,
+) -> tuple[BoxPlan, tuple[tuple[int, ...], ...], tirx.TensorMap]:
+    """Returns the boxes of a tile, the dimensions of the memref in the order of the map (see `TmaCopy`), and the map.
+
+    The memref is argument `number`; `of_tile` and `steps` are those of the places of the view. Raises TmaError where
+    there are none.
+    """
+    inner = tuple(t for d in tensor.inner() if (t := of_tile[d]) is not None)
+    boxes = plan_boxes(layout, dims, tensor.dtype, inner, indexed)
     groups = (
-        *(tuple([of_memref[t] or 0 for t in group]) for group in boxes.groups),
+        *(tuple(map(of_tile.index, group)) for group in boxes.groups),
         *((d,) for d, t in reversed([*enumerate(of_tile)]) if t is None),
     )
-    _check_coordinates(origin, places, groups, sizes, shared.dims)
     extents = boxes.box if indexed is None else (boxes.box[0], 1)
     extents = (*extents, *(1 for t in of_tile if t is None))
-    box, apart = _spans(extents, [places[d].step for d, *_ in groups])
-    unit = boxes.unit
-    splits = origin.view.result.type.dtype.bits % 8 != 0 and view_alignment(origin.view) == 0
-    if splits or origin.start[inner[-1]] % unit.elements:
-        raise TmaError(TmaReason.VIEW, "expected a view that starts on a whole byte for a tensor map, found none")
+    box, apart = _spans(extents, [steps[d] for d, *_ in groups])
+    unit, dtype = boxes.unit, element_type(tensor.dtype)
     lengths = [
         # Of several dimensions all but the outermost are static.
         _times(
-            Call("size", (number, group[0])) if (n := sizes[group[0]]) is None else n, prod(shape[d] for d in group[1:])
+            Call("size", (number, group[0])) if (n := tensor.sizes[group[0]]) is None else n,
+            prod(tensor.sizes[d] or 0 for d in group[1:]),
         )
         for group in groups
     ]
-    tensor_map = _tensor_map(
+    tensor_map = tirx.TensorMap(
         argument=number,
         type=unit.type,
-        dims=(_row_units(lengths[0], unit, shared.dtype), *lengths[1:]),
-        strides=tuple(_row_stride(strides[d], number, d, unit, shared.dtype) for (d,) in groups[1:]),
+        dims=(_row_units(lengths[0], unit, dtype), *lengths[1:]),
+        strides=tuple(_row_stride(tensor.strides[d], number, d, unit, dtype) for (d,) in groups[1:]),
         box=box,
         swizzle=boxes.swizzle,
         steps=apart,
     )
-    return TmaCopy(origin, boxes, tensor_map, groups, tensor.run_time_strides())
-
-
-_tensor_map = lru_cache(maxsize=256)(tirx.TensorMap)
+    return boxes, groups, tensor_map
 
 
 def _indexed_dimension(tile: SSAValue, view: tirx.ViewOp) -> int | None:
