@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -68,9 +68,9 @@ def _written(op: Operation) -> Sequence[SSAValue]:
 
 @lru_cache(maxsize=1024)
 def _may_pass_on(kind: type[Operation]) -> bool:
-    """Returns True for control flow, and for other operations that are no business of tirx."""
-    is_plain = kind.name.startswith(("scf.", "arith.")) and kind not in (scf.YieldOp, scf.ConditionOp)
-    return is_plain or tirx.is_foreign_class(kind)
+    """Returns True for control flow, `arith.select`, which takes any type, and operations that are not of tirx."""
+    is_scf = kind.name.startswith("scf.") and kind not in (scf.YieldOp, scf.ConditionOp)
+    return is_scf or kind is arith.SelectOp or tirx.is_foreign_class(kind)
 
 
 def _check_tiles(op: Operation) -> None:
@@ -117,13 +117,13 @@ class _Effects:
     """
 
     def __init__(self) -> None:
-        self.reads: Counter[SSAValue] = Counter()
+        self.reads: dict[SSAValue, int] = defaultdict(int)
         self.first_reads: dict[SSAValue, Operation] = {}
         self.written: dict[SSAValue, None] = {}
         self.surely_written: set[SSAValue] = set()
 
     def read(self, variable: SSAValue, reader: Operation) -> None:
-        self.reads.update((variable,))
+        self.reads[variable] += 1
         if variable not in self.surely_written:
             self.first_reads.setdefault(variable, reader)
 
@@ -138,7 +138,8 @@ class _Effects:
                 if variable not in self.surely_written:
                     self.first_reads.setdefault(variable, reader)
         for branch in branches:
-            self.reads.update(branch.reads)
+            for variable, count in branch.reads.items():
+                self.reads[variable] += count
             self.written.update(branch.written)
         if one_runs:
             self.surely_written |= set[SSAValue].intersection(*(branch.surely_written for branch in branches))

@@ -63,8 +63,7 @@ class _Numbers(dict[int, int]):
         return number
 
     def of_all(self, named: Mapping[str, Attribute]) -> Hashable:
-        found = [(name, self.get(id(each)) or self.add(each)) for name, each in named.items()]
-        return found[0] if len(found) == 1 else frozenset(found)
+        return frozenset([(name, self.get(id(each)) or self.add(each)) for name, each in named.items()])
 
 
 def _merge_equal(region: Region, known: dict[Hashable, Operation], numbers: _Numbers) -> list[Hashable]:
@@ -90,7 +89,10 @@ def _merge_equal(region: Region, known: dict[Hashable, Operation], numbers: _Num
         for result in op.results:
             type_ = result.type
             parts.append(numbers.get(id(type_)) or numbers.add(type_))
-        if op.properties:
+        if len(op.properties) == 1:
+            for name, each in op.properties.items():
+                parts += name, numbers.get(id(each)) or numbers.add(each)
+        elif op.properties:
             parts.append(numbers.of_all(op.properties))
         if op.attributes or reads:
             parts += None, numbers.of_all(op.attributes), written if reads else None
