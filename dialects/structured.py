@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.dialects.linalg.ops import BroadcastOp, FillOp, ReduceOp
+from xdsl.dialects.linalg.ops import BroadcastOp, FillOp, IndexOp, ReduceOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
@@ -126,6 +126,10 @@ def structured(op: Operation) -> Structured:
         raise LinalgError(
             op, f"expected values of the type of the output, {expected}, found {found}; convert them first"
         )
+    rank = len(step.parallel) + len(step.reduction)
+    for inner in () if step.body is None else step.body.walk():
+        if isinstance(inner, IndexOp) and not 0 <= (found := inner.dim.value.data) < rank:
+            raise LinalgError(inner, f"expected a dimension of the {rank} of '{op.name}', from 0, found {found}")
     return step
 
 

@@ -88,6 +88,16 @@ _ARGUMENTS = "%a: memref<64x64xf32>, %b: memref<64x64xf32>, %v: memref<64xf32>, 
             "expected values of the type of the output, f32, found f16; convert them first",
         ),
         (
+            """linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}
+      outs(%b : memref<64x64xf32>) {
+  ^bb0(%y: f32):
+    %i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    linalg.yield %y : f32
+  }""",
+            "expected a dimension of the 2 of 'linalg.generic', from 0, found 2",
+        ),
+        (
             '"linalg.batch_matmul"(%a, %b) : (memref<64x64xf32>, memref<64x64xf32>) -> ()',
             "expected an operation of linalg that xDSL knows .*, found 'linalg.batch_matmul'",
         ),
