@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -20,6 +20,7 @@ from tirx.dialects.nesting import enclosing
 from tirx.dialects.tirx import BlockIdOp, CtaRankOp, ForOp, GridAxis, GridDimOp, KernelOp, LaunchValueOp, TilesOp
 from tirx.dialects.tirx.kernel import MOST_BLOCKS
 from tirx.dialects.xdsl_private import operands_of
+from tirx.layout.caching import bounded_cache
 from tirx.passes.ir.emitter import constant_value
 from tirx.symbolic.integers import Integers
 
@@ -32,14 +33,14 @@ NARROW_LIMIT = (1 << 31) - (1 << 20)
 _GRID_DIMENSION = {GridAxis.X: 0, GridAxis.Y: 1, GridAxis.Z: 2}
 
 _BINARY: Mapping[type[Operation], Callable[[Integers, Integers], Integers]] = {
-    arith.AddiOp: Integers.__add__,
-    arith.SubiOp: Integers.__sub__,
+    arith.AddiOp: bounded_cache(Integers.__add__),
+    arith.SubiOp: bounded_cache(Integers.__sub__),
     arith.MuliOp: Integers.__mul__,
 }
 
 _BY_CONSTANT: Mapping[type[Operation], Callable[[Integers, int], Integers]] = {
-    arith.ShLIOp: Integers.__lshift__,
-    arith.ShRUIOp: lambda x, n: x.shift_right(n, signed=False),
+    arith.ShLIOp: bounded_cache(Integers.__lshift__),
+    arith.ShRUIOp: bounded_cache(lambda x, n: x.shift_right(n, signed=False)),
     arith.ShRSIOp: lambda x, n: x.shift_right(n, signed=True),
     arith.DivUIOp: lambda x, n: x.unsigned_quotient(n) if n else Integers(x.width),
     arith.DivSIOp: lambda x, n: x.unsigned_quotient(n) if n and x.least >= 0 else Integers(x.width),
@@ -91,7 +92,7 @@ def ranges_found_once() -> Generator[None]:
         _KNOWN.reset(token)
 
 
-def forget_ranges(of: Iterable[SSAValue]) -> None:
+def forget_ranges(*of: SSAValue) -> None:
     """Lets `ranges_found_once` look again at all values, if it has looked at one that another gets the place of."""
     found = _KNOWN.get() or ()
     if not all(known.keys().isdisjoint(of) for known in found):

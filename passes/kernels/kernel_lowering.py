@@ -222,7 +222,7 @@ class Place(tirx.ThreadLowering):
             else:
                 (replaced[old],) = registers
         if replaced:
-            forget_ranges(replaced)
+            forget_ranges(*replaced)
             replace_all(replaced)
 
     def expanded(self, values: Sequence[SSAValue]) -> list[SSAValue]:

@@ -78,6 +78,7 @@ class Integers:
         return Integers(width)
 
     @staticmethod
+    @lru_cache(maxsize=4096)
     def within(low: int | None, high: int | None, width: int, divisor: int = 1) -> Integers:
         """The multiples of `divisor` in a range; the range is forgotten if it does not fit in the bits."""
         least, most = -(1 << width - 1), (1 << width - 1) - 1
@@ -195,8 +196,7 @@ class Integers:
         if constant is None:
             bits = Integers(self.width, (1 << min(self.trailing_zeros + other.trailing_zeros, self.width)) - 1)
         else:
-            terms = [factor << bit for bit in range(constant.bit_length()) if constant >> bit & 1]
-            bits = reduce(Integers.__add__, terms) if terms else Integers.of(0, self.width)
+            bits = _times(factor, constant)
         corners = [a * b for a in (self.least, self.greatest) for b in (other.least, other.greatest)]
         known = None not in (self.low, self.high, other.low, other.high)
         low_known = known or (self.low is not None and other.low is not None and min(self.low, other.low) >= 0)
@@ -289,6 +289,13 @@ class Integers:
             if not choice:
                 return
             choice = choice - 1 & open_
+
+
+@lru_cache(maxsize=1024)
+def _times(factor: Integers, constant: int) -> Integers:
+    """A multiple of an integer: its bits are known as those of a sum, one for each bit of the constant."""
+    terms = [factor << bit for bit in range(constant.bit_length()) if constant >> bit & 1]
+    return reduce(Integers.__add__, terms) if terms else Integers.of(0, factor.width)
 
 
 def _power_of_two_in(divisor: int) -> int:

@@ -457,9 +457,9 @@ def test_ranges_are_found_once_where_nothing_changes() -> None:
         with ranges_found_once():
             assert index_range(twice.result) is first and index_limits(twice.result) is limits
         assert index_range(twice.result) is first and limits.high is not None and first.high is None
-        forget_ranges([constant(2)])  # of which nothing is known
+        forget_ranges(constant(2))  # of which nothing is known
         assert index_range(twice.result) is first
-        forget_ranges([twice.operands[0]])
+        forget_ranges(twice.operands[0])
         assert index_range(twice.result) is not first
     twice.operands[1] = constant(4)
     assert index_range(twice.result).divisor == 4
