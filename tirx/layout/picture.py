@@ -39,16 +39,12 @@ def colour_axis(table: Table) -> str | None:
     return max(moving, key=lambda name: (axis(name).kind != "memory", moving[name]), default=None)
 
 
-def _hex(red: float, green: float, blue: float) -> str:
-    return f"#{round(red):02x}{round(green):02x}{round(blue):02x}"
-
-
 def _on_scale(position: float) -> str:
     """The colour at 0 to 1 of the scale."""
     at = min(max(position, 0.0), 1.0) * (len(SCALE) - 1)
     low = min(int(at), len(SCALE) - 2)
     a, b = ([int(SCALE[k][i : i + 2], 16) for i in (1, 3, 5)] for k in (low, low + 1))
-    return _hex(*(x + (y - x) * (at - low) for x, y in zip(a, b, strict=True)))
+    return "#" + "".join(f"{round(x + (y - x) * (at - low)):02x}" for x, y in zip(a, b, strict=True))
 
 
 def colours(values: NDArray[np.int64]) -> NDArray[np.object_]:

@@ -71,25 +71,19 @@ def _iters(key: Any, letter: str) -> Iters:
     return tuple(Iter(extent, each.count, each.axis) for extent, each in zip(extents, scaled, strict=True))
 
 
-class _Shard:
-    """`S[extents : strides]` or `S[extents]`."""
+class _Part:
+    """`S[extents : strides]` or `S[extents]`, and `R[extents : strides]`: the shard or replicas of a sum."""
+
+    def __init__(self, name: str):
+        self._name = name
 
     def __getitem__(self, key: object) -> LayoutSum:
-        return LayoutSum(_iters(key, "S"))
+        iters = _iters(key, self._name)
+        return LayoutSum(iters) if self is S else LayoutSum(replica=iters)
 
     def __repr__(self) -> str:
-        return "S"
+        return self._name
 
 
-class _Replica:
-    """`R[extents : strides]`."""
-
-    def __getitem__(self, key: object) -> LayoutSum:
-        return LayoutSum(replica=_iters(key, "R"))
-
-    def __repr__(self) -> str:
-        return "R"
-
-
-S = _Shard()
-R = _Replica()
+S = _Part("S")
+R = _Part("R")

@@ -201,10 +201,8 @@ class MmaInfo:
     @cached_property
     def scale_factor_ids(self) -> tuple[int, ...] | None:
         """Legal first bytes; None where nothing is known."""
-        if self.scale_vector is None or self.idesc is None:
-            return None
-        count = self.scale_vector.factors_of(self.idesc.k_code)
-        return {**SCALE_FACTOR_IDS, **WIDE_SCALE_FACTOR_IDS}[count]
+        count = self.scale_factors
+        return None if count is None else {**SCALE_FACTOR_IDS, **WIDE_SCALE_FACTOR_IDS}[count]
 
     @property
     def scale_factors(self) -> int | None:
