@@ -16,6 +16,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from tirx.dialects import tirx
 from tirx.dialects.nesting import captured, operations, top_of, walk
 from tirx.dialects.traits import is_pure
+from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import np
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.scheduled import SCHEDULED, kernel_of
@@ -338,16 +339,12 @@ def check_source(loop: scf.ForOp, fill: tirx.CopyOp) -> None:
             raise NotApplicable(op, f"'{fill.name}' cannot run ahead: '{op.name}' may write {found}, which it reads")
 
 
-def may_write(op: Operation) -> bool:
-    """Returns False for an operation that itself writes no memory: a pure one, or one that only has others inside."""
-    return not is_pure(op) and (not op.regions or tirx.is_foreign(op))
-
-
-def written_memref(op: Operation, source: SSAValue) -> str | None:
-    """The name of `source`, an argument in global memory, if an operation may write it; arguments do not overlap."""
-    if not may_write(op):
-        return None
-    for operand in op.operands:
+def written_memrefs(op: Operation) -> list[SSAValue]:
+    """The arguments in global memory that an operation may write, not those that only others inside of it do."""
+    if is_pure(op) or (op.regions and not tirx.is_foreign(op)):
+        return []
+    found: list[SSAValue] = []
+    for operand in operands_of(op):
         if isinstance(operand.type, tirx.TileType):
             if operand.type.memory is not tirx.MemorySpace.GLOBAL or not writes_to(op, operand):
                 continue
@@ -355,6 +352,12 @@ def written_memref(op: Operation, source: SSAValue) -> str | None:
             continue
         elif tirx.is_foreign(op) and operand not in tirx.tile_effects(op).writes:
             continue
-        if tirx.base_allocation(operand) is source:
-            return f"%{source.name_hint}" if source.name_hint else "the memory"
-    return None
+        found.append(tirx.base_allocation(operand))
+    return found
+
+
+def written_memref(op: Operation, source: SSAValue) -> str | None:
+    """The name of `source`, an argument in global memory, if an operation may write it; arguments do not overlap."""
+    if source not in written_memrefs(op):
+        return None
+    return f"%{source.name_hint}" if source.name_hint else "the memory"

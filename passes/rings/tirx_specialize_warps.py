@@ -32,10 +32,10 @@ from tirx.passes.match.pipelining import (
     NotApplicable,
     hardware_operation,
     is_computed,
-    may_write,
     needed_values,
     require_no_ordering,
     written_memref,
+    written_memrefs,
 )
 from tirx.passes.rings.attempt import attempt, prove_together, until_fragments
 from tirx.passes.rings.live_registers import live_registers
@@ -149,8 +149,10 @@ def _check_sources(ops: Sequence[Operation], loads: _Stations) -> None:
     """Raises NotApplicable if the kernel may write what the load role reads, which may run ahead by whole tiles."""
     sources = {tirx.base_allocation(op.operands[0]): op for op in ops if _fills(op, loads)}
     for op in ops:
-        for source in sources if may_write(op) else ():
-            if (name := written_memref(op, source)) is not None:
+        written = written_memrefs(op)
+        for source in sources if written else ():
+            if source in written:
+                name = f"%{source.name_hint}" if source.name_hint else "the memory"
                 raise NotApplicable(op, f"'{op.name}' may write {name}, which the load role reads ahead")
 
 
@@ -226,9 +228,9 @@ def _warps_of_roles(
     warps, rest = divmod(kernel.num_threads, WARP_SIZE)
     if rest:
         raise NotApplicable(kernel, f"{kernel.num_threads} threads are no whole warps")
-    movable = (target := kernel.target_info) is None or supports(target, "setmaxnreg")
-    movable = movable and start_values(op for op in walk(kernel) if isinstance(op, ProductOp)).moves_registers
-    moves = movable and warps % WARPGROUP == 0 and not has_products
+    moves = warps % WARPGROUP == 0 and not has_products
+    moves = moves and ((target := kernel.target_info) is None or supports(target, "setmaxnreg"))
+    moves = moves and start_values(op for op in walk(kernel) if isinstance(op, ProductOp)).moves_registers
     registers = role_registers(warps // WARPGROUP, live_registers(kernel)) if moves else None
     load_warps = 1 if registers is None else WARPGROUP
     added = load_warps + ((1 + requests) if has_products else 0)

@@ -73,6 +73,12 @@ _QUEUES = {
 }
 
 
+_STATEMENTS = frozenset(
+    (tirx.AcquireOp, tirx.ReleaseOp, tirx.AsyncNextOp, tirx.AsyncCopyOp, tirx.AsyncMmaOp, tirx.AwaitOp)
+)
+"""Operations without regions that are statements, even if they access no slot."""
+
+
 @dataclass
 class Extraction:
     """A kernel as programs of parties. `kernel` is None for one without rings, roles and asynchronous work."""
@@ -324,8 +330,10 @@ class _Program:
 
     def _block(self, block: Block) -> Body:
         out: list[Statement] = []
+        own = self.extraction.own
         for op in operations(block):
-            out += self._op(op)
+            if op.regions or op in own or type(op) in _STATEMENTS:
+                out += self._op(op)
         return tuple(out)
 
     def _op(self, op: Operation) -> list[Statement]:
@@ -353,7 +361,7 @@ class _Program:
                 return [self._while(op)]
             case scf.IfOp() if is_scheduling(op):
                 return self._if(op)
-            case _ if is_scheduling(op) and op.regions:
+            case _ if op.regions and is_scheduling(op):
                 raise UndecidedError(f"cannot decide: operations of a ring inside of '{op.name}'", op)
             case _:
                 found = accesses_in(op) if op.regions else self.extraction.own.get(op, ())

@@ -87,8 +87,9 @@ def accesses_in(op: Operation, is_conditional: bool = False) -> list[TileAccess]
     skipped = is_conditional or _may_be_skipped(op)
     later: list[TileAccess] = []
     for region in op.regions:
-        ops = (inner for block in blocks(region) for inner in operations(block))
-        inside = [access for inner in ops for access in accesses_in(inner, skipped)]
+        inside: list[TileAccess] = []
+        for inner in (inner for block in blocks(region) for inner in operations(block)):
+            inside += accesses_in(inner, skipped) if inner.regions else _own_accesses(inner, skipped)
         # Of two branches one runs: what the other one writes is not yet there when this one reads.
         reads = next((i for i, access in enumerate(inside) if access.mode is Mode.WRITE), len(inside))
         found += inside[:reads]
