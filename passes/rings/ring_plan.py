@@ -33,7 +33,7 @@ from tirx.passes.rings.proof.parties import (
     owners,
     response_place,
 )
-from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
+from tirx.passes.rings.proof.slots import Place, place_of, slot_tiles
 from tirx.rules import RingLoweringError
 from tirx.values import dataclass
 
@@ -471,19 +471,27 @@ class RingsPlan:
         return found
 
     @cached_property
+    def _releases(self) -> Mapping[tuple[Owner, Place], Mapping[tirx.Queue | None, Operation]]:
+        """The queues behind whose work each role releases slots at a station, each with the first who does."""
+        found: dict[tuple[Owner, Place], dict[tirx.Queue | None, Operation]] = {}
+        for owner in self.owners:
+            for op in walk(owner):
+                if isinstance(op, tirx.ReleaseOp):
+                    after = None if op.after is None else op.after.data
+                    found.setdefault((owner, place_of(op)), {}).setdefault(after, op)
+                elif isinstance(op, tirx.TilesOp) and (place := response_place(op)) is not None:
+                    found.setdefault((owner, place), {}).setdefault(None, op)
+        return found
+
+    @cached_property
     def _work(self) -> Mapping[Owner, Sequence[Operation]]:
-        """The operations of every role that pass slots on or start work of a queue."""
-        kinds = tirx.ReleaseOp | tirx.TilesOp | tirx.AsyncNextOp | tirx.AsyncCopyOp | tirx.AsyncMmaOp
+        """The operations of every role that start work of a queue."""
+        kinds = tirx.AsyncNextOp | tirx.AsyncCopyOp | tirx.AsyncMmaOp
         return {owner: [op for op in walk(owner) if isinstance(op, kinds)] for owner in self.owners}
 
     def _queue(self, ring: tirx.RingOp, station: str, owner: Owner) -> tirx.Queue | None:
         """The queue behind whose work a role releases slots at a station."""
-        found: dict[tirx.Queue | None, Operation] = {}
-        for op in self._work[owner]:
-            if isinstance(op, tirx.ReleaseOp) and op.ring is ring.result and op.station.data == station:
-                found.setdefault(None if op.after is None else op.after.data, op)
-            elif isinstance(op, tirx.TilesOp) and response_place(op) == (ring, station):
-                found.setdefault(None, op)
+        found = self._releases.get((owner, (ring, station)), {})
         if len(found) != 1:
             op = next(iter(found.values()), ring)
             raise RingLoweringError(
@@ -555,8 +563,7 @@ def _works_at(op: Operation, queue: tirx.Queue, ring: tirx.RingOp, station: str)
         return op.queue is queue and op.ring is ring.result
     if not isinstance(op, tirx.AsyncCopyOp | tirx.AsyncMmaOp) or op.queue is not queue:
         return False
-    slots = (slot_tile(operand) for operand in op.operands)
-    return any(slot is not None and slot.place == (ring, station) for slot in slots)
+    return any(slot.place == (ring, station) for _, slot in slot_tiles(op))
 
 
 _PLAN = "rings_plan"

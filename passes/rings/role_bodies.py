@@ -12,7 +12,7 @@ from tirx.dialects.definition import i32_attr
 from tirx.dialects.nesting import ancestors, operations, walk
 from tirx.dialects.tirx import AtOp, ForOp, TilesOp, YieldOp
 from tirx.dialects.traits import is_pure, is_terminator
-from tirx.dialects.xdsl_private import clone
+from tirx.dialects.xdsl_private import blocks, clone
 from tirx.passes.ir.emitter import Emitter, erase, take_over
 from tirx.passes.match.pipelining import NotApplicable, needed_values
 
@@ -165,26 +165,30 @@ def remove_part(block: Block, gone: _Keep) -> None:
 
     A loop whose parts all run in the same round loses its skew.
     """
-    for op in reversed(tuple(operations(block))):
-        if gone(op) and not any(result.uses for result in op.results):
+    for op in reversed(operations(block)):
+        if gone(op) and not _is_used(op):
             erase(op)
             continue
         for region in op.regions:
-            for inner in region.blocks:
+            for inner in blocks(region):
                 remove_part(inner, gone)
         if isinstance(op, ForOp):
             while _drop_unused_values(op):
                 remove_part(op.body.block, gone)
             _merge_parts(op)
-        if is_terminator(op) or any(result.uses for result in op.results):
+        if is_terminator(op) or _is_used(op):
             continue
         if is_pure(op) or (isinstance(op, ForOp | TilesOp | scf.ForOp | scf.IfOp) and _is_empty(op)):
             erase(op)
-    assert not any(map(gone, block.ops)), "a value that another role needs"
+    assert not any(map(gone, operations(block))), "a value that another role needs"
+
+
+def _is_used(op: Operation) -> bool:
+    return any(result.first_use is not None for result in op.results)
 
 
 def _is_empty(op: Operation) -> bool:
-    return all(is_terminator(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+    return all(is_terminator(inner) for region in op.regions for block in blocks(region) for inner in operations(block))
 
 
 def _drop_unused_values(loop: ForOp) -> bool:

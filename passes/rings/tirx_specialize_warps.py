@@ -20,7 +20,6 @@ from tirx.dialects.tirx.interface import is_register_tile
 from tirx.dialects.tirx.product import ProductOp
 from tirx.dialects.tirx.roles import MAX_WARPS, WARPGROUP, is_constant_load
 from tirx.dialects.traits import is_pure, is_terminator
-from tirx.dialects.xdsl_private import operands_of
 from tirx.hw.features import supports
 from tirx.layout import TileLayout
 from tirx.layout.axis import WARP_SIZE
@@ -40,7 +39,7 @@ from tirx.passes.match.pipelining import (
 from tirx.passes.rings.attempt import attempt, prove_together, until_fragments
 from tirx.passes.rings.live_registers import live_registers
 from tirx.passes.rings.proof.errors import RingError
-from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
+from tirx.passes.rings.proof.slots import Place, place_of, slot_tile, slot_tiles
 from tirx.passes.rings.role_bodies import copied_part, remove_part
 from tirx.passes.rings.start_values import (
     WORKING_REGISTERS,
@@ -119,10 +118,9 @@ def _places(ops: Sequence[Operation]) -> dict[Operation, list[Place]]:
     """The stations of the slots that operations work on; not those that release one or give a part of it to others."""
     found: dict[Operation, list[Place]] = {}
     for op in ops:
-        if (slots := [slot for value in operands_of(op) if (slot := slot_tile(value)) is not None]) and not (
-            is_pure(op) and any(slot_tile(result) is not None for result in op.results)
-        ):
-            found[op] = [slot.place for slot in slots]
+        slots = slot_tiles(op)
+        if slots and not (is_pure(op) and any(slot_tile(result) is not None for result in op.results)):
+            found[op] = [slot.place for _, slot in slots]
     return found
 
 
@@ -391,7 +389,7 @@ def _shared_prelude(kernel: tirx.KernelOp) -> set[Operation]:
     """
     found: set[Operation] = set()
     counting = _counting(kernel)
-    for op in kernel.body.block.ops:
+    for op in operations(kernel.body.block):
         match op:
             case tirx.RingOp() | tirx.AllocOp():
                 found.add(op)

@@ -90,6 +90,8 @@ class Extraction:
     accesses: dict[Owner, list[TileAccess]] = field(default_factory=dict[Owner, list[TileAccess]])
     own: dict[Operation, list[TileAccess]] = field(default_factory=dict[Operation, list[TileAccess]])
     """The accesses of each operation itself that has any."""
+    of_rings: dict[tirx.RingOp, list[TileAccess]] = field(default_factory=dict[tirx.RingOp, list[TileAccess]])
+    """The accesses of all roles to the slots of each ring that has any."""
     by_threads: dict[Operation, set[Mode]] = field(default_factory=dict[Operation, set[Mode]])
     """The accesses by threads, not by asynchronous work, to the slots that each acquire gives."""
     touched: set[tuple[Owner, Place]] = field(default_factory=set[tuple[Owner, Place]])
@@ -113,7 +115,7 @@ class Extraction:
 
     def of_tile(self, slot: SlotTile) -> Iterator[TileAccess]:
         """The accesses of all roles to one tile of the slots of a ring."""
-        return (a for a in self.all_accesses if a.slot.ring is slot.ring and a.slot.tile == slot.tile)
+        return (access for access in self.of_rings.get(slot.ring, ()) if access.slot.tile == slot.tile)
 
     def is_touched_by_threads(self, op: Operation) -> bool:
         """True if threads of the role touch a slot that asynchronous work is about while it is held; both may read."""
@@ -123,10 +125,8 @@ class Extraction:
     def fills_for_async_proxy(self, owner: Owner) -> bool:
         """True if the asynchronous proxy reads what a role copies by `cp.async`, whose threads then fence."""
         filled = {access.slot.ring for access in self.accesses[owner] if is_cp_async(access.op)}
-        return any(
-            access.slot.ring in filled and _is_asynchronous(access.op) and not is_cp_async(access.op)
-            for access in self.all_accesses
-        )
+        found = (access.op for ring in filled for access in self.of_rings[ring])
+        return any(_is_asynchronous(op) and not is_cp_async(op) for op in found)
 
     @cached_property
     def model(self) -> Kernel | None:
@@ -157,9 +157,10 @@ class Extraction:
             self.accesses[role] = found = accesses_in(role)
             for access in found:
                 self.own.setdefault(access.op, []).append(access)
+                self.of_rings.setdefault((place := access.slot.place)[0], []).append(access)
                 if not _is_asynchronous(access.op):
                     self.by_threads.setdefault(access.slot.acquire, set()).add(access.mode)
-                    self.touched.add((role, access.slot.place))
+                    self.touched.add((role, place))
         for ring in self.names:
             self._require_contents(ring)
         blocks, led = cluster_blocks(self.source), blocks_led(self.source)
@@ -257,7 +258,7 @@ class Extraction:
             return _of_pairs(frozenset({0}), self.source)
         if not is_multicast(ring):
             return frozenset()
-        copies = (access.op for access in self.all_accesses if access.slot.ring is ring)
+        copies = (access.op for access in self.of_rings.get(ring, ()))
         multicast = [
             op for op in copies if isinstance(op, tirx.AsyncCopyOp) and op.engine.data is tirx.Engine.TMA_MULTICAST
         ]
@@ -286,7 +287,7 @@ class Extraction:
     def _require_contents(self, ring: tirx.RingOp) -> None:
         """Every tile that is read is written at the same or an earlier station, without conditions at the first."""
         order = {name: i for i, name in enumerate(ring.station_names)}
-        found = [access for access in self.all_accesses if access.slot.ring is ring]
+        found = self.of_rings.get(ring, ())
         for tile in range(len(ring.result.type.contents)):
             mine = [access for access in found if access.slot.tile == tile]
             writes = [order.get(a.station, 0) for a in mine if a.mode is Mode.WRITE]

@@ -10,11 +10,10 @@ from xdsl.ir import Operation
 from tirx.dialects import tirx
 from tirx.dialects.nesting import walk
 from tirx.dialects.traits import is_pure, is_terminator
-from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.scheduled import kernel_of
 from tirx.passes.rings.proof.errors import PartyError
-from tirx.passes.rings.proof.slots import Place, place_of, slot_tile
+from tirx.passes.rings.proof.slots import Place, place_of, slot_tiles
 from tirx.values import dataclass
 
 WARPGROUP = 4
@@ -136,9 +135,8 @@ def stations_of(owner: Owner) -> dict[Place, Members]:
             case tirx.TilesOp() if (answer := response_place(op)) is not None:
                 answers.append(answer)
             case _:
-                for operand in () if is_pure(op) or is_terminator(op) else operands_of(op):
-                    if (slot := slot_tile(operand)) is not None:
-                        touched.setdefault(slot.place, set()).add(issuer(op))
+                for _, slot in () if is_pure(op) or is_terminator(op) else slot_tiles(op):
+                    touched.setdefault(slot.place, set()).add(issuer(op))
     found = {place: _all_of(issuers) for place, issuers in touched.items()}
     if answers:
         single = is_of_one_thread(owner, found)

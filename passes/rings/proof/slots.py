@@ -75,6 +75,12 @@ def slot_tile(value: SSAValue) -> SlotTile | None:
     return None
 
 
+def slot_tiles(op: Operation) -> list[tuple[SSAValue, SlotTile]]:
+    """Returns the operands of an operation that are tiles of slots, each with its slot."""
+    tiles = [value for value in operands_of(op) if type(type_of(value)) is TileType]
+    return [(value, slot) for value in tiles if (slot := slot_tile(value)) is not None]
+
+
 def _terminators(op: Operation) -> Iterator[Operation]:
     for region in op.regions:
         for block in region.blocks:

@@ -13,7 +13,7 @@ from tirx.dialects.xdsl_private import blocks, operands_of
 from tirx.passes.ir.emitter import constant_value
 from tirx.passes.ir.scheduled import is_scheduling
 from tirx.passes.rings.proof.model import Mode
-from tirx.passes.rings.proof.slots import SlotTile, slot_tile
+from tirx.passes.rings.proof.slots import SlotTile, slot_tiles
 from tirx.values import dataclass
 
 
@@ -41,10 +41,9 @@ def tile_accesses(op: Operation) -> list[TileAccess]:
 
 
 def _own_accesses(op: Operation, is_conditional: bool) -> list[TileAccess]:
-    operands = operands_of(op)
-    if not operands or type(op) in _NO_ACCESSES or is_pure(op) or is_terminator(op):
+    if not operands_of(op) or type(op) in _NO_ACCESSES or is_pure(op) or is_terminator(op):
         return []
-    slots = [(_modes(op, value), value, slot) for value in operands if (slot := slot_tile(value)) is not None]
+    slots = [(_modes(op, value), value, slot) for value, slot in slot_tiles(op)]
     return [
         TileAccess(slot, mode, op, is_conditional, reads_as_a(op, value))
         for mode in ((Mode.READ, Mode.WRITE) if slots else ())
