@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 from tirx.copy.access import plan_accesses
 from tirx.copy.distribute import Memory, copy_distribution
 from tirx.dialects import tirx
+from tirx.dialects.nesting import Listed, walk
 from tirx.dialects.tirx.roles import MAX_REGISTERS, REGISTER_FILE
 from tirx.dialects.tirx.threads import WARPGROUP_THREADS
 from tirx.dialects.tirx.views import PACKED_BITS
@@ -239,8 +240,8 @@ class _Expander:
         self.room = min(REGISTER_BYTES, self.registers // 2 * 4)  # bytes of each thread for a piece
 
     def run(self) -> None:
-        kinds = tirx.LoadOp | tirx.StoreOp | tirx.CopyOp | tirx.FillOp
-        for op in [op for op in self.kernel.walk() if isinstance(op, kinds)]:
+        kinds: set[type[Operation]] = {tirx.LoadOp, tirx.StoreOp, tirx.CopyOp, tirx.FillOp}
+        for op in Listed(walk(self.kernel)).where(kinds.__contains__):
             with legal(op):
                 self._expand(op)
 

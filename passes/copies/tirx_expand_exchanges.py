@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, ModuleOp, i8, i32
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -16,6 +17,7 @@ from tirx.copy.exchange import Way, moved_slots, plan_exchange, plan_reduction, 
 from tirx.diagnostics import remark
 from tirx.dialects import tirx
 from tirx.dialects.formula import Call, Formula
+from tirx.dialects.nesting import Listed, walk
 from tirx.dialects.requirements import Requirement, add_requirement
 from tirx.dialects.tirx.views import PACKED_BITS
 from tirx.layout import ComposeLayout, Iter, LayoutError, TileLayout
@@ -41,6 +43,15 @@ def _as_tiles(op: tirx.AtomicOp, value: SSAValue, place: SSAValue, expected: SSA
     return tirx.AtomicOp(op.kind, value, place, value.type, expected=expected, order=op.order, scope=op.scope)
 
 
+@lru_cache(maxsize=1024)
+def _is_concerned(kind: type[Operation]) -> bool:
+    """Returns True if threads of several warps may have to do an operation of a class."""
+    return issubclass(
+        kind,
+        (tirx.PrintOp, tirx.AssertOp, tirx.LoadOp, tirx.FoldOp, tirx.ConvertOp, tirx.AtomicOp, tirx.WaitUntilOp),
+    )
+
+
 class _Expander:
     """Expands the reductions, scans and changes of layout of one kernel."""
 
@@ -53,7 +64,7 @@ class _Expander:
         if progress is not None:
             assert grid is not None, "the verifier asks for it"
             self._let_blocks_wait(progress.data, *grid)
-        for op in list(self.kernel.walk()):
+        for op in Listed(walk(self.kernel)).where(_is_concerned):
             if isinstance(op, tirx.PrintOp | tirx.AssertOp):
                 self._put_in_shared(op)
             if isinstance(op, tirx.LoadOp) and tirx.indexed_view(op.source) is not None:

@@ -29,8 +29,10 @@ class InPlace(NamedTuple):
     problem: str | None
 
 
-def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
-    """All results of an entry that take the register of an operand (`PTXInstruction.in_place`), in order."""
+def in_place_operands(entry: EntryOp, *, problems_only: bool = False) -> Iterator[InPlace]:
+    """All results of an entry that take the register of an operand (`PTXInstruction.in_place`), in order; with
+    `problems_only` those that cannot.
+    """
     reached: dict[tuple[Block | None, Block | None], set[Block]] = {}
     positions: dict[Operation, int] = {}
     for op in entry.walk():
@@ -46,7 +48,9 @@ def in_place_operands(entry: EntryOp) -> Iterator[InPlace]:
             use = operand.first_use
             is_last = use is not None and user_of(use) is op and next_use(use) is None and block not in behind
             is_free = is_last and not (type(operand) is OpResult and type(operand.op) is ConstantOp)
-            yield InPlace(op, result, index, operand, None if is_free else _problem(op, operand, behind, positions))
+            problem = None if is_free else _problem(op, operand, behind, positions)
+            if problem is not None or not problems_only:
+                yield InPlace(op, result, index, operand, problem)
 
 
 @lru_cache(maxsize=1024)

@@ -38,8 +38,6 @@ class TirxCopyAccumulatorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in entries(op):
-            for found in list(in_place_operands(entry)):
-                if found.problem is None:
-                    continue
+            for found in list(in_place_operands(entry, problems_only=True)):
                 emit = Emitter.before(_place_of_copy(found.op, found.operand))
                 found.op.operands[found.operand_index] = emit(MovOp(found.operand, found.operand.type)).result

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from tirx.dialects import tirx
-from tirx.dialects.nesting import ancestors, top_of, walk
+from tirx.dialects.nesting import Listed, ancestors, top_of, walk
 from tirx.dialects.ptx.parameters import ALIGNMENT_LIMIT
 from tirx.hw.targets import Target
 from tirx.layout import ComposeLayout
@@ -105,18 +105,20 @@ def allocate(kernel: tirx.KernelOp, target: Target) -> Allocation:
     iteration of a loop share memory only in a kernel that has no room for them otherwise. Raises LocatedError at a
     tile for which there is no room, naming those that are in use with it.
     """
-    allocs = [op for op in kernel.walk() if isinstance(op, tirx.AllocOp)]
-    lifetimes = _lifetimes(kernel, allocs, within_loops=False)
+    inside = Listed(walk(kernel))
+    lifetimes = _lifetimes(kernel, inside, within_loops=False)
     try:
-        return _allocated(kernel, target, lifetimes)
+        return _allocated(kernel, inside, target, lifetimes)
     except MemoryRoomError:
-        shorter = _lifetimes(kernel, allocs, within_loops=True)
+        shorter = _lifetimes(kernel, inside, within_loops=True)
         if shorter == lifetimes:
             raise
-    return _allocated(kernel, target, shorter)
+    return _allocated(kernel, inside, target, shorter)
 
 
-def _allocated(kernel: tirx.KernelOp, target: Target, lifetimes: Mapping[tirx.AllocOp, Lifetime]) -> Allocation:
+def _allocated(
+    kernel: tirx.KernelOp, inside: Listed, target: Target, lifetimes: Mapping[tirx.AllocOp, Lifetime]
+) -> Allocation:
     allocs = list(lifetimes)
     in_tensor = [alloc for alloc in allocs if alloc.result.type.memory is tirx.MemorySpace.TENSOR]
     tensor = _place(
@@ -126,16 +128,13 @@ def _allocated(kernel: tirx.KernelOp, target: Target, lifetimes: Mapping[tirx.Al
     shared = _place(
         [_shared_block(op, lifetimes[op]) for op in allocs if op.result.type.memory is tirx.MemorySpace.SHARED]
     )
-    has_descriptors = in_tensor or any(op.name.startswith("tcgen05.") for op in kernel.walk())
+    has_descriptors = in_tensor or inside.where(lambda kind: kind.name.startswith("tcgen05."))
     limit = operand_limit(target) if has_descriptors else target.shared_limit
     memory = f"bytes of shared memory on {target}"
     memory += "" if limit == target.shared_limit else ", which its descriptors reach"
     _check_room(shared, limit, "bytes", memory)
-    loads = {
-        tirx.thread_owner(op)
-        for op in kernel.walk()
-        if isinstance(op, tirx.CopyOp) and op.engine == tirx.EngineAttr(tirx.Engine.TMA)
-    }
+    copies = (op for op in inside.of(tirx.CopyOp) if op.engine is not None and op.engine.data is tirx.Engine.TMA)
+    loads = {tirx.thread_owner(op) for op in copies}
     words = {"mbarrier": MBARRIER_BYTES, "slot": SLOT_BYTES} if in_tensor else {}
     # Roles run at the same time, and wait for their own copies.
     words |= {"copies": MBARRIER_BYTES * len(loads)} if loads else {}
@@ -218,30 +217,28 @@ def _tensor_block(alloc: tirx.AllocOp, lifetime: Lifetime) -> Block:
     return Block(alloc, type_.span_columns, COLUMN_STEP.get(type_.dtype.bits, 1), lifetime)
 
 
-def _lifetimes(
-    kernel: tirx.KernelOp, allocs: Sequence[tirx.AllocOp], *, within_loops: bool
-) -> dict[tirx.AllocOp, Lifetime]:
+def _lifetimes(kernel: tirx.KernelOp, inside: Listed, *, within_loops: bool) -> dict[tirx.AllocOp, Lifetime]:
     """Lifetimes of the tiles; one that nothing uses lives where it is allocated.
 
     A tile that something else than a tile operation uses, such as `tirx.address` or a descriptor, lives all the time:
     what becomes of its address is not followed, and asynchronous work may still be on it. `within_loops`: a tile that
     each iteration of a loop overwrites first lives for a part of the iteration.
     """
-    start = {op: i for i, op in enumerate(walk(kernel))}
-    last = kernel.body.block.last_op
-    assert last is not None, "a kernel ends with tirx.return"
-    whole = Lifetime(0, start[last])
+    start: dict[Operation, int] = {}
+    whole = Lifetime(0, len(inside.ops) - 1)
 
     @cache
     def end(op: Operation) -> int:
         return start[op] + len(walk(op)) - 1
 
     found: dict[tirx.AllocOp, Lifetime] = {}
-    for alloc in allocs:
-        users = sorted((op for op, _ in tirx.views_in_use(alloc.result)), key=start.__getitem__)
+    for alloc in inside.of(tirx.AllocOp):
+        users = [op for op, _ in tirx.views_in_use(alloc.result)]
         if not all(type(op) in _COMPLETE for op in users):
             found[alloc] = whole
             continue
+        start = start or {op: i for i, op in enumerate(inside.ops)}
+        users.sort(key=start.__getitem__)
         loop = _loop_around(alloc, users) if users and within_loops else None
         used = [top for op in users or [alloc] if (top := top_of(op, loop or kernel)) is not None]
         found[alloc] = Lifetime(start[used[0]], max(map(end, used)))

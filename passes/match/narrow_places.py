@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, UnitAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tirx.dialects.formula import Call, Formula, lookups
 from tirx.dialects.formula_attr import FormulaAttr
@@ -30,9 +31,10 @@ def mark_narrow_views(ops: Sequence[Operation]) -> None:
     """Notes on every view of a kernel which of its indices fit into 32 bits, as long as the program says what they
     count; `ops` are the operations of the kernel.
     """
-    for op in ops:
-        if isinstance(op, ViewOp) and any(constant_value(index) is None for index in op.indices):
-            found = [index_sizes(op, dimension) for dimension in range(len(op.indices))]
+    sizes_of = cache(narrow_sizes)  # several views have the same indices
+    for op in (op for op in ops if type(op) is ViewOp):
+        if any(constant_value(index) is None for index in op.indices):
+            found = [index_sizes(op, dimension, sizes_of) for dimension in range(len(op.indices))]
             if any(sizes is not None and constant_value(i) is None for i, sizes in zip(op.indices, found, strict=True)):
                 op.attributes[NARROW] = ArrayAttr([_attribute(sizes) for sizes in found])
 
@@ -44,8 +46,12 @@ def keep_narrow_mark(old: ViewOp, new: ViewOp) -> ViewOp:
     return new
 
 
-def index_sizes(view: ViewOp, dimension: int) -> tuple[Formula, ...] | None:
-    """The sizes which, at most `NARROW_LIMIT` each, keep an index of a view in 32 bits; None if it may not fit."""
+def index_sizes(
+    view: ViewOp, dimension: int, sizes_of: Callable[[SSAValue], tuple[Formula, ...] | None] = narrow_sizes
+) -> tuple[Formula, ...] | None:
+    """The sizes which, at most `NARROW_LIMIT` each, keep an index of a view in 32 bits; None if it may not fit.
+    `sizes_of` finds those of an index that is not marked.
+    """
     match view.attributes.get(NARROW):
         case ArrayAttr(data=marks) if dimension < len(cast("tuple[Any, ...]", marks)):
             mark = cast("tuple[Any, ...]", marks)[dimension]
@@ -53,7 +59,7 @@ def index_sizes(view: ViewOp, dimension: int) -> tuple[Formula, ...] | None:
             mark = None
     if isinstance(mark, ArrayAttr):
         return tuple(each.data for each in cast("ArrayAttr[Any]", mark) if isinstance(each, FormulaAttr))
-    return narrow_sizes(view.indices[dimension])
+    return sizes_of(view.indices[dimension])
 
 
 def _attribute(sizes: tuple[Formula, ...] | None) -> Attribute:

@@ -150,8 +150,13 @@ def chosen_word(kernel: tirx.KernelOp, attribute: str, option: str | int, what: 
 
     Raises ScheduleOptionError for one that is not among `words`; `what` begins the message.
     """
-    found = kernel.attributes.pop(attribute, StringAttr(str(option)))
-    word = str(found.value.data) if isinstance(found, IntegerAttr) else getattr(found, "data", str(found))
+    found = kernel.attributes.pop(attribute, None)
+    if found is None:
+        word = str(option)
+    elif isinstance(found, IntegerAttr):
+        word = str(found.value.data)
+    else:
+        word = found.data if isinstance(found, StringAttr) else str(found)
     if word not in words:
         known = (" or " if len(words) == 2 else ", ").join(words)
         raise ScheduleOptionError(kernel, f"expected {what} {known}, found {word}")
