@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Attribute, AttributeInvT, Block, BlockArgument, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, AttributeInvT, Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import UnresolvedOperand
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
@@ -116,7 +116,7 @@ class LocatingParser(OpenParser):
             self.raise_error(f"use of %{name}, which is not defined", self._first_uses[name])
         if len(ops) == 1 and isinstance(module := ops[0], ModuleOp):
             return module
-        module = ModuleOp(ops)
+        module = built(ModuleOp, regions=[Region(Block(ops))])
         module.location = self._location(0)
         return module
 
