@@ -83,7 +83,8 @@ class _Checker:
         rules = _BEFORE_SPLIT if self.kernel.is_whole_pair else _RULES
         for op in self.ops:
             if rules is _RULES:
-                self._packed(op)
+                if type(op) in (tirx.CopyOp, tirx.LoadOp, tirx.StoreOp):
+                    self._packed(op)
                 for value in op.results:
                     if is_register_tile(value):
                         self._register(op, tirx.TileType.of(value))
@@ -134,8 +135,7 @@ class _Checker:
         for value in (*op.operands, *op.results):
             if not isinstance(type_ := value.type, tirx.TileType) or type_.dtype.bits != PACKED_BITS:
                 continue
-            words = type_.memory is not tirx.MemorySpace.TENSOR and type_.layout is not None
-            if isinstance(op, tirx.CopyOp | tirx.LoadOp | tirx.StoreOp) and words:
+            if type_.memory is not tirx.MemorySpace.TENSOR and type_.layout is not None:
                 with legal(op):
                     tirx.WordsOp.type_of(type_)
 
@@ -224,15 +224,15 @@ class _Checker:
         check_registers(op, bits * threads, threads)
 
     def view(self, op: tirx.ViewOp) -> None:
-        if _is_conditional(op):
+        if op.clipped is not None or _is_conditional(op):
             return
         for dimension, (place, size) in enumerate(zip(op.places, op.source_type.get_shape(), strict=True)):
             fact, extent = index_range(place.index), place.span
-            if op.clipped is None and fact.low is not None and fact.low < 0:
+            if fact.low is not None and fact.low < 0:
                 raise ViewBoundsError(op, f"expected dimension {dimension} to start at 0 or later, found {fact.low}")
-            if op.clipped is None and size == DYNAMIC_INDEX and fact.high is not None:
+            if size == DYNAMIC_INDEX and fact.high is not None:
                 self._require_elements(op, dimension, fact.high + extent)
-            if op.clipped is None and size != DYNAMIC_INDEX and fact.high is not None and fact.high + extent > size:
+            if size != DYNAMIC_INDEX and fact.high is not None and fact.high + extent > size:
                 raise ViewBoundsError(
                     op,
                     f"expected dimension {dimension} of the view within {size} elements, "
