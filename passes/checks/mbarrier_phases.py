@@ -14,6 +14,7 @@ Spinning on memory is not looked at; nothing that is emitted does that.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -26,6 +27,7 @@ from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.counters import Counters
 from tirx.passes.checks.mbarrier_rounds import find_overrun
+from tirx.passes.checks.mbarrier_walks import loops_around
 from tirx.passes.checks.synchronization import OrderingAnalysis
 from tirx.passes.checks.thread_values import incoming
 from tirx.passes.ir.control_flow import ControlFlow
@@ -90,8 +92,12 @@ def check_phases(analysis: OrderingAnalysis, counters: Counters) -> None:
                 '(PTX ISA, "Phase of the mbarrier object")',
             )
     stopped: dict[frozenset[int], set[_Use]] = {}
+    checked = set[tuple[_Places | None, frozenset[int]]]()
     for wait, own in arrivals.items():
         for warps in _apart(analysis, wait) if wait.loop is not None else ():
+            if (wait.places, warps) in checked:
+                continue
+            checked.add((wait.places, warps))
             if warps not in stopped:
                 stopped[warps] = uses.stopped(warps)
             _check_stopping(wait, own, stopped[warps])
@@ -148,6 +154,7 @@ class _Uses:
     def __init__(self, analysis: OrderingAnalysis, counters: Counters):
         self._analysis, self._counters = analysis, counters
         self.loops = _natural_loops(analysis.flow.control)
+        self._around = loops_around(self.loops)
         self.waits: list[_Use] = []
         self.arrivals: list[_Use] = []
         self.barriers: list[_Use] = []
@@ -168,6 +175,15 @@ class _Uses:
         for uses in (self.waits, self.arrivals):
             uses[:] = [one if one.places is not None else self._of_station(one) for one in uses]
 
+        self._barriers_in: dict[frozenset[Block], list[_Use]] = defaultdict(list)
+        self._waits_in: dict[frozenset[Block], set[tuple[frozenset[int], _Places | None]]] = defaultdict(set)
+        """Loops -> the warps of their waits, and where the mbarriers may lie."""
+        for barrier in self.barriers:
+            for loop in self._loops_of(barrier.op):
+                self._barriers_in[loop].append(barrier)
+        for wait in self.waits:
+            for loop in self._loops_of(wait.op):
+                self._waits_in[loop].add((wait.warps, wait.places))
         self._stops = {one: self._stops_of(one, one.loop) for one in self.arrivals if one.loop is not None}
 
     def short_of(self, wait: _Use, arrivals: Sequence[_Use]) -> tuple[int, int] | None:
@@ -185,6 +201,7 @@ class _Uses:
     def stopped(self, warps: frozenset[int]) -> set[_Use]:
         """The arrivals that do not happen, again and again, as long as `warps` stand still."""
         stopped: set[_Use] = set()
+        touched, anywhere = set[tuple[object, int]](), False  # places of those that stopped, and whether one is unknown
         changed = True
         while changed:
             changed = False
@@ -192,32 +209,41 @@ class _Uses:
                 if one in stopped:
                     continue
                 if (found := self._stops.get(one)) is not None and not warps & found[0]:
-                    if not any(other in stopped and wait.meets(other) for wait in found[1] for other in self.arrivals):
+                    if not any(
+                        anywhere or (stopped if own is None else not own.isdisjoint(touched)) for own in found[1]
+                    ):
                         continue
                 stopped.add(one)
+                touched.update(one.places or ())
+                anywhere |= one.places is None
                 changed = True
         return stopped
 
-    def _stops_of(self, one: _Use, loop: frozenset[Block]) -> tuple[frozenset[int], list[_Use]] | None:
+    def _stops_of(self, one: _Use, loop: frozenset[Block]) -> tuple[frozenset[int], set[_Places | None]] | None:
         """
-        The warps of an arrival and those that it meets at barriers in its loop, and their waits in the loop; None if it
-        meets all warps of the block.
+        The warps of an arrival and those that it meets at barriers in its loop, and the places of their waits in the
+        loop; None if it meets all warps of the block.
         """
         warps = one.warps
-        for barrier in self.barriers:
-            if barrier.op.parent in loop and warps & barrier.warps:
+        for barrier in self._barriers_in.get(loop, ()):
+            if warps & barrier.warps:
                 threads = barrier.op.threads if isinstance(barrier.op, ptx.BarSyncOp) else None
                 if threads is None or threads.value.data != len(barrier.warps) * WARP_SIZE:
                     return None
                 warps |= barrier.warps
-        return warps, [wait for wait in self.waits if wait.op.parent in loop and warps & wait.warps]
+        return warps, {places for others, places in self._waits_in.get(loop, ()) if warps & others}
+
+    def _loops_of(self, op: Operation) -> list[frozenset[Block]]:
+        """The loops around an operation, inner ones first."""
+        assert op.parent is not None
+        return self._around.get(op.parent, [])
 
     def _warps(self, op: Operation) -> frozenset[int]:
         assert op.parent is not None
         return self._analysis.flow.active[op.parent].warps
 
     def _use(self, op: Operation, address: SSAValue, *, arrives: bool = False) -> _Use:
-        around = [loop for loop in self.loops if op.parent in loop]
+        around = self._loops_of(op)
         places = self._places(address)
         if arrives and places is not None:
             # A loop that ends before it comes to a slot again is one turn of the loop around it.

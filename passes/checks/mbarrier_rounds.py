@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tirx.dialects import ptx
 from tirx.layout.arrays import np
 from tirx.passes.checks.counters import evaluated
-from tirx.passes.checks.mbarrier_walks import Event, Walks
+from tirx.passes.checks.mbarrier_walks import Event, Walks, loops_around
 from tirx.passes.checks.synchronization import OrderingAnalysis
 from tirx.passes.ir.control_flow import successors
 from tirx.values import dataclass
@@ -91,8 +91,9 @@ def _single_turns(loops: Sequence[frozenset[Block]]) -> dict[str, int]:
     these run once, as they count from 0 to 1.
     """
     found: dict[str, int] = {}
+    around = loops_around(loops)
     for loop in loops:
-        if not any(loop < other for other in loops):
+        if not any(loop < other for other in around[next(iter(loop))]):
             continue
         for block in loop:
             condition = last.condition.owner if isinstance(last := block.last_op, ptx.CondBraOp) else None

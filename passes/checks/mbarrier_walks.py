@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
@@ -122,11 +122,7 @@ class Walks:
                     self._found[block].append((op, ptx.MbarrierInvalidate, address))
                 case _:
                     pass
-        self._loops: dict[Block, list[frozenset[Block]]] = defaultdict(list)
-        """The loops around a block, inner ones first."""
-        for loop in loops:
-            for block in loop:
-                self._loops[block].append(loop)
+        self._loops = loops_around(loops)
         self._main = self._find_main(loops)
         self._inits = analysis.flow.control.of_type(ptx.MbarrierInitOp)
         self._registers: dict[SSAValue, int] = {}
@@ -225,18 +221,18 @@ class Walks:
         loop: others are the first and last turns of loops that run through several stages at a time.
         """
         found: dict[frozenset[Block], set[int]] = defaultdict(set)
+        events: dict[frozenset[Block], list[tuple[frozenset[int], list[type]]]] = defaultdict(list)
+        for block, own in self._found.items():
+            for loop in self._loops[block]:
+                events[loop].append((self._flow.active[block].warps, [does for _, does, _ in own]))
         inside = [
-            (
-                loop,
-                next((other for other in loops if loop < other), None),
-                [(self._flow.active[block].warps, own) for block, own in self._found.items() if block in loop],
-            )
+            (loop, next((other for other in self._loops[next(iter(loop))] if loop < other), None), events[loop])
             for loop in loops
         ]
         for warp in range(self.warps):
             best: dict[frozenset[Block] | None, tuple[int, frozenset[Block]]] = {}
-            for loop, around, events in inside:
-                own = [does for warps, each in events if warp in warps for _, does, _ in each]
+            for loop, around, found_there in inside:
+                own = [does for warps, each in found_there if warp in warps for does in each]
                 if ptx.MbarrierWait in own and (around not in best or best[around][0] < len(own)):
                     best[around] = len(own), loop
             for _, loop in best.values():
@@ -445,6 +441,15 @@ class Walks:
                 found.add(block)
                 pending += successors(block)
         return found
+
+
+def loops_around(loops: Iterable[frozenset[Block]]) -> defaultdict[Block, list[frozenset[Block]]]:
+    """Returns the loops around each block, inner ones first, as `loops` has them."""
+    found: defaultdict[Block, list[frozenset[Block]]] = defaultdict(list)
+    for loop in loops:
+        for block in loop:
+            found[block].append(loop)
+    return found
 
 
 def _place(known: ThreadValue, allocations: dict[object, int]) -> int | None:
