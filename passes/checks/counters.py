@@ -90,6 +90,8 @@ class Counters:
     def _find_taken(self, value: SSAValue) -> Taken | None:
         if (leaves := self._leaves_of(value)) is None:
             return None
+        if value in self._constants:
+            return Taken(leaves.allocation, np.array([self._constants[value]], np.int64))
         allocations, numbers = {leaves.allocation}, 0
         if leaves.argument is not None:
             if (counter := self._counter(leaves.argument)) is None:
@@ -163,10 +165,11 @@ class Counters:
     def _find_leaves(self, value: SSAValue, above: int) -> _Leaves | None:
         if not is_integer(value.type) or above > _MOST_DEPTH:
             return None
-        if self._values is not None and (threads := self._values.get(value)) is not None:
-            if isinstance(threads.given, int) and (threads.is_known or threads.allocation is not None):
-                self._constants[value] = threads.given
-                return _Leaves(None, threads.allocation, 0)
+        known = None if self._values is None else self._values.get(value)
+        if known is not None and isinstance(known.given, int):
+            if not known.symbols or known.allocation is not None:
+                self._constants[value] = known.given
+                return _Leaves(None, known.allocation, 0)
         op = value.owner
         if isinstance(op, Block):
             return _Leaves(value, None, 0) if isinstance(value, BlockArgument) else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +17,7 @@ from tirx.layout.axis import WARP_SIZE
 from tirx.passes.checks.synchronization import OrderingAnalysis
 from tirx.passes.checks.thread_values import Numbers, ThreadValue, arithmetic_of, incoming, is_integer, wrapped
 from tirx.passes.ir.control_flow import successors
+from tirx.values import dataclass
 
 _MOST_EVENTS = 2_000
 """Waits, arrivals and barriers of a warp that are played."""
@@ -27,7 +27,14 @@ _APART = 1 << 20
 """Bytes between two allocations, more than shared memory has."""
 
 
-_Registers: TypeAlias = list["int | Numbers | None"]
+@dataclass(frozen=True, eq=False)
+class _Lanes:
+    """Numbers of the lanes of a warp, which differ."""
+
+    numbers: Numbers
+
+
+_Registers: TypeAlias = list[int | _Lanes | None]
 """The number of all lanes of a warp, or of each; None if it is not known."""
 
 
@@ -60,7 +67,7 @@ class _Step(NamedTuple):
     compute: Callable[..., int | Numbers | None] | None
     bits: int
     is_minimum: bool
-    kept: dict[object, int | Numbers | None]
+    kept: dict[object, int | _Lanes | None]
 
     def is_known(self, env: _Registers) -> bool:
         """Sets the result to the number of all lanes, or of each. Returns False if an operand is not known."""
@@ -76,15 +83,15 @@ class _Step(NamedTuple):
             found = self._computed(known)
         else:
             found = known[0] if self.is_minimum and known else None
-        env[self.result] = found
-        if np.ndarray not in map(type, known):
-            self.kept[self.read(env)] = found
+        env[self.result] = self.kept[self.read(env)] = found
 
-    def _computed(self, known: list[int | Numbers]) -> int | Numbers | None:
-        if self.compute is None or (found := self.compute(*known)) is None:
+    def _computed(self, known: list[int | _Lanes]) -> int | _Lanes | None:
+        if self.compute is None:
             return None
-        found = wrapped(found, self.bits)
-        return int(found.max()) if not isinstance(found, int) and found.min() == found.max() else found
+        found = self.compute(*[each if isinstance(each, int) else each.numbers for each in known])
+        if found is None or isinstance(found := wrapped(found, self.bits), int):
+            return found
+        return int(found[0]) if (found == found[0]).all() else _Lanes(found)
 
 
 class Walks:
@@ -130,8 +137,10 @@ class Walks:
         """Those of arguments of blocks that may change."""
         self._start: _Registers = [None]
         """Registers with a number for all threads; the first is never known."""
-        self._of_lanes: list[tuple[int, Numbers]] = []
-        """Registers with a number for each thread."""
+        self._of_warps: list[tuple[int, list[int | _Lanes]]] = []
+        """Registers with a number for all lanes of each warp, or one for each lane."""
+        self._keys: list[list[int | bytes]] = [[] for _ in range(self.warps)]
+        """These of each warp."""
         self._parameters: list[tuple[int, str]] = []
         """Registers of parameters, and their names."""
         self._all: dict[Block, list[_Step]] = {}
@@ -146,23 +155,25 @@ class Walks:
         self._exits: dict[Block, frozenset[Block] | None] = {}
         """A block with two ways -> the innermost loop that one of them leaves."""
 
+        firsts: dict[object, int] = {}
+        self._like = [firsts.setdefault(self._depends_on(warp), warp) for warp in range(self.warps)]
+        """Warps -> the first ones that walk the same way."""
+
+    def _depends_on(self, warp: int) -> object:
+        """Returns all that the walk of a warp depends on."""
+        never = frozenset([condition for condition in self._conditions if self._never_holds(condition, warp)])
+        main = frozenset([loop for loop, warps in self._main.items() if warp in warps])
+        return tuple(self._keys[warp]), never, main, (warp + 1) * WARP_SIZE <= self._flow.values.count
+
     def begin(self, given: Mapping[str, int]) -> None:
         """Begins walks with these numbers of parameters."""
         self._common = list(self._start)
         for register, name in self._parameters:
             self._common[register] = given.get(name)
-        self._rest = _unknown(self._all, self._common)
-        self._steps = self._rest
-        """What depends on arguments of blocks."""
-        lanes = {register for register, _ in self._of_lanes}
-        self._differing = False
-        """Whether anything may be known of a warp without arguments of blocks."""
-        for step in chain.from_iterable(self._rest.values()):
-            if all(operand in lanes or self._common[operand] is not None for operand in step.operands):
-                self._differing = True
-                lanes.add(step.result)
-        self._walked: dict[object, tuple[int, list[Event]]] = {}
-        """All that a walk depends on -> the warp that walks, and its events."""
+        self._steps = _unknown(self._all, self._common)
+        """What may depend on arguments of blocks, or differ between warps."""
+        self._walked: dict[int, list[Event]] = {}
+        """The events of warps that walked."""
         self._env: _Registers = []
         self._warp, self._lanes = 0, np.arange(0)
         self._events: list[Event] = []
@@ -177,6 +188,7 @@ class Walks:
         self._env = self._common
         if not all(isinstance(self._value(op.barrier), int) for op in self._inits):
             self._begin(0)
+            _unknown(self._steps, self._env)
         for op in self._inits:
             place = self._value(op.barrier)
             if not isinstance(place, int) or place in self.counts:
@@ -188,13 +200,11 @@ class Walks:
         """Returns the waits, arrivals and barriers of a warp, as far as they are known."""
         self._warp, self._events = warp, []
         self._lanes = np.arange(min(WARP_SIZE, self._flow.values.count - WARP_SIZE * warp))
-        numbers = self._begin(warp)
-        never = frozenset(condition for condition in self._conditions if self._never_holds(condition))
-        main = frozenset(loop for loop, warps in self._main.items() if warp in warps)
-        like, events = self._walked.setdefault((numbers, never, main, len(self._lanes)), (warp, self._events))
-        if like != warp:
+        if (like := self._like[warp]) != warp:
             self.returned |= {warp} if like in self.returned else set()
-            return events
+            return self._walked[like]
+        self._walked[warp] = self._events
+        self._begin(warp)
         self._left.clear()
         try:
             self._walk(self._flow.blocks[0], None)
@@ -202,18 +212,11 @@ class Walks:
             pass
         return self._events
 
-    def _begin(self, warp: int) -> tuple[int | bytes, ...]:
-        """Sets the registers that are known and do not change. Returns those in which warps differ."""
+    def _begin(self, warp: int) -> None:
+        """Sets the registers that are known and do not change to those of a warp."""
         self._env = list(self._common)
-        found: list[int | bytes] = []
-        for register, given in self._of_lanes:
-            own = given[WARP_SIZE * warp : WARP_SIZE * (warp + 1)]
-            is_one = (own == own[0]).all()
-            self._env[register] = int(own[0]) if is_one else own
-            found.append(int(own[0]) if is_one else own.tobytes())
-        if self._differing:
-            self._steps = _unknown(self._rest, self._env)
-        return tuple(found)
+        for register, own in self._of_warps:
+            self._env[register] = own[warp]
 
     def _find_main(self, loops: Sequence[frozenset[Block]]) -> dict[frozenset[Block], set[int]]:
         """
@@ -255,6 +258,7 @@ class Walks:
                 self._conditions += [last.condition] if known is None or not known.is_known else []
         allocations: dict[object, int] = {}
         needed = set[Operation]()
+        of_threads: list[tuple[int, Numbers]] = []
         registers, values = self._registers, self._flow.values
         while pending:
             if (value := pending.pop()) in registers or not is_integer(value.type):
@@ -266,7 +270,7 @@ class Walks:
                 if isinstance(known.given, int):
                     self._start[register] = place + known.given
                 else:
-                    self._of_lanes.append((register, place + known.given))
+                    of_threads.append((register, place + known.given))
             elif isinstance(owner, ptx.LdParamOp):
                 self._parameters.append((register, owner.param.data))
             elif isinstance(value, BlockArgument):
@@ -275,6 +279,7 @@ class Walks:
             elif isinstance(owner, Operation) and operands_of(owner) and len(owner.results) == 1:
                 needed.add(owner)
                 pending += operands_of(owner)
+        self._split(of_threads)
         for block in dict.fromkeys([op.parent for op in needed if op.parent is not None]):
             own = self._all[block] = list[_Step]()
             for op in self._flow.control.ops[block]:
@@ -284,6 +289,22 @@ class Walks:
                     compute, bits = arithmetic_of(op), ptx.width(result.type)
                     is_minimum = isinstance(op, ptx.MinOp)
                     own.append(_Step(registers[result], operands, itemgetter(*operands), compute, bits, is_minimum, {}))
+
+    def _split(self, of_threads: Sequence[tuple[int, Numbers]]) -> None:
+        """Gives registers the number of all lanes of each warp, or of each lane."""
+        numbers = np.array([each for _, each in of_threads]).reshape(len(of_threads), self._flow.values.count)
+        missing = self.warps * WARP_SIZE - numbers.shape[1]
+        full = np.pad(numbers, ((0, 0), (0, missing)), "edge") if missing else numbers
+        warps = full.reshape(len(of_threads), self.warps, WARP_SIZE)
+        alike = (warps == warps[..., :1]).all(axis=2).tolist()
+        for i, ((register, each), firsts) in enumerate(zip(of_threads, warps[..., 0].tolist(), strict=True)):
+            own: list[int | _Lanes] = list(firsts)
+            for warp in range(self.warps):
+                if not alike[i][warp]:
+                    own[warp] = _Lanes(each[WARP_SIZE * warp : WARP_SIZE * (warp + 1)])
+                    firsts[warp] = warps[i, warp].tobytes()
+                self._keys[warp].append(firsts[warp])
+            self._of_warps.append((register, own))
 
     def _join_of_silent(self, block: Block) -> Block | None:
         """Returns where the two ways of a block meet in its loop, if there is nothing to note in between."""
@@ -302,7 +323,7 @@ class Walks:
             raise _End
         return found
 
-    def _value(self, value: SSAValue) -> int | Numbers | None:
+    def _value(self, value: SSAValue) -> int | _Lanes | None:
         """Returns the number of all lanes of the warp, or of each; None if it is not known."""
         register = self._registers.get(value)
         return None if register is None else self._env[register]
@@ -313,7 +334,7 @@ class Walks:
             for step in self._steps.get(block, ()):
                 try:
                     env[step.result] = step.kept[step.read(env)]
-                except (KeyError, TypeError):  # a number for each lane
+                except KeyError:
                     step.take(env)
             for op, does, address in self._found.get(block, ()):
                 self._note(op, does, address)
@@ -379,10 +400,10 @@ class Walks:
     def _taken(self, block: Block, branch: ptx.CondBraOp) -> bool | None:
         """Returns True if the lanes take the first way of a branch, None if they take both, or it is not known."""
         condition = self._value(branch.condition)
-        if isinstance(condition, np.ndarray):
-            taking = condition[self._lanes] != 0
+        if isinstance(condition, _Lanes):
+            taking = condition.numbers[self._lanes] != 0
             return bool(taking[0]) if (taking == taking[0]).all() else None
-        if condition is None and self._never_holds(branch.condition):
+        if condition is None and self._never_holds(branch.condition, self._warp):
             return False
         if block not in self._exits:
             ways = successors(block)
@@ -393,10 +414,10 @@ class Walks:
             return None
         return bool(condition)
 
-    def _never_holds(self, condition: SSAValue) -> bool:
-        """Returns True for a predicate that is known not to hold in any lane of the warp."""
+    def _never_holds(self, condition: SSAValue, warp: int) -> bool:
+        """Returns True for a predicate that is known not to hold in any lane of a warp."""
         held = self._flow.values.holds(condition)
-        return held is not None and not held[0] >> WARP_SIZE * self._warp & (1 << WARP_SIZE) - 1
+        return held is not None and not held[0] >> WARP_SIZE * warp & (1 << WARP_SIZE) - 1
 
     def _goes_on(self, branch: ptx.CondBraOp, loop: frozenset[Block], condition: int | None) -> bool:
         """Returns the value of a condition that leaves a loop, or that with which it runs on."""
@@ -415,7 +436,7 @@ class Walks:
         join = self._flow.control.post_dominators.immediate(block)
         if join is None:
             raise _End
-        if not isinstance(condition := self._value(branch.condition), np.ndarray):
+        if not isinstance(condition := self._value(branch.condition), _Lanes):
             if any(self._found.get(each) for way in successors(block) for each in self._between(way, join)):
                 raise _End
             for argument in join.args:
@@ -423,7 +444,8 @@ class Walks:
                     self._env[register] = None
             return join
         before, lanes, ends = list(self._env), self._lanes, list[_Registers]()
-        for way, takes in enumerate((condition[lanes] != 0, condition[lanes] == 0)):
+        holds = condition.numbers[lanes] != 0
+        for way, takes in enumerate((holds, ~holds)):
             self._env, self._lanes = list(before), lanes[takes]
             self._walk(self._enter(block, way), join)
             ends.append(self._env)

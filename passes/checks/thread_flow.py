@@ -147,9 +147,9 @@ class ThreadFlow:
         not known and the same in all threads. None where the arms do not join before `block` comes again, as for the
         branch into a loop.
         """
-        if edge.decision is None or self.is_split(edge.decision[0]) or self.values.get(edge.decision[0]) is not None:
+        if edge.decision is None or block not in self.control.cyclic:
             return frozenset()
-        if block not in self.control.cyclic:
+        if self.values.get(edge.decision[0]) is not None or self.is_split(edge.decision[0]):
             return frozenset()
         other = next(one.successor for one in self.edges[block] if one.decision != edge.decision)
         post = self.control.post_dominators
