@@ -25,6 +25,9 @@ _GRANULE_BITS = 4
 GRANULE = 1 << _GRANULE_BITS
 """Bytes of a row of a core matrix of an operand; most accesses are of that size."""
 
+_FEW = 32
+"""Footprints of which each is compared with each other one."""
+
 _FOLDED = 2048
 """Granules that are told apart when accesses are looked up."""
 
@@ -156,7 +159,7 @@ class Footprint:
         """
         if self.origin != other.origin or self.is_tensor != other.is_tensor:
             return None
-        if not self.is_tensor and self._granules.isdisjoint(other._granules):
+        if not self.may_meet(other):
             return None
         first, second = np.flatnonzero(own)[:, None], np.flatnonzero(others)[None, :]
         if self.operand is not None or other.operand is not None:
@@ -175,6 +178,10 @@ class Footprint:
         found = np.zeros((len(own), len(others)), np.bool_)
         found[first, second] = met
         return found
+
+    def may_meet(self, other: Footprint) -> bool:
+        """Returns False if they have no granule in common. Granules of tensor memory are not looked at."""
+        return self is other or self.is_tensor or not self._granules.isdisjoint(other._granules)
 
     def _in(self, other: Footprint, threads: NDArray[np.intp]) -> Threads:
         """Returns the threads that touch a granule that `other` touches."""
@@ -258,6 +265,8 @@ class _Places:
 
     def is_apart(self, footprint: Footprint, *, write: bool) -> bool:
         """Returns True if it is easily seen that no other access meets `footprint`, one of the two a write."""
+        if len(self._found) <= _FEW:
+            return False
         for _, one, is_write in self._found[self._counted :]:
             self._counts[0 if is_write else 1 :] += one.touched
         self._counted = len(self._found)
@@ -269,6 +278,10 @@ class _Places:
 
     def near(self, footprint: Footprint, *, write: bool) -> list[Access]:
         """All accesses that touch memory of `footprint`, one of the two a write, and some that do not."""
+        if len(self._found) <= _FEW:
+            low, high = footprint.bounds
+            found = [each for each in self._found if each[1].bounds[0] < high and each[1].bounds[1] > low]
+            return [access for access, one, is_write in found if (write or is_write) and footprint.may_meet(one)]
         if len(self._bounds) < len(self._found):
             self._bounds = np.array([one.bounds for _, one, _ in self._found])
         low, high = footprint.bounds

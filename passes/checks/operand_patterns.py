@@ -34,6 +34,9 @@ _START_FIELD = 0x7FFF
 """Bits 0-14 of a matrix descriptor: the start address in units of 16 bytes (PTX ISA, "Shared memory descriptor"). Where
 the field has 14 bits, the next is 0."""
 
+_FEW = 64
+"""Pairs of addresses that are compared one by one."""
+
 _LANE_BITS = [1 << bit for bit in range(WARP_SIZE.bit_length() - 1)]
 
 
@@ -60,10 +63,13 @@ class _Write:
     size: int
     swizzles: frozenset[str]
 
-    def fills(self, starts: Numbers) -> np.bool_:
+    def fills(self, starts: Numbers) -> bool:
         """Returns True if an operand that begins at one of `starts` begins in what it fills."""
+        if len(starts) * len(self.starts) <= _FEW:
+            own = self.starts.tolist()
+            return any(0 <= start - one < self.size for start in starts.tolist() for one in own)
         apart = starts[:, None] - self.starts
-        return ((apart >= 0) & (apart < self.size)).any()
+        return bool(((apart >= 0) & (apart < self.size)).any())
 
 
 def warn_of_patterns(analysis: OrderingAnalysis, counters: Counters) -> None:
@@ -130,8 +136,8 @@ def _swizzle(descriptor: int, family: OperandFamily) -> str | None:
 def _copies(analysis: OrderingAnalysis, counters: Counters) -> list[_Write] | None:
     """Bulk tensor copies, whose tensor maps have the swizzle. None if it is not known what some of them write."""
     found: list[_Write] = []
-    for op in analysis.stated:
-        if not isinstance(op, CpAsyncBulkTensorLoadOp):
+    for op in analysis.flow.control.of_type(CpAsyncBulkTensorLoadOp):
+        if op not in analysis.stated:
             continue
         map_, taken = op.map.owner, counters.taken(op.dst)
         parameter = analysis.entry.param(map_.param.data) if isinstance(map_, ParamAddressOp) else None
@@ -167,7 +173,8 @@ def _stores(analysis: OrderingAnalysis) -> list[_Write] | None:
             case (Symbol("shared", SharedAllocOp() as allocation),):
                 if (value, active) not in known:
                     numbers = value.numbers[active.threads]
-                    swizzles = _regular(numbers) if active.exact else frozenset[str](SWIZZLE_MODES)
+                    differ = active.exact and value.number is None
+                    swizzles = _regular(numbers) if differ else frozenset[str](SWIZZLE_MODES)
                     known[value, active] = numbers, swizzles
                 numbers, swizzles = known[value, active]
                 if isinstance(region, MatrixRows):

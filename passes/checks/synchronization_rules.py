@@ -26,10 +26,10 @@ from tirx.passes.checks.memory_accesses import Access, Footprint, meet
 from tirx.passes.checks.operand_patterns import warn_of_patterns
 from tirx.passes.checks.orderings import OF_WHOLE_WARPS, Barrier, Committed, Ordering, OrderingState, State
 from tirx.passes.checks.synchronization import OrderingAnalysis
-from tirx.passes.checks.thread_flow import ActiveThreads, Decision, Edge, ThreadFlow
+from tirx.passes.checks.thread_flow import ActiveThreads, Decision, ThreadFlow
 from tirx.passes.checks.thread_values import ThreadValue, mask_of
 from tirx.passes.ir.control_flow import ControlFlow
-from tirx.passes.ir.in_place import passed_values, shared_registers
+from tirx.passes.ir.in_place import may_overwrite, passed_values, shared_registers
 from tirx.rules import AllocationError, SynchronizationError
 
 _SOURCE = 'PTX ISA, "wgmma.fence"'
@@ -104,8 +104,8 @@ def check_synchronization(entry: EntryOp) -> None:
     """
     if not entry.body.blocks or entry.body.blocks[0].first_op is None:
         return
-    shared = shared_registers(entry)
     control = ControlFlow(entry)
+    shared = shared_registers(entry) if any(map(may_overwrite, control.kinds)) else {}
     check_fences(control, shared)
     analysis = OrderingAnalysis(control)
     checker = _Checker(analysis, shared)
@@ -498,15 +498,22 @@ class _Paths:
 
     def __init__(self, flow: ThreadFlow, decisions: frozenset[Decision]):
         self._flow = flow
-        self._decisions = decisions
+        excluded = {(condition, not value) for condition, value in decisions}
+        self._blocks = flow.blocks
+        self._ways: dict[Block, tuple[list[Block], bool]] = {}
+        """Blocks -> those that follow, and whether threads may take different ways there."""
+        for block in flow.blocks:
+            branch = block.last_op
+            following = [edge.successor for edge in flow.edges[block] if edge.decision not in excluded]
+            self._ways[block] = following, isinstance(branch, CondBraOp) and flow.is_split(branch.condition)
 
     def always_reached(self, targets: set[Block]) -> dict[Block, bool]:
         """For every block, whether all paths from its start come to one of `targets`, or some thread's path does."""
-        reached = dict.fromkeys(self._flow.blocks, True)
+        reached = dict.fromkeys(self._blocks, True)
         changed = True
         while changed:
             changed = False
-            for block in reversed(self._flow.blocks):
+            for block in reversed(self._blocks):
                 found = block in targets or self.come_to(block, reached)
                 if found != reached[block]:
                     reached[block], changed = found, True
@@ -514,11 +521,6 @@ class _Paths:
 
     def come_to(self, block: Block, reached: dict[Block, bool]) -> bool:
         """Returns True if all paths from the end of a block go on to blocks that are `reached`."""
-        following = [reached[edge.successor] for edge in self._flow.edges[block] if not self._is_excluded(edge)]
-        branch = block.last_op
-        if isinstance(branch, CondBraOp) and self._flow.is_split(branch.condition):
-            return any(following)
-        return bool(following) and all(following)
-
-    def _is_excluded(self, edge: Edge) -> bool:
-        return edge.decision is not None and (edge.decision[0], not edge.decision[1]) in self._decisions
+        following, is_split = self._ways[block]
+        found = [reached[successor] for successor in following]
+        return True in found if is_split else bool(found) and False not in found

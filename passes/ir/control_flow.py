@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation
@@ -41,6 +41,11 @@ class ControlFlow:
     def of_type(self, kind: type[_OpT]) -> Sequence[_OpT]:
         """The operations of the entry that are of a class, in order; also those that nothing leads to."""
         return cast(Sequence[_OpT], self._by_type.get(kind, ()))
+
+    @property
+    def kinds(self) -> Iterable[type[Operation]]:
+        """The classes of the operations of the entry."""
+        return self._by_type
 
     @cached_property
     def _by_type(self) -> dict[type[Operation], list[Operation]]:

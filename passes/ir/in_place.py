@@ -36,7 +36,7 @@ def in_place_operands(entry: EntryOp, *, problems_only: bool = False) -> Iterato
     reached: dict[tuple[Block | None, Block | None], set[Block]] = {}
     positions: dict[Operation, int] = {}
     for op in entry.walk():
-        if not _may_overwrite(type(op)) or not isinstance(op, PTXInstruction):
+        if not may_overwrite(type(op)) or not isinstance(op, PTXInstruction):
             continue
         block, operands = op.parent, operands_of(op)
         for result, index in op.in_place():
@@ -54,7 +54,7 @@ def in_place_operands(entry: EntryOp, *, problems_only: bool = False) -> Iterato
 
 
 @lru_cache(maxsize=1024)
-def _may_overwrite(kind: type[Operation]) -> bool:
+def may_overwrite(kind: type[Operation]) -> bool:
     """Returns True if results of operations of a class may take the register of an operand."""
     return issubclass(kind, PTXInstruction) and kind.in_place is not PTXInstruction.in_place
 
@@ -128,7 +128,7 @@ def registers_in_place(entry: EntryOp, inside: Listed | None = None) -> Register
     as far as no two of them are needed at the same time: registers of products that are pending cannot be copied.
     """
     inside = Listed(walk(entry)) if inside is None else inside
-    if not inside.where(_may_overwrite):
+    if not inside.where(may_overwrite):
         return RegistersInPlace(None, {})
     state = _state(entry, inside.ops)
     known: tuple[list[object], RegistersInPlace] | None = vars(entry).get(_KNOWN)
