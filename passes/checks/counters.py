@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Block, BlockArgument, SSAValue
 
-from tirx.dialects.ptx.base import width
 from tirx.dialects.ptx.core import ConstantOp, SharedAllocOp
 from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.arrays import np
@@ -225,7 +224,7 @@ def _computed(
         return None
     if type(op) is SharedAllocOp:
         return 0
-    bits = width(value.type)
+    bits = cast(IntegerType, value.type).width.data
     if type(op) is ConstantOp:
         return wrapped(op.value.value.data, bits) if isinstance(op.value, IntegerAttr) else None
     operands: list[int | Numbers] = []

@@ -294,9 +294,11 @@ class OrderingAnalysis:
             for edge in self.flow.edges[block]:
                 arriving = state
                 if edge.decision is not None:
-                    arriving = state.along(block, edge.decision, active, self.flow.along(edge, active))
-                    if self._bypasses_synchronization(block, edge):
-                        arriving = State(loading=state.loading, waited=state.waited)
+                    taking = self.flow.along(edge, active)
+                    if taking.mask != active.mask or self.flow.is_fixed(edge.decision[0]):
+                        arriving = state.along(block, edge.decision, active, taking)
+                    if block in self.flow.control.cyclic and self._bypasses_synchronization(block, edge):
+                        arriving = State(loading=dict(state.loading), waited=state.waited)
                 if edge.position not in states:
                     states[edge.position] = arriving.copy() if arriving is state else arriving
                     if (held := held + len(arriving.pending)) > MOST_PENDING:

@@ -118,6 +118,10 @@ class ThreadFlow:
         """Returns True if threads may take different edges of a branch on `condition`."""
         return self.values.is_varying(condition)
 
+    def is_fixed(self, condition: SSAValue) -> bool:
+        """Returns True if several branches depend on a predicate that has one value while a thread runs."""
+        return condition in self._fixed
+
     def along(self, edge: Edge, active: ActiveThreads) -> ActiveThreads:
         """Returns the threads of `active` that take `edge`."""
         if (edge, active) not in self._taking:

@@ -288,7 +288,9 @@ class ThreadValues:
                     return
                 value = _symbol(self, "value", result)
         given = value.given
-        if type(given) is not int or bits == 1 or not -1 << 31 <= given < 1 << 31:
+        if bits == 1:
+            given = given & 1
+        elif not isinstance(given, int) or not -1 << 31 <= given < 1 << 31:
             given = wrapped(given, bits)
         self._values[result] = value if given is value.given else ThreadValue(value.symbols, given, self.count)
 
@@ -347,7 +349,7 @@ def _symbol(values: ThreadValues, kind: Literal["shared", "tensor", "value"], ke
 
 
 def _constant(op: ptx.ConstantOp, values: ThreadValues) -> ThreadValue | None:
-    return ThreadValue((), op.value.value.data, values.count) if isinstance(op.value, IntegerAttr) else None
+    return ThreadValue((), value.value.data, values.count) if isinstance(value := op.value, IntegerAttr) else None
 
 
 def _elected(op: ptx.ElectSyncOp, values: ThreadValues) -> ThreadValue:
