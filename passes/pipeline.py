@@ -39,7 +39,9 @@ _PASS_OPTIONS = {
     "cluster": ("tirx-multicast-copies",),
     "multiprocessors": ("tirx-split-last-round", "tirx-stream-k", "tirx-tile-loop", "tirx-multicast-copies"),
 }
-"""Options of the pipeline -> the passes of which they are options."""
+"""Options of the pipeline -> the passes of which they are options; those without any are options of `_FRONT`."""
+
+_FRONT = ("tirx-tile-linalg",)
 
 _VALUES = {
     "pipeline": ("on", "off"),
@@ -106,7 +108,11 @@ def lower_to_ptx_pipeline(target: str | None = None, options: str = "") -> tuple
     # Clusters along K leave no room for other ones, and for loops over tiles.
     chosen = {"parts": "1", "schedule": "false"} if given.keys() & {"cluster", "order", "split"} else {}
     words = {name: (chosen | given).get(name, "") for name in ("parts", "stages", "variants", "schedule")}
-    written = "".join(f" {name}={word}" for name, word in words.items() if word.isdecimal() or word == "false")
+    written = "".join(
+        f" {name}={word}"
+        for name, word in words.items()
+        if word.isdecimal() or word == "false" or (word and name == "variants")  # of which no other pass knows
+    )
     if "sizes" in given:
         written += f" sizes={','.join(map(str, _product_size(given['sizes'])))}"
     front = f"tirx-tile-linalg{{marked=true{of_target}{written}}}"
@@ -161,6 +167,7 @@ def lower_to_ptx_passes(target: str | None = None, options: str = "") -> PassPip
         try:
             passes.append(deferred(step) or classes[step.name]().from_spec(step))
         except ValueError as error:  # of a word where a number is expected, or of a number where a word is
-            own = [each for each in options.split() if step.name in _PASS_OPTIONS.get(each.partition("=")[0], ())]
+            known = {each: _PASS_OPTIONS.get(each.partition("=")[0]) for each in options.split()}
+            own = [each for each, names in known.items() if names is not None and step.name in (names or _FRONT)]
             raise OptionError(f"expected values that {step.name} takes, found '{' '.join(own)[:80]}'") from error
     return PassPipeline(tuple(passes))

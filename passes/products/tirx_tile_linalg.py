@@ -137,6 +137,8 @@ class TirxTileLinalgPass(ModulePass):
         if self.sizes is not None and not (len(self.sizes) == 3 and min(self.sizes) > 0):
             found = ",".join(map(str, self.sizes))
             raise TilingError(function, f"expected sizes: M, N and K of 1 or more, found {found}")
+        if self.variants is not None and self.variants < 1:
+            raise TilingError(function, f"expected variants of 1 or more, found {self.variants}")
         if self.threads is not None and not 1 <= self.threads <= 1024:
             raise TilingError(function, f"expected 1 to 1024 threads, found {self.threads}")
         if self.target is not None:

@@ -123,7 +123,7 @@ def test_options_that_are_no_options():
 
 
 def test_options_of_other_types() -> None:
-    for words in ("parts=x", "split=2", "multiprocessors=x"):
+    for words in ("parts=x", "split=2", "multiprocessors=x", "variants=x"):
         with pytest.raises(OptionError, match=f"^expected values that [a-z-]* takes, found '{words}'$"):
             lower_to_ptx_passes("sm_90a", f"stages=2 {words}")
 

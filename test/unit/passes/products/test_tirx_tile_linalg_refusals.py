@@ -165,6 +165,13 @@ def test_sizes_that_no_product_has(sizes: tuple[int, ...]) -> None:
         embed.run(embed.parse(text, "f.mlir"), [TirxTileLinalgPass(target="sm_80", sizes=sizes)])
 
 
+@together("variants", [0, -1])
+def test_numbers_of_variants(variants: int) -> None:
+    text = "func.func @f(%a: memref<8xf32>) attributes {tirx.kernel} {\n  func.return\n}"
+    with pytest.raises(LocatedError, match=f"f.mlir:1:.*expected variants of 1 or more, found {variants}"):
+        embed.run(embed.parse(text, "f.mlir"), embed.pipeline("sm_80", options=f"variants={variants}"))
+
+
 @together("threads", [0, 1, 1024, 1025])
 def test_numbers_of_threads(threads: int) -> None:
     text = """
