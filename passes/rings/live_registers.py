@@ -27,8 +27,7 @@ def live_registers(kernel: tirx.KernelOp) -> int:
     order = _Order()
     order.visit(kernel.body.block)
     changes = [0] * (order.places + 1)
-    for value, start in order.tiles:
-        registers = _registers(value)
+    for value, start, registers in order.tiles:
         changes[start] += registers
         changes[max((order.last(use.operation, value) for use in value.uses), default=start)] -= registers
     return max(accumulate(changes))
@@ -39,7 +38,7 @@ class _Order:
 
     def __init__(self):
         self.places = 0
-        self.tiles: list[tuple[SSAValue, int]] = []
+        self.tiles: list[tuple[SSAValue, int, int]] = []
         self._begins: dict[Operation, int] = {}
         self._ends: dict[Operation, int] = {}
 
@@ -56,7 +55,7 @@ class _Order:
             self.places += 1
 
     def _add(self, values: Sequence[SSAValue]) -> None:
-        self.tiles += [(value, self.places) for value in values if _registers(value)]
+        self.tiles += [(value, self.places, found) for value in values if (found := _registers(value))]
 
     def last(self, user: Operation, value: SSAValue) -> int:
         """Returns the place behind which a user needs a value no more."""
@@ -71,8 +70,8 @@ class _Order:
 
 def _registers(value: SSAValue) -> int:
     """Registers of a thread for a register tile, which may be pending; 0 for zeros, and for what is no such tile."""
-    tile = held_tile(value.type)
-    is_zero = isinstance(value.owner, tirx.ZeroOp)
-    if tile is None or tile.memory is not MemorySpace.REGISTER or not isinstance(tile.layout, TileLayout) or is_zero:
+    if (tile := held_tile(value.type)) is None or tile.memory is not MemorySpace.REGISTER:
+        return 0
+    if not isinstance(tile.layout, TileLayout) or isinstance(value.owner, tirx.ZeroOp):
         return 0
     return register_format(tile).count * max(REGISTER_BITS, tile.dtype.storage_bits) // REGISTER_BITS

@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from xdsl.ir import Block, Operation
 
-from tirx.dialects.nesting import operations, walk
+from tirx.dialects.nesting import ancestors, operations, walk
 from tirx.dialects.tirx import AsyncMmaOp, AtOp, AwaitOp, ForOp, Queue, ReleaseOp, TilesOp
 from tirx.dialects.traits import is_terminator
 from tirx.passes.rings.proof.errors import AwaitError
@@ -58,8 +58,12 @@ class BoundReleases:
         self.at: dict[AwaitOp, dict[Place, Passes]] = {}
         self._keep: dict[AwaitOp, Mapping[Place, int]] = {}
         # With one release for every group, the newest groups are those of the newest releases, whatever ran between.
-        groups = [op for op in _inside(body) if self._is_group(op)]
-        releases = [op for op in _inside(body) if self._is_release(op)]
+        inside = [inner for op in operations(body) for inner in walk(op)]
+        groups = [op for op in inside if self._is_group(op)]
+        releases = [op for op in inside if self._is_release(op)]
+        awaits = [op for op in inside if self._is_await(op)]
+        self._matter = {around for op in (*groups, *releases, *awaits) for around in (op, *ancestors(op))}
+        """The operations that release, wait or start groups, and those around them."""
         self._in_step = len(groups) == len(releases) == 1 and groups[0].parent is releases[0].parent
         if self.places:
             self._block(body, dict.fromkeys(self.places, (0, 0)))
@@ -82,15 +86,14 @@ class BoundReleases:
     def _is_await(self, op: Operation) -> TypeGuard[AwaitOp]:
         return isinstance(op, AwaitOp) and op.awaited_queue is self.queue
 
-    def _matters(self, op: Operation) -> bool:
-        return any(self._is_release(x) or self._is_group(x) or self._is_await(x) for x in walk(op))
-
     # How many are open
 
     def _block(self, block: Block, opened: _Open) -> _Open:
         """The open releases behind a block, from those before it."""
-        for op in block.ops:
-            if op.regions and self._matters(op):
+        for op in operations(block):
+            if op not in self._matter:
+                continue
+            if op.regions:
                 opened = self._regions(op, opened)
             elif self._is_bound(op):
                 least, most = opened[place_of(op)]
@@ -186,7 +189,7 @@ class BoundReleases:
             return kept
         held: dict[Place, int] = {}
         for before in self._backwards(op):
-            if before.regions and self._matters(before) and not isinstance(before, AtOp):
+            if before.regions and before in self._matter and not isinstance(before, AtOp):
                 raise AwaitError(
                     f"expected the groups that stay pending in the same loop as the await, found '{before.name}' "
                     f"between them",
@@ -224,7 +227,7 @@ class BoundReleases:
                     for _ in range(_LIMIT):
                         yield from _reversed_round(around.regions[0].block)
                     return
-                if self._matters(around):
+                if around in self._matter:
                     yield from _reversed_round(around.regions[0].block)
                     return
             elif not around.is_ancestor(op):
@@ -258,11 +261,6 @@ def _reversed_round(block: Block) -> Iterator[Operation]:
     for op in reversed(list(operations(block))):
         if not is_terminator(op):
             yield from _reversed(op)
-
-
-def _inside(block: Block) -> Iterator[Operation]:
-    for op in operations(block):
-        yield from walk(op)
 
 
 def _joined(a: _Open, b: _Open) -> _Open:
