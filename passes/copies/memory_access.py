@@ -208,6 +208,7 @@ class TileAccess:
         self.plan = self._plan(register, threads, once)
         self.addresses = Addresses(emit, memory, tid)
         self.bounds = None if clip is None else clip.emission(emit, tid)
+        self._space = memory.space
 
     def _plan(self, register: tirx.TileType, threads: int, once: bool) -> AccessPlan:
         layout, memory = register.layout, self.memory.type.layout
@@ -402,12 +403,12 @@ class TileAccess:
         return [made.get(i) or zero_register(self.emit, i32) for i in range(self.format.count)]
 
     def _read(self, access: Access, address: SSAValue, types: Sequence[Attribute], constant: int) -> Sequence[SSAValue]:
-        load = built(ptx.LdOp, (address,), types, _behind(self.memory.space, constant))
+        load = built(ptx.LdOp, (address,), types, _behind(self._space, constant))
         return self._within(access, types, lambda emit: emit(load).results)
 
     def _write(self, access: Access, kind: type[ptx.StOp | ptx.StU8Op], data: Sequence[SSAValue]) -> None:
         address, constant = self._place(access)
-        store = built(kind, (address, *data), (), _behind(self.memory.space, constant))
+        store = built(kind, (address, *data), (), _behind(self._space, constant))
         if self.clip is None:
             self.emit(store)
         else:
@@ -428,8 +429,9 @@ class TileAccess:
 
     def _store(self, registers: Sequence[SSAValue]) -> Sequence[SSAValue]:
         halves: dict[int, tuple[SSAValue, SSAValue]] = {}
+        packed = self.format.packed
         for access in self.plan.accesses:
-            first, count = self._registers_of(access)
+            first, count = access.register // packed, access.count // packed
             if access.count * self.bits == 8:
                 byte = self.emit.div(registers[first], 1 << self._bit_of(access))
                 self._write(access, ptx.StU8Op, (byte,))

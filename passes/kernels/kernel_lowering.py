@@ -262,7 +262,7 @@ class Place(tirx.ThreadLowering):
         `pad` is a register of elements outside of the tile.
         """
         tile, clip, indices = self.memory(memory), self.clip(memory), self.index_tiles(memory, register.layout)
-        if tile.are_multiples:  # sizes say so of arrays without gaps; a launch may give others
+        if tile.strides and tile.are_multiples:  # sizes say so of arrays without gaps; a launch may give others
             self.require_vectors(memory, "vectors")
 
         def access(emit: Emitter, careful: bool = False) -> TileAccess:

@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from tirx.dialects.nesting import operations
+from tirx.dialects.nesting import Listed, operations
 from tirx.dialects.ptx.arith import AddOp, Comparison, SetpOp
 from tirx.dialects.ptx.base import register_class
 from tirx.dialects.ptx.core import BraOp, CondBraOp, EntryOp, entries
-from tirx.dialects.xdsl_private import move_arguments, move_rest, place
-from tirx.passes.ir.emitter import erase, replace_uses
+from tirx.dialects.xdsl_private import move_arguments, move_rest, place, replace_all
+from tirx.passes.ir.emitter import erase
 from tirx.passes.ir.rule_tables import Rules
 from tirx.rules import NoFormError, StageError
 
@@ -38,7 +38,7 @@ def convert_entry(entry: EntryOp) -> None:
     pending = list(entry.body.blocks)
     while pending:
         block = pending.pop()
-        constructs = [op for op in operations(block) if op.name.startswith("scf.")]
+        constructs = Listed(operations(block)).where(lambda kind: kind.name.startswith("scf."))
         for op in constructs:
             if type(op) not in RULES:
                 supported = ", ".join(sorted(t.name for t in RULES))
@@ -82,14 +82,12 @@ def _split(op: Operation, name: str, arg_types: Sequence[Attribute] = ()) -> tup
 
 
 def _replace(op: Operation, values: Sequence[SSAValue]) -> None:
-    for result, value in zip(op.results, values, strict=True):
-        replace_uses(result, value)
+    replace_all(dict(zip(op.results, values, strict=True)))
     erase(op)
 
 
 def _take_arguments(block: Block, values: Sequence[SSAValue]) -> None:
-    for argument, value in zip(block.args, values, strict=True):
-        replace_uses(argument, value)
+    replace_all(dict(zip(block.args, values, strict=True)))
     for argument in reversed(block.args):
         block.erase_arg(argument)
 
