@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from xdsl.context import Context
@@ -39,8 +39,8 @@ _LBO_SHIFT = 16
 """The first bit of the leading dimension byte offset."""
 
 
-_Bases = dict[tuple[Block, SSAValue, int], SSAValue]
-"""Descriptors of whole tiles that a block has computed: block, tile, constant fields."""
+_Bases = dict[tuple[Hashable, ...], SSAValue]
+"""Descriptors of whole tiles that a block has computed: block, tile, constant fields, grid of warpgroups."""
 
 
 @bounded_cache
@@ -104,7 +104,7 @@ def _constant(slices: tuple[OperandSlice, ...]) -> tuple[int, tuple[int, int, in
     return template, _grid(starts) if template == last else None, starts
 
 
-def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
+def _wgmma_descriptor(op: WgmmaDescriptorOp, bases: _Bases) -> SSAValue:
     """The descriptor of a warpgroup's part: the constant fields, the tile's address, and the offset of the warpgroup.
 
     Raises LocatedError where no descriptor reads a part, or the parts are not equally far apart.
@@ -117,12 +117,19 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
             "expected warpgroups that are equally far apart in the tile, found descriptors that start at bytes "
             + ", ".join(str(start * _ADDRESS_UNIT) for start in starts),
         )
-    inner, across, along = grid
-    emit = Emitter.before(op)
+    start, *others = starts
+    emit, key = Emitter.before(op), (op.parent, op.tile, template, grid if others else None, op.warpgroup)
+    if (base := bases.get(key)) is None:
+        base = bases[key] = _wgmma_base(emit, op, template, grid if others else None)
+    return emit.add(base, start)
+
+
+def _wgmma_base(emit: Emitter, op: WgmmaDescriptorOp, template: int, grid: tuple[int, int, int] | None) -> SSAValue:
+    """The descriptor of the whole tile, for the warpgroup in a grid of them, if there is one."""
     low, further = _start(emit, op.tile, _START_FIELD)
     low = emit.add(low, template % (1 << 32))
-    start, *others = starts
-    if others:
+    if grid is not None:
+        inner, across, along = grid
         owner = thread_owner(op)
         first = 0 if owner is None else owner.thread_set.first // WARPGROUP_THREADS
         first += 0 if op.warpgroup is None else op.warpgroup.value.data
@@ -135,7 +142,7 @@ def _wgmma_descriptor(op: WgmmaDescriptorOp) -> SSAValue:
     base = emit.bit_or(emit.extend(low, i64), upper)
     if further is not None:
         base = emit.add(base, emit.extend(further, i64))
-    return emit.add(base, start)
+    return base
 
 
 def _grid(starts: Sequence[int]) -> tuple[int, int, int] | None:
@@ -176,7 +183,7 @@ class TirxMaterializeDescriptorsPass(ModulePass):
                     template = BLOCK_DESCRIPTOR.encode()
                     value = _at(symbolic, symbolic.tile, template, symbolic.offset.value.data, block, bases)
                 case WgmmaDescriptorOp():
-                    value = _wgmma_descriptor(symbolic)
+                    value = _wgmma_descriptor(symbolic, bases)
                 case InstructionDescriptorOp():
                     value = Emitter.before(symbolic).constant(symbolic.descriptor.data.encode(), i32)
                 case ZeroColumnMaskOp():
