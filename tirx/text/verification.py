@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
@@ -207,7 +208,11 @@ def _verify_inside(op: Operation, dominance: Dominance) -> None:
         for block in blocks(region):
             defined = set[SSAValue](block.args)
             for inner in operations(block):
-                _verify_operation(inner, dominance, defined)
+                # Most operations are as one before, and use what is in front of them.
+                if not _follows_types(type(inner)) or signature_of(inner) not in _VERIFIED or inner.next_op is None:
+                    _verify_alone(inner)
+                if not defined.issuperset(operands_of(inner)):
+                    _verify_operands(inner, dominance, defined)
                 defined.update(inner.results)
                 if inner.regions:
                     _verify_inside(inner, dominance)
@@ -215,9 +220,21 @@ def _verify_inside(op: Operation, dominance: Dominance) -> None:
 
 def _verify_operation(op: Operation, dominance: Dominance, defined: set[SSAValue]) -> None:
     """Verifies an operation and the places of its operands. `defined` are values that are in front of it."""
+    _verify_alone(op)
+    if not defined.issuperset(operands_of(op)):
+        _verify_operands(op, dominance, defined)
+
+
+@cache
+def _follows_types(kind: type[Operation]) -> bool:
+    return getattr(kind, "FOLLOWS_TYPES", False)
+
+
+def _verify_alone(op: Operation) -> None:
+    """Verifies an operation, but for the places of its operands."""
     signature = None
     if op.next_op is not None:
-        if getattr(op, "FOLLOWS_TYPES", False):
+        if _follows_types(type(op)):
             signature = signature_of(op)
         elif getattr(op, "FOLLOWS_IMMEDIATES", False):
             from tirx.dialects.ptx.known_bits import immediates_of  # no operation of other dialects follows them
@@ -229,8 +246,6 @@ def _verify_operation(op: Operation, dominance: Dominance, defined: set[SSAValue
     elif signature not in _VERIFIED:
         _verify_itself(op)
         remember(_VERIFIED, signature, op)
-    if not defined.issuperset(operands_of(op)):
-        _verify_operands(op, dominance, defined)
     if op.regions and op.properties.get("params") is not None and op.name == "tirx.kernel":
         from tirx.passes.kernels.tirx_specialize import verify_bound  # few kernels have parameters
 
