@@ -111,7 +111,9 @@ class TableInstruction(PureInstruction, abc.ABC):
         """The text of this form and what it needs; None if the instruction does not have it."""
         type_ = type_of(item(operands_of(self), 0))
         kind = type_.width.data if type(type_) is IntegerType else type(type_)  # as `_kind`
-        return self.LEGAL.get((kind, *self._words) if self.FLAGS or self.CHOICES else kind)
+        if self.FLAGS or self.CHOICES:
+            return self.LEGAL.get((kind, *self._words) if self.properties or self.CHOICES else (kind,))
+        return self.LEGAL.get(kind)
 
     @property
     def _type(self) -> Attribute:
