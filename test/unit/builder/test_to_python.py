@@ -77,20 +77,22 @@ def test_short_forms_subviews_and_attributes() -> None:
     module = embed.parse("""
 !part = memref<16x32xf32, strided<[64, 1], offset: ?>>
 !t = !tirx.tile<16x32xf32, shared>
-tirx.kernel @part(%a: memref<?x64xf32>, %f: memref<4xi32>, %n: index) target("sm_80") grid(1) threads(32)
-    attributes {tirx.split = "stream"} {
+tirx.kernel @part(%a: memref<?x64xf32>, %f: memref<4xi32>, %n: index, %p: i1) target("sm_80") grid(1)
+    threads(32) attributes {tirx.split = "stream"} {
   %s = memref.subview %a[%n, 0] [16, 32] [1, 1] : memref<?x64xf32> to !part
   %t = tirx.alloc fill(1.0) : !t
   %u = tirx.alloc copy(%s[0, 0]) : !part, !t
   tirx.copy %t, %u : !t, !t
   %c1 = arith.constant 1 : i32
   %g = tirx.view %f[%n] : memref<4xi32> -> !tirx.tile<1xi32, global>
-  %o = tirx.atomic add %c1, %g : i32, !tirx.tile<1xi32, global> -> i32
+  %c2 = arith.select %p, %c1, %c1 : i32
+  %o = tirx.atomic add %c2, %g : i32, !tirx.tile<1xi32, global> -> i32
   tirx.return
 }
 """)
     text = to_python(module)
     assert "op.memref.subview(" in text and "'stream'" in text.replace('"', "'")
+    assert "tx.where(p, " in text
     assert "atomic(" in text and "relaxed" not in text and "gpu" not in text  # as the definition has them
     assert canonical(_again(text)) == canonical(module)
 
