@@ -134,7 +134,7 @@ def test_a_fault_of_a_parser_of_tirx_is_no_error_of_the_input(monkeypatch: pytes
 
     monkeypatch.setattr("tirx.dialects.tirx.BarrierOp.parse", broken)
     with pytest.raises(IndexError, match="a fault"):
-        _parse("builtin.module {\n  tirx.barrier\n}")
+        _parse("builtin.module {\n  tirx.barrier {never_parsed_before}\n}")
 
 
 def test_messages_have_an_end():
