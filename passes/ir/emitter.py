@@ -34,7 +34,8 @@ OpT = TypeVar("OpT", bound=Operation)
 def constant_value(value: SSAValue) -> int | None:
     """The value of an integer `arith.constant`, None for anything else."""
     if type(value) is OpResult and type(op := value.op) is arith.ConstantOp:
-        return op.value.value.data if isinstance(op.value, IntegerAttr) else None
+        constant = op.properties["value"]
+        return constant.value.data if isinstance(constant, IntegerAttr) else None
     return None
 
 
