@@ -7,8 +7,10 @@ from collections.abc import Container, Iterable, Sequence
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tirx.dialects.nesting import operations, walk
 from tirx.dialects.tirx import AcquireOp, AsyncMmaOp, AwaitOp, ReleaseOp, TileType, YieldOp
 from tirx.dialects.traits import is_pure
+from tirx.dialects.xdsl_private import operands_of
 from tirx.passes.ir.emitter import Emitter, erase
 from tirx.passes.rings.delayed_products import carried_sums, is_only_carried, users_among
 from tirx.passes.rings.proof.slots import place_of, slot_tile
@@ -94,14 +96,13 @@ def early_parts(use: Block, early: Sequence[AsyncMmaOp], skew: int) -> tuple[lis
     slots = (slot_tile(operand) for op in early for operand in op.operands)
     places = {slot.place for slot in slots if slot and slot.acquire.parent is use}
     starts: set[Operation] = set(early)
-    for op in use.ops:
-        if isinstance(op, AcquireOp | ReleaseOp) and place_of(op) in places:
-            starts.add(op)
+    ops = operations(use)
+    starts.update(op for op in ops if isinstance(op, AcquireOp | ReleaseOp) and place_of(op) in places)
     starts |= _needed_for(starts, use)
-    scalars = [op for op in use.ops if _is_scalar(op)]
+    scalars = [op for op in ops if _is_scalar(op)]
     yielded = _needed_for([end], use)
-    ahead = [op for op in use.ops if op in starts and op not in scalars]
-    rest = [op for op in use.ops if op not in ahead and (op not in scalars or op in yielded)]
+    ahead = [op for op in ops if op in starts and not _is_scalar(op)]
+    rest = [op for op in ops if (op in yielded if _is_scalar(op) else op not in starts)]
     blocks = [(skew, _block(ahead, scalars)), (skew + 1, _block(rest, [op for op in scalars if op not in yielded]))]
     for op in reversed(scalars):
         if op not in yielded:
@@ -135,8 +136,8 @@ def _needed_for(wanted: Iterable[Operation], block: Block) -> set[Operation]:
     found: set[Operation] = set()
     work = list(wanted)
     while work:
-        for inner in work.pop().walk():
-            for owner in (operand.owner for operand in inner.operands):
+        for inner in walk(work.pop()):
+            for owner in [operand.owner for operand in operands_of(inner)]:
                 if isinstance(owner, Operation) and owner.parent is block and owner not in found:
                     found.add(owner)
                     work.append(owner)
@@ -180,7 +181,7 @@ def _block(ops: Sequence[Operation], scalars: Sequence[Operation]) -> Block:
             op.detach()
         block.add_op(op)
     first = block.first_op
-    used = {operand for op in block.ops for inner in op.walk() for operand in inner.operands}
+    used = {operand for op in operations(block) for inner in walk(op) for operand in operands_of(inner)}
     known: dict[SSAValue, SSAValue] = {}
     wanted: list[Operation] = []
     for op in reversed(scalars):
@@ -192,10 +193,10 @@ def _block(ops: Sequence[Operation], scalars: Sequence[Operation]) -> Block:
         copy.location = op.location
         assert first is not None
         block.insert_op_before(copy, first)
-    for op in block.ops:
-        for inner in op.walk():
-            for i, operand in enumerate(inner.operands):
-                inner.operands[i] = known.get(operand, operand)
+    for inner in (inner for op in operations(block) for inner in walk(op)) if known else ():
+        for i, operand in enumerate(operands_of(inner)):
+            if operand in known:
+                inner.operands[i] = known[operand]
     return block
 
 
