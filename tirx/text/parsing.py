@@ -31,7 +31,7 @@ from tirx.dialects.definition import built
 from tirx.dialects.xdsl_parser import OpenLexer, OpenParser, define, input_of, resume_from
 from tirx.dialects.xdsl_private import append
 from tirx.rules import TextError
-from tirx.text.parsed import HEAD, NAME, REST, TYPE, Parsed, ParsedBefore, aliases_in, follows_text, keep
+from tirx.text.parsed import HEAD, NAME, TYPE, ParsedBefore, aliases_in
 from tirx.text.source import file_location
 from tirx.text.suggestions import did_you_mean
 
@@ -134,62 +134,8 @@ class LocatingParser(OpenParser):
         self.ahead, self.behind = around
 
     def parse_operation(self) -> Operation:
-        content = self.lexer.input.content
-        head = HEAD.match(content, self.pos)
+        head = HEAD.match(self.lexer.input.content, self.pos)
         kind = None if head is None else self._known.kinds.get(head[2]) or self._kind(head[2])
-        if head is None or kind is None or (rest := REST.match(content, head.end())) is None:
-            return self._parse_operation(head, kind)
-        texts = NAME.split(rest[1])
-        text = "%".join(texts[::2])
-        aliases = aliases_in(text, self.attribute_aliases)
-        key = (kind, text, *map(id, aliases))
-        operands = [values[0] for name in texts[1::2] if (values := self.ssa_values.get(name))]
-        if (known := self._known.operations.get(key)) is not None and self._is_again(known[0], operands, head):
-            op = built(kind, operands, known[0].results, known[0].properties)
-            op.location = self._location(head.start(2))
-            self._bind(op, head)
-            resume_from(self, rest.end())
-            return op
-        op = self._parse_operation(head, kind)
-        if self.pos == rest.end() and not self.ahead and not self.behind and follows_text(op, operands, text):
-            parsed = Parsed([each.type for each in operands], op.results.types, dict(op.properties))
-            keep(self._known.operations, key, (parsed, aliases))
-        return op
-
-    def _kind(self, name: str) -> type[Operation] | None:
-        """The class of operations of a name, which is kept unless it leaves out the dialect."""
-        kind = self.ctx.get_optional_op(name, dialect_stack=self.dialects)
-        if kind is not None and kind.name == name:
-            self._known.kinds[name] = kind
-        return kind
-
-    def _is_again(self, known: Parsed, operands: Sequence[SSAValue], head: re.Match[str]) -> bool:
-        """Returns True if operands are of the types that were there before, and names of results new and as many."""
-        names = NAME.findall(head[1]) if head[1] else ()
-        return (
-            [each.type for each in operands] == known.operands
-            and len({*names}) == len(names) in (0, len(known.results))
-            and self.ssa_values.keys().isdisjoint(names)
-            and self.forward_ssa_references.keys().isdisjoint(names)
-        )
-
-    def _bind(self, op: Operation, head: re.Match[str]) -> None:
-        """Gives the results of an operation the names that stand in front of it."""
-        names = NAME.findall(head[1]) if head[1] else ()
-        if len(names) not in (0, len(op.results)):
-            problem = f"Operation has {len(op.results)} results, but was given {len(names)} to bind."
-            self.raise_error(problem, Span(head.start(), head.end(1), self.lexer.input))
-        for i, (name, result) in enumerate(zip(names, op.results, strict=bool(names))):
-            if name in self.ssa_values or name in self.forward_ssa_references:
-                at = [*NAME.finditer(head.string, *head.span(1))][i].span()
-                define(self, name, (result,), Span(*at, self.lexer.input))
-                continue
-            self.ssa_values[name] = (result,)
-            if SSAValue.is_valid_name(name):
-                result.name_hint = name
-
-    def _parse_operation(self, head: re.Match[str] | None, kind: type[Operation] | None) -> Operation:
-        """Parses an operation whose `head`, in front of the text that its class parses, may be known."""
         start = self.token.span
         self._name_positions.append(start.start if head is None else head.start(2))
         try:
@@ -214,6 +160,28 @@ class LocatingParser(OpenParser):
             if implied.location is UNKNOWN_LOC:
                 implied.location = op.location
         return op
+
+    def _kind(self, name: str) -> type[Operation] | None:
+        """The class of operations of a name, which is kept unless it leaves out the dialect."""
+        kind = self.ctx.get_optional_op(name, dialect_stack=self.dialects)
+        if kind is not None and kind.name == name:
+            self._known.kinds[name] = kind
+        return kind
+
+    def _bind(self, op: Operation, head: re.Match[str]) -> None:
+        """Gives the results of an operation the names that stand in front of it."""
+        names = NAME.findall(head[1]) if head[1] else ()
+        if len(names) not in (0, len(op.results)):
+            problem = f"Operation has {len(op.results)} results, but was given {len(names)} to bind."
+            self.raise_error(problem, Span(head.start(), head.end(1), self.lexer.input))
+        for i, (name, result) in enumerate(zip(names, op.results, strict=bool(names))):
+            if name in self.ssa_values or name in self.forward_ssa_references:
+                at = [*NAME.finditer(head.string, *head.span(1))][i].span()
+                define(self, name, (result,), Span(*at, self.lexer.input))
+                continue
+            self.ssa_values[name] = (result,)
+            if SSAValue.is_valid_name(name):
+                result.name_hint = name
 
     def behind_results(self) -> None:
         self._name_positions[-1] = self.pos
@@ -249,7 +217,7 @@ class LocatingParser(OpenParser):
             return known[0]
         parsed = self._parse_optional_type(start)
         if parsed is not None and content[start.start : self.pos].rstrip() == found[0]:
-            keep(self._known.types, key, (parsed, aliases))
+            self._known.keep(key, parsed, aliases)
         return parsed
 
     def _parse_optional_type(self, start: Span[str]) -> TypeAttribute | None:
