@@ -285,7 +285,8 @@ class StOp(_AccessOp):
         _check_vector(self.space.data, self.address, self.data.types)
 
     def effects(self) -> Effects:
-        return self._access(_size(self.data), write=True)
+        _, *data = operands_of(self)
+        return self._access(_size(data), write=True)
 
     def emit(self, reg: Names) -> str:
         base, *data = operands_of(self)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tirx.dialects import ptx
@@ -286,7 +287,7 @@ class Walks:
                 if op in needed:
                     (result,) = op.results
                     operands = tuple([registers.get(each, 0) for each in operands_of(op)])
-                    compute, bits = arithmetic_of(op), ptx.width(result.type)
+                    compute, bits = arithmetic_of(op), cast(IntegerType, result.type).width.data
                     is_minimum = isinstance(op, ptx.MinOp)
                     own.append(_Step(registers[result], operands, itemgetter(*operands), compute, bits, is_minimum, {}))
 

@@ -192,9 +192,9 @@ class OrderingAnalysis:
         self._fresh = {access: self._from_the_start(access) for access in accesses}
         """Accesses -> what is known of them from the start."""
         self._joined: list[list[Block]] = [[] for _ in self.flow.blocks]
-        """The branches whose paths come together first at each block."""
+        """The branches, on predicates of several ones, whose paths come together first at each block."""
         for block in self.flow.blocks:
-            if isinstance(block.last_op, ptx.CondBraOp):
+            if isinstance(branch := block.last_op, ptx.CondBraOp) and self.flow.is_fixed(branch.condition):
                 join = self.flow.control.post_dominators.immediate(block)
                 if join is not None:
                     self._joined[control.position[join]].append(block)
@@ -266,8 +266,12 @@ class OrderingAnalysis:
     def visit(self, check: Check) -> None:
         """Calls `check` for every instruction that can be reached."""
         steps = self._accesses.keys() | self.synchronizations.keys()
+        others = self._others - steps
         for at, block in enumerate(self.flow.blocks):
-            state = self._states[at].behind(self._joined[at])
+            state = self._states[at]
+            if not (self._stepping[at] or state.loading or others):
+                continue
+            state = state.behind(self._joined[at])
             active = self.flow.active[block]
             for op in self.flow.control.ops[block]:
                 if op in steps:
@@ -276,7 +280,7 @@ class OrderingAnalysis:
                     self._step(op, active, state)
                     for access in accesses:
                         self.latest[access] = op
-                elif state.loading or op in self._others:  # on memory, or maybe on registers that come later
+                elif state.loading or op in others:  # on memory, or maybe on registers that come later
                     check(op, (), None, active, state)
 
     def _solve(self) -> Mapping[int, State]:
