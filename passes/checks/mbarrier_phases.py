@@ -244,18 +244,19 @@ class _Uses:
 
     def _use(self, op: Operation, address: SSAValue, *, arrives: bool = False) -> _Use:
         around = self._loops_of(op)
+        varying = {loop for loop in around if _varies(address, loop, set())}
         places = self._places(address)
         if arrives and places is not None:
             # A loop that ends before it comes to a slot again is one turn of the loop around it.
             control = self._analysis.flow.control
-            most = {loop: len(places) if _varies(address, loop, set()) else 1 for loop in around}
+            most = {loop: len(places) if loop in varying else 1 for loop in around}
             around = [loop for loop in around if not _is_bounded(op, most[loop], loop, control)]
-        loop = next((one for one in around if _varies(address, one, set())), None)
+        loop = next((one for one in around if one in varying), None)
         if loop is None and around:
             # One mbarrier in all loops: a turn of the innermost one completes a phase, if one arrival does.
             alone = places is not None and all(self._counts.get(place) == 1 for place in places)
             loop = around[0] if alone else around[-1]
-        slot_by_slot = loop is None or (loop is around[0] and _varies(address, loop, set()))
+        slot_by_slot = loop is None or (loop is around[0] and loop in varying)
         return _Use(op, self._warps(op), places, loop, self._most(op) if arrives and slot_by_slot else None)
 
     def _most(self, op: Operation) -> int:
