@@ -57,30 +57,24 @@ MOST_PENDING = 1_500_000
 """Accesses that blocks wait for order behind, of all blocks: some two seconds and 150 MB."""
 
 
-_OF_THREADS = (ptx.AccessKind.GENERIC, ptx.AccessKind.GLOBAL)
+_OF_THREADS = (ptx.AccessKind.GENERIC, ptx.AccessKind.GLOBAL, ptx.AccessKind.INIT)
+_OF_TENSOR_MEMORY = (*TENSOR_CORE_KINDS, *OF_WHOLE_WARPS)
+
+_SETTLING = {
+    **dict.fromkeys(ptx.AccessKind, JUST_COMPLETE),
+    **dict.fromkeys(_OF_THREADS, frozenset((Ordering.SYNCED,))),
+    **dict.fromkeys(_OF_TENSOR_MEMORY, frozenset((Ordering.COMPLETE, Ordering.AFTER, Ordering.SYNCED))),
+    ptx.AccessKind.COPY: frozenset((Ordering.COMPLETE, Ordering.SYNCED)),
+}
+"""Kinds of accesses -> the events behind which nothing can be wrong any more, besides a fence of the proxy."""
 
 
 def _settled(analysis: OrderingAnalysis, kind: ptx.AccessKind, ordering: OrderingState) -> bool:
     """Returns True if nothing that follows can be wrong any more."""
-    match kind:
-        case ptx.AccessKind.GLOBAL:
-            return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_boxes)
-        case ptx.AccessKind.GENERIC | ptx.AccessKind.INIT:
-            return Ordering.SYNCED in ordering and (Ordering.FENCED in ordering or not analysis.has_proxies)
-        case ptx.AccessKind.COPY:
-            fenced = Ordering.FENCED in ordering or not analysis.has_proxies
-            return Ordering.COMPLETE in ordering and Ordering.SYNCED in ordering and fenced
-        case (
-            ptx.AccessKind.TENSOR_CORE
-            | ptx.AccessKind.TENSOR_A
-            | ptx.AccessKind.TENSOR_LOAD
-            | ptx.AccessKind.TENSOR_STORE
-        ):
-            return Ordering.COMPLETE in ordering and Ordering.AFTER in ordering and Ordering.SYNCED in ordering
-        case (
-            ptx.AccessKind.BULK_LOAD | ptx.AccessKind.BULK_STORE | ptx.AccessKind.BULK_WRITE | ptx.AccessKind.WARPGROUP
-        ):
-            return Ordering.COMPLETE in ordering
+    if not ordering >= _SETTLING[kind]:
+        return False
+    has_proxies = analysis.has_boxes if kind is ptx.AccessKind.GLOBAL else analysis.has_proxies
+    return Ordering.FENCED in ordering or not (has_proxies and kind.is_generic)
 
 
 def _completed_apart(stated: ptx.MemoryAccess) -> Sequence[ptx.MemoryAccess]:
@@ -94,36 +88,20 @@ def _completed_apart(stated: ptx.MemoryAccess) -> Sequence[ptx.MemoryAccess]:
 
 def _gained(kind: ptx.AccessKind, ordering: OrderingState, relaxed: bool = False) -> frozenset[Ordering]:
     """Returns the events that threads learn of which meet those of an access."""
-    match kind:
-        case ptx.AccessKind.INIT if Ordering.FENCED in ordering:
-            # fence.mbarrier_init releases, so that a relaxed arrival is enough.
-            return frozenset((Ordering.MET, Ordering.SYNCED))
-        case ptx.AccessKind.GENERIC | ptx.AccessKind.GLOBAL | ptx.AccessKind.INIT:
-            return frozenset() if relaxed else frozenset((Ordering.MET, Ordering.SYNCED))
-        case (
-            ptx.AccessKind.TENSOR_CORE
-            | ptx.AccessKind.TENSOR_A
-            | ptx.AccessKind.TENSOR_LOAD
-            | ptx.AccessKind.TENSOR_STORE
-        ):
-            gained = {Ordering.MET}
-            complete = Ordering.COMPLETE in ordering
-            if complete:
-                gained.add(Ordering.SYNCED)
-            if Ordering.BEFORE in ordering and (complete or kind in TENSOR_CORE_KINDS):
-                gained.add(Ordering.SENT)
-            return frozenset(gained)
-        case ptx.AccessKind.COPY if Ordering.COMPLETE in ordering:
-            return frozenset((Ordering.MET, Ordering.SYNCED))
-        case (
-            ptx.AccessKind.COPY
-            | ptx.AccessKind.BULK_LOAD
-            | ptx.AccessKind.BULK_STORE
-            | ptx.AccessKind.BULK_WRITE
-            | ptx.AccessKind.WARPGROUP
-        ):
-            return frozenset((Ordering.MET,))
+    complete = Ordering.COMPLETE in ordering
+    if kind in _OF_THREADS:
+        # fence.mbarrier_init releases, so that a relaxed arrival is enough.
+        released = kind is ptx.AccessKind.INIT and Ordering.FENCED in ordering
+        return frozenset() if relaxed and not released else _MET_AND_SYNCED
+    if kind not in _OF_TENSOR_MEMORY:
+        return _MET_AND_SYNCED if kind is ptx.AccessKind.COPY and complete else _JUST_MET
+    gained = _MET_AND_SYNCED if complete else _JUST_MET
+    is_sent = Ordering.BEFORE in ordering and (complete or kind in TENSOR_CORE_KINDS)
+    return gained | {Ordering.SENT} if is_sent else gained
 
+
+_JUST_MET = frozenset((Ordering.MET,))
+_MET_AND_SYNCED = frozenset((Ordering.MET, Ordering.SYNCED))
 
 Check: TypeAlias = Callable[[Operation, "Sequence[Access]", "Synchronization | None", ActiveThreads, State], None]
 """Called with every instruction, its accesses, its synchronisation, who executes it, and the state before it."""
@@ -220,8 +198,7 @@ class OrderingAnalysis:
             self.stated[op] = effects.access
             if effects.access.barrier is not None and not effects.access.kind.is_in_order:
                 self.mbarriers[op] = effects.access.barrier
-            if effects.access.kind not in _OF_THREADS:
-                self.has_proxies |= not effects.access.kind.is_generic
+            self.has_proxies |= effects.access.kind not in _OF_THREADS and not effects.access.kind.is_generic
             for part in _completed_apart(effects.access) if self._tracks_a else (effects.access,):
                 reader.note(op, part, active, synchronizes=synchronization is not None)
         if effects.outside is not None:
@@ -565,7 +542,7 @@ def _wait_group(op: ptx.WaitGroup) -> _Change:
 
 def _tensor_fence(op: TensorFence) -> _Change:
     if not op.after:
-        return _always(Ordering.BEFORE, (*TENSOR_CORE_KINDS, *OF_WHOLE_WARPS))
+        return _always(Ordering.BEFORE, _OF_TENSOR_MEMORY)
     after = frozenset((Ordering.AFTER,))
     return _change(lambda access, ordering: after if Ordering.SENT in ordering else NOTHING)
 
