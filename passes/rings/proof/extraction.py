@@ -92,6 +92,8 @@ class Extraction:
     """The accesses of each operation itself that has any."""
     of_rings: dict[tirx.RingOp, list[TileAccess]] = field(default_factory=dict[tirx.RingOp, list[TileAccess]])
     """The accesses of all roles to the slots of each ring that has any."""
+    writes: dict[Operation, list[TileAccess]] = field(default_factory=dict[Operation, list[TileAccess]])
+    """The accesses that write to the slots that each acquire gives."""
     by_threads: dict[Operation, set[Mode]] = field(default_factory=dict[Operation, set[Mode]])
     """The accesses by threads, not by asynchronous work, to the slots that each acquire gives."""
     touched: set[tuple[Owner, Place]] = field(default_factory=set[tuple[Owner, Place]])
@@ -158,6 +160,8 @@ class Extraction:
             for access in found:
                 self.own.setdefault(access.op, []).append(access)
                 self.of_rings.setdefault((place := access.slot.place)[0], []).append(access)
+                if access.mode is Mode.WRITE:
+                    self.writes.setdefault(access.slot.acquire, []).append(access)
                 if not _is_asynchronous(access.op):
                     self.by_threads.setdefault(access.slot.acquire, set()).add(access.mode)
                     self.touched.add((role, place))
@@ -505,8 +509,7 @@ class _Program:
         Then the slot is handed on as it came, which is right if a loop always has iterations, if an earlier station has
         written it, or if every reader takes another value where there are none.
         """
-        accesses = self.extraction.accesses[self.party.owner]
-        writes = [a for a in accesses if a.slot.acquire is op and a.mode is Mode.WRITE]
+        writes = self.extraction.writes.get(op, ())
         if not writes or any(loop_inside(access.op, op) is None for access in writes):
             return []
         loop, slot = loop_inside(writes[0].op, op), writes[0].slot

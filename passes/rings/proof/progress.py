@@ -8,6 +8,7 @@ larger number of iterations.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import product
 
@@ -121,11 +122,14 @@ class _Loops:
 
 def _common_order(loops: Mapping[str, Sequence[Loop]]) -> list[str]:
     """Returns the names of all loops in an order that every role agrees with; `loops` are those of each role."""
-    left = {role: [loop.name for loop in found] for role, found in loops.items()}
+    left = {role: deque(loop.name for loop in found) for role, found in loops.items()}
+    behind = {role: set(names) for role, names in left.items()}
     ranks = {loop.name: (loop.rank, loop.name) for found in loops.values() for loop in found}
     order: list[str] = []
-    while any(left.values()):
-        ready = [names[0] for names in left.values() if names and not any(names[0] in n[1:] for n in left.values())]
+    while heads := {role: names[0] for role, names in left.items() if names}:
+        ready = [
+            head for head in heads.values() if all(heads[role] == head or head not in behind[role] for role in heads)
+        ]
         if not ready:
             names = ", ".join(f"@{name}" for name in dict.fromkeys(n for names in left.values() for n in names))
             first = next(loop for found in loops.values() for loop in found)
@@ -133,7 +137,9 @@ def _common_order(loops: Mapping[str, Sequence[Loop]]) -> list[str]:
                 f"cannot decide: the loops {names} stand in different order in different roles", first.origin
             )
         order.append(min(ready, key=ranks.__getitem__))
-        left = {role: names[1:] if names[:1] == order[-1:] else names for role, names in left.items()}
+        for role, head in heads.items():
+            if head == order[-1]:
+                behind[role].discard(left[role].popleft())
     return order
 
 
@@ -144,10 +150,9 @@ def _aligned(bodies: Mapping[str, Body]) -> list[_Segment | _Loops]:
     for role, body in bodies.items():
         loops[role], between[role] = _split(role, body)
     items: list[_Segment | _Loops] = [_Segment({role: parts[0] for role, parts in between.items()})]
+    places = {role: {loop.name: (i, loop) for i, loop in enumerate(found)} for role, found in loops.items()}
     for name in _common_order(loops):
-        members = {
-            role: (i, loop) for role, found in loops.items() for i, loop in enumerate(found) if loop.name == name
-        }
+        members = {role: found[name] for role, found in places.items() if name in found}
         _require_same_trips(name, {role: loop for role, (_, loop) in members.items()})
         items.append(_Loops(name, {role: loop for role, (_, loop) in members.items()}))
         items.append(_Segment({role: between[role][i + 1] for role, (i, _) in members.items()}))
@@ -175,9 +180,11 @@ def _split(role: str, body: Body) -> tuple[list[Loop], list[Body]]:
         elif statement.body:
             loops.append(statement)
             between.append([])
-    for i, loop in enumerate(loops):
-        if any(loop.name == other.name for other in loops[:i]):
+    seen: set[str] = set()
+    for loop in loops:
+        if loop.name in seen:
             raise UndecidedError(f"{role}: cannot decide: loop @{loop.name} twice in a row", loop.origin)
+        seen.add(loop.name)
     return loops, [tuple(part) for part in between]
 
 
