@@ -14,7 +14,7 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from tirx.dialects import ptx, tirx
-from tirx.dialects.nesting import operations, walk
+from tirx.dialects.nesting import ancestors, operations, walk
 from tirx.dialects.tcgen05 import CommitOp
 from tirx.dialects.xdsl_private import operands_of
 from tirx.layout.axis import WARP_SIZE
@@ -56,6 +56,10 @@ _WAITS = frozenset((ptx.MbarrierWaitParityOp, ptx.MbarrierTestWaitParityOp))
 _KINDS = _WAITS | {ptx.MbarrierInitOp, *_ARRIVES}
 
 
+_Announced = dict[Operation, set["Block | Operation | None"]]
+"""The operations that announce bytes at a station, and those around them, with the releases of `_release_of`."""
+
+
 def _of_rings(op: ptx.MbarrierInitOp | _Arrives | _Waits) -> bool:
     """True if an operation is on an mbarrier of a ring. Others are not looked at."""
     pending = [op.barrier]
@@ -84,12 +88,15 @@ def check_barriers(kernel: tirx.KernelOp) -> None:
         starts = [offset for base, offset in counts if base is at.base and offset <= at.offset]
         if starts and (expected := init.count.value.data) != (count := counts[at.base, max(starts)]):
             raise ArrivalError(f"expected an mbarrier for {count} arrivals, found one for {expected}", init)
+    announced: dict[tuple[SSAValue, int], _Announced] = {}
     for arrival in arrivals:
         if isinstance(op := arrival.op, ptx.MbarrierArriveExpectTxOp):
-            # Announcements to several blocks that stand together are of one use.
-            release, others = _release_of(arrival), stations[arrival.at.base, arrival.at.offset]
-            others = [each.op for each in others if release is None or _release_of(each) is not release]
-            _check_bytes(kernel, arrival, op, others)
+            found_at = announced.setdefault((arrival.at.base, arrival.at.offset), {})
+            for around in (op, *ancestors(op)):
+                found_at.setdefault(around, set()).add(_release_of(arrival))
+    for arrival in arrivals:
+        if isinstance(op := arrival.op, ptx.MbarrierArriveExpectTxOp):
+            _check_bytes(kernel, arrival, op, announced[arrival.at.base, arrival.at.offset])
     for op in found:
         if isinstance(op, _Waits):
             at = _address(op.barrier)
@@ -276,20 +283,20 @@ def _by_rank(value: SSAValue, own: int) -> int:
 
 
 def _check_bytes(
-    kernel: tirx.KernelOp, arrival: _Arrival, announced: ptx.MbarrierArriveExpectTxOp, arrivals: Sequence[Operation]
+    kernel: tirx.KernelOp, arrival: _Arrival, announced: ptx.MbarrierArriveExpectTxOp, uses: _Announced
 ) -> None:
-    """The copies behind an announcement, up to the next one of `arrivals` at the same station, bring its bytes.
+    """The copies behind an announcement, up to the next one of `uses` at the same station, bring its bytes.
 
     What is announced in the first block only, or in that of each pair, comes from all blocks for which it works. Lanes
     that name rows start copies behind the branch of the elected one.
     """
     around, blocks = announced.parent_op(), kernel.cluster_size
     first = arrival.ranks
-    others = [each for each in arrivals if isinstance(each, ptx.MbarrierArriveExpectTxOp)]
-    bytes_of = _Bytes(arrival.at, blocks, 1, others)
+    release = _release_of(arrival)
+    bytes_of = _Bytes(arrival.at, blocks, 1, uses, release)
     found = bytes_of.behind(announced)
     if not found and isinstance(around, scf.IfOp) and len(first) < blocks:
-        bytes_of = _Bytes(bytes_of.at, blocks, blocks // len(first), others)
+        bytes_of = _Bytes(bytes_of.at, blocks, blocks // len(first), uses, release)
         found, around = bytes_of.behind(around), around.parent_op()
     if isinstance(around, scf.IfOp) and any(isinstance(part.op, tirx.LeaderOp) for part in _parts(around.cond)):
         found += bytes_of.behind(around)
@@ -313,15 +320,16 @@ class _Bytes:
     at: _Address
     blocks: int
     led: int
-    announced: Sequence[Operation]
-    """Operations that announce bytes at the mbarriers of the station."""
+    announced: _Announced
+    release: Block | Operation | None
+    """Announcements to several blocks that stand together are of one use."""
 
     def behind(self, place: Operation) -> int:
         """The bytes by what follows an operation in its block, up to the next use, in all blocks of the cluster."""
-        found, block = 0, place.parent
-        assert block is not None
-        uses = {block.find_ancestor_op_in_block(each) for each in self.announced}
-        while (following := place.next_op) is not None and following not in uses:
+        found = 0
+        while (following := place.next_op) is not None:
+            if any(self.release is None or each is not self.release for each in self.announced.get(following, ())):
+                break
             place = following
             found += self._loaded(place, self.led)
         return found
