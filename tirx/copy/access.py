@@ -6,6 +6,7 @@ turns it into an address. What is left per register is a constant, wherever the 
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 
 from tirx.layout.arrays import NDArray, np
@@ -208,15 +209,14 @@ def widest_vectors(addresses: NDArray[np.int64], used: NDArray[np.bool_], larges
     found: list[tuple[int, int]] = []
     registers = addresses.shape[1]
 
-    def is_vector(first: int, count: int) -> bool:
-        block = addresses[:, first : first + count]
-        return (
-            first % count == 0
-            and first + count <= registers
-            and bool(used[first : first + count].all())
-            and not (block[:, 0] % count).any()
-            and bool((block == block[:, :1] + np.arange(count)).all())
-        )
+    @cache
+    def vectors(count: int) -> list[bool]:
+        """Returns for every `count` registers whether each thread can reach them at once."""
+        whole = registers // count * count
+        blocks = addresses[:, :whole].reshape(-1, whole // count, count)
+        fits = (blocks == blocks[..., :1] + np.arange(count)) & (blocks[..., :1] % count == 0)
+        together: list[bool] = (fits.all(axis=(0, 2)) & used[:whole].reshape(-1, count).all(axis=1)).tolist()
+        return together
 
     first = 0
     while first < registers:
@@ -224,7 +224,7 @@ def widest_vectors(addresses: NDArray[np.int64], used: NDArray[np.bool_], larges
             first += 1
             continue
         count = largest
-        while not is_vector(first, count):  # one register is one
+        while first % count or first + count > registers or not vectors(count)[first // count]:  # one register is one
             count //= 2
         found.append((first, count))
         first += count
@@ -298,7 +298,7 @@ def _plan(
 
     addresses = memory.axis_table("m", (memory.size(),))[held]
     accesses: list[Access] = []
-    leaders: list[tuple[NDArray[np.int64], Access]] = []
+    leaders: dict[bytes, tuple[int, Access]] = {}
     for first, count in widest_vectors(addresses, used, largest):
         if count * element_bits < 8:
             raise AccessError(
@@ -306,13 +306,15 @@ def _plan(
                 f"every thread, to move whole bytes; found {count} from register {first} on with {register}"
             )
         column = addresses[:, first]
-        shared = next(((x, a) for x, a in leaders if ((column - x) == column[0] - x[0]).all()), None)
-        if shared is not None:
-            accesses.append(Access(first, count, shared[1].base, shared[1].const + int(column[0] - shared[0][0])))
+        start = int(column[0])
+        by_thread = (column - start).tobytes()
+        if by_thread in leaders:
+            at, leader = leaders[by_thread]
+            accesses.append(Access(first, count, leader.base, leader.const + start - at))
             continue
         base, addend = element_address(thread_part + int(register_part[first]), memory).split_const()
         assert (base.evaluate({THREAD_VARIABLE: tids}) + addend == column).all(), "the expression is not the layout"
         accesses.append(Access(first, count, base, addend))
-        leaders.append((column, accesses[-1]))
+        leaders[by_thread] = start, accesses[-1]
     part = tuple(int(index) for index in register_part)
     return AccessPlan(tuple(accesses), threads, element_bits, None if holding.all() else owners, thread_part, part)

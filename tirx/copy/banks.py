@@ -85,8 +85,33 @@ def conflict_degree(addresses: NDArray[np.int64], element_bits: int) -> int:
     """
     if not addresses.size:
         raise LayoutError("expected at least one address")
-    words = np.unique(_words(addresses, element_bits, 1))
-    return int(np.bincount(words % BANKS).max())
+    return wavefronts(addresses.reshape(1, -1), 1, element_bits)
+
+
+def count_distinct(values: NDArray[np.int64]) -> int:
+    """The distinct values of every row of an array with rows, counted together."""
+    return int(_firsts(np.sort(values, axis=-1)).sum())
+
+
+def _firsts(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Marks the first one of equal values in rows that are sorted."""
+    marked = np.ones(values.shape, dtype=np.bool_)
+    np.not_equal(values[..., 1:], values[..., :-1], out=marked[..., 1:])
+    return marked
+
+
+def wavefronts(elements: NDArray[np.int64], lanes: int, element_bits: int) -> int:
+    """The sum of `conflict_degree` of all phases of accesses to the addresses `elements`: (..., lanes, vector).
+
+    `lanes` of them are served together, fewer at the end.
+    """
+    if rest := -elements.shape[-2] % lanes:  # once more the last lane, which costs nothing
+        elements = np.concatenate((elements, elements[..., -1:, :].repeat(rest, axis=-2)), axis=-2)
+    words = _words(elements, element_bits, 1)
+    words = np.sort(words.reshape(-1, lanes * words.shape[-2] * words.shape[-1]), axis=-1)
+    banks = words % BANKS + np.arange(len(words), dtype=np.int64)[:, None] * BANKS
+    load = np.bincount(banks[_firsts(words)], minlength=len(words) * BANKS)
+    return int(load.reshape(-1, BANKS).max(axis=-1).sum())
 
 
 class LaneAccess(NamedTuple):

@@ -6,14 +6,15 @@ measured latencies. They rank layouts of one tile, where everything else is equa
 
 from __future__ import annotations
 
+from collections import defaultdict
 from math import prod
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
-from tirx.copy.banks import MATRIX_ROW_BITS, MATRIX_ROWS, conflict_degree
+from tirx.copy.banks import MATRIX_ROW_BITS, MATRIX_ROWS, count_distinct, wavefronts
 from tirx.copy.distribute import SECTOR_BYTES, SHARED_PHASE_BYTES, VECTOR_BYTES, Memory, copy_distribution
 from tirx.copy.matrix import plan_matrices
 from tirx.layout import ComposeLayout, TileLayout
-from tirx.layout.arrays import np
+from tirx.layout.arrays import IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.caching import bounded_cache
 from tirx.values import dataclass
@@ -115,16 +116,13 @@ def fragment_cost(
     if plan is None:
         return _end_cost(registers, end, shape, element_bits, threads)
     lanes = np.arange(WARP_SIZE, dtype=np.int64)
-    wavefronts = 0
-    for row in plan.rows:
-        starts = np.broadcast_to(row.base.evaluate({THREAD_VARIABLE: lanes}) + row.const, lanes.shape)
-        elements = starts[:, None] + np.arange(MATRIX_ROW_BITS // element_bits, dtype=np.int64)
-        wavefronts += sum(
-            conflict_degree(elements[first : first + MATRIX_ROWS], element_bits)
-            for first in range(0, plan.count * MATRIX_ROWS, MATRIX_ROWS)
-        )
+    starts = [
+        np.broadcast_to(row.base.evaluate({THREAD_VARIABLE: lanes}) + row.const, lanes.shape) for row in plan.rows
+    ]
+    served = np.array(starts)[:, : plan.count * MATRIX_ROWS, None]
+    elements = served + np.arange(MATRIX_ROW_BITS // element_bits, dtype=np.int64)
     warps = threads // WARP_SIZE
-    return CopyCost(wavefronts * warps, 0, len(plan.rows) * warps)
+    return CopyCost(wavefronts(elements, MATRIX_ROWS, element_bits) * warps, 0, len(plan.rows) * warps)
 
 
 def _end_cost(registers: TileLayout, end: CopyEnd, shape: tuple[int, ...], element_bits: int, threads: int) -> CopyCost:
@@ -133,15 +131,17 @@ def _end_cost(registers: TileLayout, end: CopyEnd, shape: tuple[int, ...], eleme
     active = thread if plan.owners is None else thread[plan.owners.holds(thread)]
     warps = len(np.unique(active // WARP_SIZE))
     first = active[active // WARP_SIZE == active[0] // WARP_SIZE]
-    wavefronts = sectors = 0
+    bases = {base: np.broadcast_to(base.evaluate({THREAD_VARIABLE: first}), first.shape) for base in plan.bases}
+    starts = defaultdict[int, list[IntArray]](list)
     for access in plan.accesses:
-        at = access.base.evaluate({THREAD_VARIABLE: first}) + access.const
-        elements = np.broadcast_to(at, first.shape)[:, None] + np.arange(access.count, dtype=np.int64)
+        starts[access.count].append(bases[access.base] + access.const)
+    found = sectors = 0
+    for count, at in starts.items():
+        elements = np.array(at)[..., None] + np.arange(count, dtype=np.int64)
         if end.memory == "global":
-            sectors += len(np.unique(elements * element_bits // (8 * SECTOR_BYTES)))
-            continue
-        lanes = max(1, min(len(first), 8 * SHARED_PHASE_BYTES // (access.count * element_bits)))
-        wavefronts += sum(
-            conflict_degree(elements[lane : lane + lanes], element_bits) for lane in range(0, len(first), lanes)
-        )
-    return CopyCost(wavefronts * warps, sectors * warps, len(plan.accesses) * warps)
+            reached = elements * element_bits // (8 * SECTOR_BYTES)
+            sectors += count_distinct(reached.reshape(len(at), -1))
+        else:
+            lanes = max(1, min(len(first), 8 * SHARED_PHASE_BYTES // (count * element_bits)))
+            found += wavefronts(elements, lanes, element_bits)
+    return CopyCost(found * warps, sectors * warps, len(plan.accesses) * warps)

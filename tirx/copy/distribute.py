@@ -7,7 +7,7 @@ from functools import cache
 from math import gcd, prod
 from typing import Literal
 
-from tirx.copy.banks import conflict_degree
+from tirx.copy.banks import count_distinct, wavefronts
 from tirx.layout.arrays import IntArray, np
 from tirx.layout.axis import WARP_SIZE
 from tirx.layout.caching import bounded_cache
@@ -68,12 +68,11 @@ class _Side:
         """The transactions of one vector access of a warp, relative to the fewest possible."""
         at = self.addresses[starts]
         if self.memory == "global":
-            sectors = np.unique(at * element_bits // (8 * SECTOR_BYTES))
-            return len(sectors) / max(1.0, len(starts) * vector * element_bits / (8 * SECTOR_BYTES))
+            sectors = count_distinct(at * element_bits // (8 * SECTOR_BYTES))
+            return sectors / max(1.0, len(starts) * vector * element_bits / (8 * SECTOR_BYTES))
         group = max(1, min(len(at), 8 * SHARED_PHASE_BYTES // (vector * element_bits)))
         elements = at[:, None] + np.arange(vector, dtype=np.int64)
-        phases = [elements[k : k + group] for k in range(0, len(at), group)]
-        return sum(conflict_degree(phase, element_bits) for phase in phases) / len(phases)
+        return wavefronts(elements, group, element_bits) / -(-len(at) // group)
 
 
 def _modes(size: int, sides: Sequence[_Side]) -> list[_Mode]:

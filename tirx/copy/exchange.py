@@ -8,7 +8,7 @@ from math import prod
 from typing import NamedTuple
 
 from tirx.copy.access import widest_vectors
-from tirx.copy.banks import conflict_degree
+from tirx.copy.banks import wavefronts
 from tirx.copy.cost import CopyCost
 from tirx.copy.distribute import SHARED_PHASE_BYTES, VECTOR_BYTES
 from tirx.copy.slots import projected, source_slots
@@ -379,16 +379,16 @@ def shared_cost(
     used = np.any(held >= 0, axis=0)
     addresses = shared.axis_table("m", (shared.size(),))[held]
     first = addresses[:WARP_SIZE][np.any(held[:WARP_SIZE] >= 0, axis=1)]
-    wavefronts = instructions = 0
+    found = instructions = 0
     for slot, count in widest_vectors(addresses, used, max(1, 8 * VECTOR_BYTES // element_bits)):
         if count * element_bits < 8:
             raise AccessError(f"expected neighbouring elements of whole bytes in threads, found {count} in {registers}")
         elements = first[:, slot, None] + np.arange(count, dtype=np.int64)
         lanes = max(1, min(len(first), 8 * SHARED_PHASE_BYTES // (count * element_bits)))
-        wavefronts += sum(conflict_degree(elements[k : k + lanes], element_bits) for k in range(0, len(first), lanes))
+        found += wavefronts(elements, lanes, element_bits)
         instructions += 1
     warps = -(-threads // WARP_SIZE)
-    return CopyCost(wavefronts * warps, 0, instructions * warps)
+    return CopyCost(found * warps, 0, instructions * warps)
 
 
 def _shared_layouts(shape: tuple[int, ...], element_bits: int) -> Iterator[TileLayout | ComposeLayout]:
