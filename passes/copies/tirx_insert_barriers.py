@@ -285,14 +285,14 @@ class _BarrierInsertion:
             case tirx.MmaOp() | tirx.AsyncMmaOp():
                 reads = self._places.of_tiles((op.a, op.b))
                 running = 0
-                if isinstance(op, tirx.AsyncMmaOp) and not op.on_tensor_memory:
-                    tiles = [
-                        each for each in (op.a, op.b) if isinstance(tirx.base_allocation(each).owner, tirx.AllocOp)
-                    ]
-                    if read := self._places.of_tiles(tiles):
-                        running = 1 << len(self._read_by)
-                        self._numbers[op] = len(self._read_by)
-                        self._read_by.append(read)
+                if isinstance(op, tirx.AsyncMmaOp):
+                    tiles = [] if op.on_tensor_memory else [op.a, op.b]
+                    read = self._places.of_tiles(
+                        each for each in tiles if isinstance(tirx.base_allocation(each).owner, tirx.AllocOp)
+                    )
+                    number = self._numbers[op] = len(self._read_by)
+                    self._read_by.append(read)
+                    running = 1 << number if read else 0
                 return _Accesses(reads, by_proxy=reads, running=running) if reads else _NOTHING
             case _:  # of `cp.async` the ring orders what happens to its slot
                 effects = effects_of(op, self._written)

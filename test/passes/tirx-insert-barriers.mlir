@@ -674,6 +674,28 @@ tirx.kernel @older_wgmma(%a: memref<64x64xf16>) target("sm_90a") threads(128) {
   tirx.return
 }
 
+// Behind the sum of a product that reads slots, products in front of it have read their tiles.
+
+!slots = !tirx.tile<2x64x64xf16, shared, #tirx.tile_layout<S[(2, 64, 64) : (4096, 64, 1)]>>
+!slot = !tirx.tile<64x64xf16, shared, #tirx.tile_layout<S[(64, 64) : (64, 1)]>>
+// CHECK-LABEL: tirx.kernel @wgmma_of_slots
+// CHECK:         tirx.await
+// CHECK-NEXT:    tirx.barrier
+// CHECK-NEXT:    tirx.copy %g, %s
+tirx.kernel @wgmma_of_slots(%a: memref<64x64xf16>, %i: i32) target("sm_90a") threads(128) {
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !ga
+  %s = tirx.alloc : !sa
+  %slots = tirx.alloc : !slots
+  %t = tirx.slot %slots[%i] : !slots -> !slot
+  %z = tirx.zero : !d
+  %0 = tirx.async_mma %s, %s, %z : !sa, !sa, !d -> !pending
+  %1 = tirx.async_mma %t, %t, %z : !slot, !slot, !d -> !pending
+  %2 = tirx.await %1 : !pending
+  tirx.copy %g, %s : !ga, !sa
+  tirx.return
+}
+
 // Iterations of a tile loop have another row or column of tiles each: their stores need no barrier between them. Where
 // tiles overlap, where a column is missing, and where the loop reads what it stores, threads meet.
 

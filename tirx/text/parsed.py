@@ -24,7 +24,10 @@ NAME = re.compile(r"%([0-9]+|[A-Za-z$._-][\w$.-]*)", re.ASCII)
 HEAD = re.compile(rf"(?:({_NAME}(?:, *{_NAME})*) *= *)?([A-Za-z_]\w*\.[\w.]+)(?![\w$.])", re.ASCII)
 """The names of the results of an operation, and its own."""
 
-TYPE = re.compile(r"!?[A-Za-z_][\w$.]*(?:<(?:[^<>\"/]|<(?:[^<>\"/]|<(?:[^<>\"/]|<[^<>\"/]*>)*+>)*+>)*+>)?", re.ASCII)
+TYPE = re.compile(
+    r"(?:![A-Za-z_$.-][\w$.-]*+|[A-Za-z_][\w$.]*+)(?:<(?:[^<>\"/]|<(?:[^<>\"/]|<(?:[^<>\"/]|<[^<>\"/]*>)*+>)*+>)*+>)?",
+    re.ASCII,
+)
 """The text of a type without strings and comments, in which brackets could mean something else."""
 
 _ALIAS = re.compile(r"[!#](?:[0-9]+|[A-Za-z_$-][\w$-]*)(?![\w$.<-])", re.ASCII)

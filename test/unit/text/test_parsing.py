@@ -208,6 +208,12 @@ def test_texts_that_come_again_with_other_values(line: str, message: str):
     assert message in _error(f"{given}{line}\n")
 
 
+@together("name", ["!a-b", "!a-", "!a$", "!a_", "!a1"])
+def test_an_alias_may_begin_as_another_one(name: str):
+    op = _parse(f'!a = f32\n{name} = f16\n%0, %1, %2 = "test.op"() : () -> (!a, !a, {name})').body.block.first_op
+    assert op is not None and [str(result.type) for result in op.results] == ["f32", "f32", "f16"]
+
+
 def test_what_other_dialects_mean_is_not_known():
     context = new_context()
     context.load_attr_or_type(test.TestType)
