@@ -225,7 +225,7 @@ class Constructor:
             expected = [*(name if name in self._required else f"{name}=None" for name in self._positional), *flags]
             found = ", ".join([f"{arguments} by position", *names])
             raise TypeError(f"{self._operation}: expected ({', '.join(expected)}), found {found}")
-        call = self.calls[arguments, *names] = Call()
+        call = Call()
         call.operands = [given.get(name, -1) for name in self._operands]
         call.types = [given.get(field or "", -1) if type_ is None else type_ for field, type_ in self._types]
         call.properties = [
@@ -236,4 +236,5 @@ class Constructor:
         call.flags = [(key, given[name]) for name, key in self._flags if name in given]
         call.successors = [given[name] for name in self._successors]
         call.regions = [(given.get(name, -1), single, name in self._optional_regions) for name, single in self._regions]
+        self.calls[arguments, *names] = call  # whole: threads may look at once
         return call

@@ -79,7 +79,7 @@ class _Part:
 
     def __getitem__(self, key: object) -> LayoutSum:
         iters = _iters(key, self._name)
-        return LayoutSum(iters) if self is S else LayoutSum(replica=iters)
+        return LayoutSum(iters) if self._name == "S" else LayoutSum(replica=iters)
 
     def __repr__(self) -> str:
         return self._name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from unit.cases import together
 
@@ -14,6 +16,11 @@ def test_the_spelling_of_the_notation() -> None:
     text = "S[(8, 2, 4, 2) : (4@laneid, 1@warpid, 1@laneid, 1)] + R[2 : 4@warpid] + 5@warpid"
     assert spelled == TileLayout(text) == TileLayout.parse(text)
     assert str(spelled) == text
+
+
+def test_copies_spell_the_same() -> None:
+    shard, replica = pickle.loads(pickle.dumps((S, R)))
+    assert shard[4 : 1 @ laneid] + replica[2 : 4 @ laneid] == S[4 : 1 @ laneid] + R[2 : 4 @ laneid]
 
 
 @together(
