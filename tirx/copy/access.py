@@ -81,17 +81,25 @@ def _mask(bits: NDArray[np.bool_]) -> int:
     return sum(1 << int(i) for i in np.flatnonzero(bits))
 
 
-def _taking_part(held: NDArray[np.int64], once: bool) -> tuple[NDArray[np.bool_], Owners]:
-    """The threads that take part, as booleans and as masks; with `once` no thread that repeats an earlier one."""
+def _taking_part(held: NDArray[np.int64], once: bool) -> tuple[NDArray[np.bool_], Owners | None]:
+    """The threads that take part, as booleans and as masks, None for all of them; with `once` no thread that repeats
+    an earlier one.
+    """
     holding: NDArray[np.bool_] = np.any(held >= 0, axis=1)
     if once:
-        _, firsts = np.unique(held, axis=0, return_index=True)
+        firsts: dict[bytes, int] = {}
+        for thread, elements in enumerate(held):
+            firsts.setdefault(elements.tobytes(), thread)
         alone = np.zeros_like(holding)
-        alone[firsts] = True
+        alone[[*firsts.values()]] = True
         alone &= holding
+        if alone.all():
+            return alone, None
         owners = Owners.around(alone)
         if not len(owners.others(alone)):
             return alone, owners
+    if holding.all():
+        return holding, None
     owners = Owners.around(holding)
     if len(others := owners.others(holding)):
         raise AccessError(
@@ -316,5 +324,4 @@ def _plan(
         assert (base.evaluate({THREAD_VARIABLE: tids}) + addend == column).all(), "the expression is not the layout"
         accesses.append(Access(first, count, base, addend))
         leaders[by_thread] = start, accesses[-1]
-    part = tuple(int(index) for index in register_part)
-    return AccessPlan(tuple(accesses), threads, element_bits, None if holding.all() else owners, thread_part, part)
+    return AccessPlan(tuple(accesses), threads, element_bits, owners, thread_part, tuple(register_part.tolist()))

@@ -58,7 +58,8 @@ class _Side:
         tile = layout.tile if isinstance(layout, ComposeLayout) else layout
         size = (layout.size(),)
         weights = tuple(prod(tile.extents[k:]) for k in range(len(tile.extents)))
-        return _Side(memory, layout.axis_table("m", size), tile.axis_table("m", size), weights)
+        unswizzled = tile.axis_table("m", size)
+        return _Side(memory, unswizzled if tile is layout else layout.axis_table("m", size), unswizzled, weights)
 
     def step(self, mode: _Mode) -> int:
         """The stride of the mode at the start of the tile, before the swizzle."""

@@ -267,13 +267,16 @@ def _slices(
         )
     selected = operand.slice(slice(first, last), slice(None))
     parts = selected.steps(k_instr)
-    fits = [parts[0].fit(*geometry) for geometry in GEOMETRIES]
-    candidates = [replace(fit.canonical, start=0) for fit in fits if fit.legal and (fit.readable or absolute_lbo)]
-    read = [_read(parts, candidate, absolute_lbo) for candidate in candidates]
-    for good, bad in read:
-        if bad is None:
-            _check_range(selected, first)
-            return tuple(OperandSlice(fit.canonical.start, replace(fit.canonical, start=0)) for fit in good)
+    fits: list[Fit] = []
+    read: list[tuple[list[Fit], Fit | None]] = []
+    for geometry in GEOMETRIES:
+        fits.append(fit := parts[0].fit(*geometry))
+        if fit.legal and (fit.readable or absolute_lbo):
+            good, bad = _read(parts, replace(fit.canonical, start=0), absolute_lbo)
+            if bad is None:
+                _check_range(selected, first)
+                return tuple(OperandSlice(each.canonical.start, replace(each.canonical, start=0)) for each in good)
+            read.append((good, bad))
     furthest = max(read, key=lambda each: len(each[0])) if read else None
     suggestion = _swizzled(layout, operand, k_instr, fits) or _whole_tile(operand, k_instr, absolute_lbo)
     if furthest is not None and furthest[0] and furthest[1] is not None:
