@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, reduce
-from heapq import heapify, heappop, heapreplace
+from heapq import heapify, heapreplace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tirx.dialects.formula import OPERATORS, Call, Formula, Requirement
@@ -328,8 +328,7 @@ def _cover(times: NDArray[Any], weights: NDArray[Any], most: int) -> Sequence[in
         _, row = gains[0]
         gain = float((now - np.minimum(now, powers[row])) @ weights)
         heapreplace(gains, (-gain, row))
-        if gains[0][1] == row:  # the gains of others were more before, and get less
-            heappop(gains)
+        if gains[0][1] == row:  # the gains of others were more before, and get less; now its own is 0
             chosen.append(row)
             np.minimum(now, powers[row], out=now)
     for row in list(chosen):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import math
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -91,7 +92,7 @@ def _answers(cls: Any) -> list[object]:
     found += [(each.name, each.type) for each in dataclasses.fields(cls)]
     for arguments, named in (((), {}), ((1,), {}), ((1, 3), {}), ((1, 3, [4]), {"name": "n"}), ((1,), {"name": ""})):
         found.append(_tried(lambda given=arguments, named=named: cls(*given, **named)))
-    for given in ((1,), (1, 2), ()):
+    for given in ((1,), (1, 2), (), (math.nan,)):
         try:
             one, other = cls(*given), cls(*given)
         except TypeError:

@@ -246,7 +246,7 @@ class Carried:
         self.memories: dict[int, tuple[Memory, FillOp]] = {}
         self.number = dict(enumerate(self.leaves))
         for i, leaf in self.number.items():
-            if isinstance(leaf, Tile) and leaf.is_constant and self.decided.get(i) in (None, "memory"):
+            if isinstance(leaf, Tile) and leaf.is_constant and i not in self.decided:
                 memory = accumulator(leaf.dtype, leaf.shape)
                 memory.is_value = True
                 memory.named(self.of[i])

@@ -24,9 +24,11 @@ LATE: dict[str, Callable[..., Any]] = {}
 class DType:
     """An element type; `f16[128, 64]` is an array of 128 x 64 of them, None an extent that is known at launch only.
 
-    >>> from tirx.builder import f16
+    >>> from tirx.builder import f16, index
     >>> f16[128, None]
     f16[128, None]
+    >>> f16.bits, index.bits
+    (16, 64)
     """
 
     name: str

@@ -95,7 +95,7 @@ def test_operands(product: Product, change: Callable[[_Words], None], replaced: 
 _HEADER = ".version 9.0\n.target sm_100a\n.address_size 64\n.global .align 128 .b8 g[4096];\n"
 _BODY = (
     ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<12>; .reg .b64 %d<8>; .shared .align 128 .b8 s[4096]; "
-    ".shared .align 8 .b64 b; .shared .align 16 .b8 t[16]; "
+    ".shared .align 16 .b8 t[16]; .shared .align 8 .b64 b; "
 )
 _BARRIER = (
     "mbarrier.init.shared.b64 [b], 1; fence.mbarrier_init.release.cluster; barrier.cluster.arrive; "
@@ -144,6 +144,12 @@ def _refusal(text: str, cluster: int, arguments: list[Any], check: bool = True, 
         (
             f"cp.reduce.async.bulk.shared::cluster.shared::cta.{_COMPLETE}.add.u32 [%r2], [s], 16, [b];",
             "cp.reduce.async.bulk: expected the mbarrier in the CTA of the target",
+        ),
+        (
+            ".shared .align 8 .b8 u[23]; "
+            f"cp.reduce.async.bulk.shared::cluster.shared::cta.{_COMPLETE}.add.u32 [u+8], [s], 16, [b];",
+            "out-of-bounds shared cp.reduce.async.bulk of 1 bytes at 0x142f: variables are in "
+            "[0x400, 0x1400), [0x1400, 0x1410), [0x1410, 0x1418), [0x1418, 0x142f)",
         ),
     ],
 )

@@ -111,6 +111,19 @@ def test_passes_run_in_the_order_of_the_line():
     assert (flags.input_path, flags.output_path, flags.target.name) == ("in.mlir", "-", "mlir")
 
 
+@together(
+    ("flag", "names"),
+    [
+        ("--before=cse:2=dce,licm", ["cse", "canonicalize", "dce", "licm", "cse"]),
+        ("--after=cse=dce,licm", ["cse", "dce", "licm", "canonicalize", "cse"]),
+        ("--replace=canonicalize=dce,licm", ["cse", "dce", "licm", "cse"]),
+        ("--replace=cse=", ["canonicalize", "cse"]),
+    ],
+)
+def test_passes_are_placed_among_others(flag: str, names: list[str]):
+    assert [p.name for p in parse_flags(["-p", "cse,canonicalize,cse", flag]).passes] == names
+
+
 def test_options_of_passes():
     (one,) = parse_flags(["--arith-add-fastmath=flags=nnan,ninf"]).passes
     (two,) = parse_flags(["-p", "arith-add-fastmath{flags=nnan,ninf}"]).passes

@@ -12,6 +12,7 @@ from tirx.sim.isa.bulk_linear import check_size, check_unit, issued, read_places
 from tirx.sim.isa.decoder import Decoder
 from tirx.sim.isa.mbarriers import locate, use
 from tirx.sim.memory import global_accesses
+from tirx.sim.memory.region import Region
 from tirx.sim.memory.tensor_copy import Runs
 from tirx.sim.numerics.combine import combine_function
 from tirx.sim.program.code import Step
@@ -120,7 +121,7 @@ def _to_shared(decoder: Decoder, value_type: PtxType, combine: Binary) -> Step:
         if of is not owner:
             raise SimError(f"{_WHAT}: expected the mbarrier in the CTA of the target")
         places = offset + np.arange(size)
-        owner.check_shared(places, 1, _WHAT)
+        owner.check_region(Region.of(places), _WHAT)
         cta.monitor.async_update(owner.rank, places, thread, _WHAT, told)
         for direction in ("read", "written"):
             cta.launch.observed.moved("shared", direction, size)

@@ -259,7 +259,7 @@ def _sad(decoder: Decoder) -> Step:
     decoder.finish(4)
 
     def difference(a: Array, b: Array, c: Array) -> Array:
-        return c + np.where(a < b, b - a, a - b)
+        return c + (np.maximum(a, b) - np.minimum(a, b))
 
     return elementwise(decoder, difference, value_type, value_type, value_type, value_type)
 

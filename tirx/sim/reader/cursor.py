@@ -67,23 +67,20 @@ class Cursor(TokenStream):
 
     def skip_braces(self) -> None:
         """`{ ... }`, whatever is in it."""
-        self.expect("{")
-        depth = 1
-        while depth:
-            if self.at_end:
-                raise self.error("'}'")
-            text = self.next().text
-            depth += (text == "{") - (text == "}")
+        self._skip("{", "}")
 
     def skip_parentheses(self) -> None:
         """`( ... )`, whatever is in it."""
-        self.expect("(")
+        self._skip("(", ")")
+
+    def _skip(self, opening: str, closing: str) -> None:
+        self.expect(opening)
         depth = 1
         while depth:
             if self.at_end:
-                raise self.error("')'")
-            text = self.next().text
-            depth += (text == "(") - (text == ")")
+                raise self.error(repr(closing))
+            depth += (self.text == opening) - (self.text == closing)
+            self.advance()
 
     # Variables
 
