@@ -212,9 +212,10 @@ class ReleaseOp(WrittenOp):
     `tirx.release %r at(use) after(wgmma)`: passes the oldest slot that this party holds at the station on to the next.
 
     With `after`, once the work of this party in that queue on the slot is complete: at once if a thread completes it
-    (`tirx.await`), by hardware otherwise. `after(tcgen05) early`: as soon as the products have read the slot, all of
-    which read it as A; they may still read B and write D. At the first station of a ring of integers, `with(%n, %last)`
-    gives their values.
+    (`tirx.await`), by hardware otherwise. It does not wait for threads that access the slot beside work of other
+    queues than `cp_async`: these need a release without `after`, behind `tirx.await`, or a station in front of it.
+    `after(tcgen05) early`: as soon as the products have read the slot, all of which read it as A; they may still read B
+    and write D. At the first station of a ring of integers, `with(%n, %last)` gives their values.
     """
 
     name = "tirx.release"

@@ -29,6 +29,7 @@ from tirx.passes.rings.proof.parties import (
     Owner,
     blocks_led,
     is_of_one_thread,
+    meets_at_barriers,
     multiplies_in_pairs,
     owners,
     response_place,
@@ -522,11 +523,8 @@ class RingsPlan:
         after = {queue for found in queues.values() for queue in found.values()}
         if after == {tirx.Queue.TCGEN05}:
             return Passing.ORDER
-        members = {self.places[owner][(ring, name)] for name in queues}
-        stored = tirx.Queue.STORE in after and tirx.Queue.TMA not in after
-        if stored or (tirx.Queue.CP_ASYNC in after and members == {Members.ALL}):
-            return Passing.BARRIER
-        return None
+        members = (self.places[owner][(ring, name)] for name in queues)
+        return Passing.BARRIER if meets_at_barriers(after, members) else None
 
     def _passing(self, owner: Owner, queue: tirx.Queue | None) -> Passing:
         match queue:

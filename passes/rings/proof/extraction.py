@@ -44,6 +44,7 @@ from tirx.passes.rings.proof.parties import (
     blocks_led,
     cluster_blocks,
     is_multicast,
+    is_passed_at_barriers,
     issuer,
     owners,
     parties_of,
@@ -404,8 +405,11 @@ class _Program:
         type_ = place[0].result.type
         after = None if op.after is None else self._queue(op.after.data)
         touched = (self.party.owner, place) in self.extraction.touched or type_.holds_scalars or type_.is_tile_id
-        # The lowering fences before the arrival wherever the kinds of accesses need it.
-        fence: list[Statement] = [Fence(op)] if touched else []
+        # The lowering lets the lanes of a warp come, and fences wherever the kinds of accesses need it, before one of
+        # them arrives; not where one that has waited for wgmma or stores does, or hardware.
+        by_all = op.after is None or op.after.data is tirx.Queue.CP_ASYNC
+        ordered = touched and (by_all or is_passed_at_barriers(place[0], self.extraction.places))
+        fence: list[Statement] = [Fence(op, (name, index))] if ordered else []
         return [*fence, Release(name, index, after, op.early is not None, op)]
 
     def _queue(self, queue: tirx.Queue) -> WorkQueue:
@@ -483,7 +487,8 @@ class _Program:
         if (answers := response_place(op)) is not None and self._is_among(self.places[answers]):
             place, index = self._at(answers)
             answer = Access(place, index, Mode.READ)
-            body += (Acquire(place, index, None, op), Use(answer, op), Fence(op), Release(place, index, origin=op))
+            passed_on = Fence(op, (place, index)), Release(place, index, origin=op)
+            body += (Acquire(place, index, None, op), Use(answer, op), *passed_on)
         source = None if op.source is None else self.extraction.scalar(op.source)
         trips = (op.order.data, op.group, source, tuple(map(self.extraction.scalar, op.extents)))
         return Loop(name, trips, 0, body, self.extraction.ranks[name], op)

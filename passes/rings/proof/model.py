@@ -113,9 +113,13 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A proxy fence: accesses by threads of this party so far are complete for asynchronous ones too."""
+    """A proxy fence: accesses by threads of this party so far are complete for asynchronous ones too.
+
+    With `at`, a ring and a station, only those to slots held there are: the fence, if any, is for them alone.
+    """
 
     origin: object = field(default=None, compare=False)
+    at: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from enum import Enum, auto
 
 from xdsl.ir import Operation
@@ -71,6 +71,25 @@ class Party:
         base = self.owner.sym_name.data
         whole = f"{base}.{self.name}" if self.name else base
         return whole if self.block is None else f"{whole}@{self.block}"
+
+
+def meets_at_barriers(queues: Container[tirx.Queue | None], members: Iterable[Members]) -> bool:
+    """True if a ring of one role, with releases behind these queues, is passed on at barriers of all of its threads.
+
+    Bulk stores that empty the slots, and cp.async of all threads that fills them, are waited for by groups.
+    """
+    stored = tirx.Queue.STORE in queues and tirx.Queue.TMA not in queues
+    return stored or (tirx.Queue.CP_ASYNC in queues and all(each is Members.ALL for each in members))
+
+
+def is_passed_at_barriers(ring: tirx.RingOp, places: Mapping[Owner, Mapping[Place, Members]]) -> bool:
+    """True if all threads of the one role that works with a ring meet at barriers where slots are passed on."""
+    found = [owner for owner, own in places.items() if any(used is ring for used, _ in own)]
+    if len(found) != 1:
+        return False
+    releases = (op for op in walk(found[0]) if isinstance(op, tirx.ReleaseOp) and op.ring is ring.result)
+    queues = {None if op.after is None else op.after.data for op in releases}
+    return meets_at_barriers(queues, [members for (used, _), members in places[found[0]].items() if used is ring])
 
 
 def is_issued_by_one_thread(op: Operation) -> bool:

@@ -7,7 +7,7 @@ its party's own path: held while touched, complete before released, fenced, fill
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from tirx.passes.rings.proof.errors import (
@@ -181,7 +181,11 @@ class State:
                 self.acquired[place] += 1
                 self.held[place] += (step.label,)
             case Fence():
-                self.unfenced = {access: None for access in self.unfenced if access.party != role}
+                self.unfenced = {
+                    access: None
+                    for access in self.unfenced
+                    if access.party != role or (step.at is not None and step.at != (access.ring, access.station))
+                }
             case Use():
                 self.unfenced = {**self.unfenced, self._access(role, step.access, step): None}
             case Issue():
@@ -275,15 +279,9 @@ class State:
             return (access.ring, access.station, access.use) == (step.ring, step.station, use)
 
         self._require_complete(role, step, use)
-        if mine := [access for access in self.unfenced if access.party == role and is_of_use(access)]:
-            if self.happens.needs_fence(ring, step.station):
-                raise SlotUseError(
-                    f"{role} releases a slot of {ring.name} without a proxy fence",
-                    step.origin,
-                    [("the access by threads", access.origin) for access in mine],
-                )
-            self.unfenced = {access: None for access in self.unfenced if access not in mine}
         self._require_filled(role, step, ring, use, self.filled.pop((*place, use), None))
+        mine = [access for access in self.unfenced if access.party == role and is_of_use(access)]
+        self._end_accesses(role, step, ring, mine)
         self.released[place] += 1
         self.held[place] = self.held[place][1:]
         groups = [] if step.after is None else self.queues[role].get(step.after, [])
@@ -306,6 +304,25 @@ class State:
                 group.accesses = {access: None for access in group.accesses if not is_of_use(access)}
             self.queues[role][step.after] = [group for group in groups if group.accesses]
             self._pass_on(role, ring.name, step.station, use, step.origin)
+
+    def _end_accesses(self, role: str, step: Release, ring: Ring, found: Sequence[Pending]) -> None:
+        """Raises SlotUseError for accesses by threads to a slot, not yet fenced, which its release does not order."""
+        if not found:
+            return
+        if step.after is not None:  # whoever passes the slot on then has not waited for all threads
+            waits = step.after.completion is Completion.THREAD and not step.after.commits_at_release
+            hint = "a release behind tirx.await" if waits else "these at a station in front of it"
+            problem = f"after {step.after.name}, which does not wait for accesses by threads; expected {hint}"
+        elif self.happens.needs_fence(ring, step.station):
+            problem = "without a proxy fence"
+        else:
+            self.unfenced = {access: None for access in self.unfenced if access not in found}
+            return
+        raise SlotUseError(
+            f"{role} releases a slot of {ring.name} {problem}",
+            step.origin,
+            [("the access by threads", access.origin) for access in found],
+        )
 
     def _require_complete(self, role: str, step: Release, use: int) -> None:
         for queue, groups in self.queues[role].items():

@@ -64,7 +64,10 @@ SAID = {
     ),
     "copies that both branches commit": "",
     "fences one ring": ("SlotUseError: w releases a slot of o without a proxy fence; the access by threads"),
-    "released after no product": "",
+    "released after no product": (
+        "SlotUseError: w releases a slot of r after wgmma, which does not wait for accesses by threads; expected a "
+        "release behind tirx.await; the access by threads"
+    ),
     "counter": "UndecidedError: w: a counter is set back",
     "stranger": "PartyError: w works at station 1 of r, where it is not a party",
     "stranger reads": "PartyError: x works at station 0 of r, where it is not a party",

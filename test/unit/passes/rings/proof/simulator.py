@@ -350,8 +350,10 @@ class Simulation:
                 self.unfenced += [(role, number) for number in self._begin(role, step.access, "generic")]
             case Fence():
                 for item in [item for item in self.unfenced if item[0] == role]:
-                    self.unfenced.remove(item)
-                    self.live.pop(item[1])
+                    access = self.live[item[1]]
+                    if step.at in (None, (access.ring, access.station)):
+                        self.unfenced.remove(item)
+                        self.live.pop(item[1])
             case Issue():
                 self._issue(role, step)
             case Release():
