@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Block, BlockArgument, SSAValue
@@ -224,7 +224,9 @@ def _computed(
         return None
     if type(op) is SharedAllocOp:
         return 0
-    bits = cast(IntegerType, value.type).width.data
+    if type(value.type) is not IntegerType:
+        return None
+    bits = value.type.width.data
     if type(op) is ConstantOp:
         return wrapped(op.value.value.data, bits) if isinstance(op.value, IntegerAttr) else None
     operands: list[int | Numbers] = []

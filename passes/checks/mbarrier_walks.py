@@ -441,7 +441,7 @@ class Walks:
             if any(self._found.get(each) for way in successors(block) for each in self._between(way, join)):
                 raise _End
             for argument in join.args:
-                if (register := self._registers.get(argument)) is not None:
+                if (register := self._moving.get(argument)) is not None:
                     self._env[register] = None
             return join
         before, lanes, ends = list(self._env), self._lanes, list[_Registers]()

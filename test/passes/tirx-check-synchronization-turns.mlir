@@ -175,3 +175,35 @@ ptx.entry @another_mbarrier(bar : u32) target("sm_90") reqntid(128) {
   %v = ptx.ld shared %word : i32 -> i32
   ptx.ret
 }
+
+// -----
+
+// An inner loop whose end is computed from a number with a fraction.
+
+ptx.entry @fractional_end(n : u32, step : f32) target("sm_90") reqntid(64) {
+  %0 = ptx.constant 0 : i32
+  %1 = ptx.constant 1 : i32
+  %one = ptx.constant 1.0 : f32
+  %n = ptx.ld.param @n : i32
+  %step = ptx.ld.param @step : f32
+  %end = ptx.mul %step, %step : f32
+  %bar = ptx.shared_alloc @bar bytes 8 align 8
+  ptx.mbarrier.init %bar, 64
+  ptx.bar.sync 0
+  ptx.bra ^outer(%0, %0 : i32, i32)
+^outer(%i: i32, %begin: i32):
+  ptx.bra ^inner(%one, %begin : f32, i32)
+^inner(%x: f32, %parity: i32):
+  ptx.mbarrier.arrive %bar
+  ptx.mbarrier.wait_parity %bar, %parity
+  %flipped = ptx.xor %parity, %1 : i32
+  %next = ptx.add %x, %one : f32
+  %more = ptx.setp lt %next, %end : f32
+  ptx.cond_bra %more, ^inner(%next, %flipped : f32, i32), ^behind
+^behind:
+  %following = ptx.add %i, %1 : i32
+  %again = ptx.setp lt %following, %n : i32
+  ptx.cond_bra %again, ^outer(%following, %flipped : i32, i32), ^exit
+^exit:
+  ptx.ret
+}

@@ -96,7 +96,8 @@ def _expanded(body: str) -> str:
         ("if four; else bar; end bar; arrive p", ["arrive 0 32"] * 2, [0, 1]),
         ("if four; else bar; %q = ptx.sub %next, %8 : i32; end q; arrive p", ["arrive 0 32"] * 2, [0, 1]),
         ("if four; else bar; end next; arrive p", [""] * 2, []),
-        ("if some; else bar; end bar; arrive p", [""] * 2, []),
+        ("if some; else bar; end bar; arrive p", ["arrive 0 32"] * 2, [0, 1]),
+        ("if some; else bar; end next; arrive p", [""] * 2, []),
         ("if forty; else bar; end loaded; arrive p", ["arrive 0 32", ""], [0]),
     ],
 )
