@@ -10,8 +10,15 @@ from collections import defaultdict
 from math import prod
 
 from tirx.copy.access import THREAD_VARIABLE, plan_accesses
-from tirx.copy.banks import MATRIX_ROW_BITS, MATRIX_ROWS, count_distinct, wavefronts
-from tirx.copy.distribute import SECTOR_BYTES, SHARED_PHASE_BYTES, VECTOR_BYTES, Memory, copy_distribution
+from tirx.copy.banks import MATRIX_ROW_BITS, MATRIX_ROWS, wavefronts
+from tirx.copy.distribute import (
+    SECTOR_BYTES,
+    SHARED_PHASE_BYTES,
+    VECTOR_BYTES,
+    Memory,
+    copy_distribution,
+    count_sectors,
+)
 from tirx.copy.matrix import plan_matrices
 from tirx.layout import ComposeLayout, TileLayout
 from tirx.layout.arrays import IntArray, np
@@ -139,8 +146,7 @@ def _end_cost(registers: TileLayout, end: CopyEnd, shape: tuple[int, ...], eleme
     for count, at in starts.items():
         elements = np.array(at)[..., None] + np.arange(count, dtype=np.int64)
         if end.memory == "global":
-            reached = elements * element_bits // (8 * SECTOR_BYTES)
-            sectors += count_distinct(reached.reshape(len(at), -1))
+            sectors += count_sectors(elements.reshape(len(at), -1), element_bits)
         else:
             lanes = max(1, min(len(first), 8 * SHARED_PHASE_BYTES // (count * element_bits)))
             found += wavefronts(elements, lanes, element_bits)

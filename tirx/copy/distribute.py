@@ -32,6 +32,11 @@ RUN_BYTES = (128, 64, 32)
 """How many neighbouring bytes of one memory are tried before a numbering of threads turns to the other."""
 
 
+def count_sectors(elements: IntArray, element_bits: int) -> int:
+    """The sectors of global memory that the elements at every row of addresses lie in, counted together."""
+    return count_distinct(elements * element_bits // (8 * SECTOR_BYTES))
+
+
 @dataclass(frozen=True)
 class _Mode:
     """`extent` steps of `weight` in the flat index of the tile."""
@@ -69,8 +74,7 @@ class _Side:
         """The transactions of one vector access of a warp, relative to the fewest possible."""
         at = self.addresses[starts]
         if self.memory == "global":
-            sectors = count_distinct(at * element_bits // (8 * SECTOR_BYTES))
-            return sectors / max(1.0, len(starts) * vector * element_bits / (8 * SECTOR_BYTES))
+            return count_sectors(at, element_bits) / max(1.0, len(starts) * vector * element_bits / (8 * SECTOR_BYTES))
         group = max(1, min(len(at), 8 * SHARED_PHASE_BYTES // (vector * element_bits)))
         elements = at[:, None] + np.arange(vector, dtype=np.int64)
         return wavefronts(elements, group, element_bits) / -(-len(at) // group)

@@ -208,6 +208,12 @@ def test_texts_that_come_again_with_other_values(line: str, message: str):
     assert message in _error(f"{given}{line}\n")
 
 
+def test_operations_leave_out_the_dialect_around_them_only():
+    text = 'ptx.entry @k() target("sm_90") {\n  griddepcontrol.wait\n  ptx.ret\n}\n'
+    assert "ptx.griddepcontrol.wait" in str(_parse(text))
+    assert "f:5:1: error: operation 'griddepcontrol.wait' is not registered" in _error(f"{text}griddepcontrol.wait")
+
+
 @together("name", ["!a-b", "!a-", "!a$", "!a_", "!a1"])
 def test_an_alias_may_begin_as_another_one(name: str):
     op = _parse(f'!a = f32\n{name} = f16\n%0, %1, %2 = "test.op"() : () -> (!a, !a, {name})').body.block.first_op

@@ -292,6 +292,7 @@ def load(at: str = "%bars", multicast: str = "") -> str:
 
 
 _ANNOUNCED = "ptx.mbarrier.arrive.expect_tx %bars, 7"
+_FAR = _ANNOUNCED.replace("%bars", "%far")
 _ALL = "multicast %all"
 _ASKED = "ptx.clusterlaunchcontrol.try_cancel %tid, %bars"
 _TILE = 64 * 64 * 2
@@ -316,6 +317,7 @@ _TILE = 64 * 64 * 2
         ([when("%block", _ANNOUNCED), load(multicast=_ALL), load()], PAIR, 6 * _TILE),
         ([when("%block", _ANNOUNCED), when("%block", load()), when("%any", load())], PAIR, 3 * _TILE),
         ([when("%block", _ANNOUNCED, load()), load()], PAIR, _TILE),
+        ([when("%one", _FAR), load(), when("%one", _FAR), load(), load()], PAIR, _TILE),
     ],
 )
 def test_bytes(body: list[str], cluster: str, count: int):
