@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 
 from xdsl.ir import Operation, SSAValue
@@ -28,8 +29,10 @@ class Isolated(IsolatedFromAbove):
     def verify(self, op: Operation) -> None:
         _, *inside = walk(op)
         places = {block for inner in inside if (block := inner.parent) is not None}
-        defined = set[SSAValue]().union(*(block.args for block in places), *map(_RESULTS, inside))
-        if not set[SSAValue]().union(*map(operands_of, inside)) <= defined:
+        # A union of as many sets takes several times as long.
+        defined = set[SSAValue](chain.from_iterable(map(_RESULTS, inside)))
+        defined.update(*(block.args for block in places))
+        if not defined.issuperset(chain.from_iterable(map(operands_of, inside))):
             super().verify(op)  # which says what is wrong
 
 
