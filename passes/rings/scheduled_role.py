@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tirx.dialects import ptx, tirx
 from tirx.dialects.tcgen05 import CommitOp, FenceOp, FencePosition
-from tirx.dialects.traits import is_pure
+from tirx.dialects.traits import is_pure, is_terminator
 from tirx.dialects.xdsl_private import clone
 from tirx.layout.axis import WARP_SIZE
 from tirx.passes.ir.emitter import Emitter
@@ -179,7 +179,7 @@ class Schedule(RoleCode):
     def _other(self, op: Operation, emit: Emitter) -> None:
         """Everything else stays; what is inside of it may be scheduled."""
         by_each = isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp) and not stores_number(op)
-        if not (is_pure(op) or by_each):
+        if is_terminator(op) or not (is_pure(op) or by_each):
             self.close(emit)
         if _wants_whole_warps(op):
             self._bring_together(emit)

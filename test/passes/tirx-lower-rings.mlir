@@ -231,3 +231,33 @@ tirx.kernel @reduce(%b: memref<64x64xf16>) target("sm_90a") grid(1) threads(160)
   }
   tirx.return
 }
+
+// The lanes of the warp that waits for a store come together in front of the end of a branch, not behind it.
+
+// CHECK-LABEL: tirx.kernel @branch
+// CHECK:           ptx.cp.async.bulk.commit_group
+// CHECK-NEXT:    }
+// CHECK-NEXT:    ptx.bar.warp.sync
+// CHECK-NEXT:    scf.if
+// CHECK-NEXT:      ptx.cp.async.bulk.wait_group 0 read
+// CHECK-NEXT:    }
+// CHECK-NEXT:    ptx.bar.warp.sync
+// CHECK-NEXT:  }
+// CHECK-NEXT:  scf.if
+tirx.kernel @branch(%c: i1, %a: memref<64x64xf16>) target("sm_90a") grid(1) threads(128) {
+  %one = arith.constant 1.0 : f16
+  %c0 = arith.constant 0 : index
+  %g = tirx.view %a[%c0, %c0] : memref<64x64xf16> -> !g
+  %ring = tirx.ring slots(1) stations(write, store) : !tirx.ring<!s>
+  scf.if %c {
+    tirx.await store pending(0)
+    %o = tirx.acquire %ring at(write)
+    tirx.fill %o, %one : f16, !s
+    tirx.release %ring at(write)
+    %p = tirx.acquire %ring at(store)
+    tirx.async_copy %p, %g engine(tma_store) : !s, !g
+    tirx.release %ring at(store) after(store)
+    tirx.await store pending(0)
+  }
+  tirx.return
+}
