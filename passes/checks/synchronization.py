@@ -93,8 +93,7 @@ def _gained(kind: ptx.AccessKind, ordering: OrderingState, relaxed: bool = False
         # fence.mbarrier_init releases, so that a relaxed arrival is enough.
         released = kind is ptx.AccessKind.INIT and Ordering.FENCED in ordering
         return frozenset() if relaxed and not released else _MET_AND_SYNCED
-    if kind not in _OF_TENSOR_MEMORY:
-        return _MET_AND_SYNCED if kind is ptx.AccessKind.COPY and complete else _JUST_MET
+    # Bulk copies and products of warpgroups are settled once they are complete, whatever else is known of them.
     gained = _MET_AND_SYNCED if complete else _JUST_MET
     is_sent = Ordering.BEFORE in ordering and (complete or kind in TENSOR_CORE_KINDS)
     return gained | {Ordering.SENT} if is_sent else gained
