@@ -511,7 +511,7 @@ class _BlockPrinter:
         pending: dict[str, str] = {}
         names, shared = self.names, self.names.in_place
         for parameter, argument in zip(dest.args, arguments, strict=True):
-            if shared.get(parameter, parameter) is shared.get(argument, argument):
+            if shared.get(parameter) is shared.get(argument, argument):
                 continue
             if (name := names(parameter)) != (value := names.imm(argument)):
                 types[name], pending[name] = parameter.type, value

@@ -13,7 +13,7 @@ GROWTH = 4
 @pytest.mark.parametrize(
     ("shape", "step", "size"),
     [
-        ("reductions", "tirx-check-layouts", 32),
+        ("reductions", "tirx-check-layouts", 16),
         ("flags", "tirx-insert-barriers", 16),
         ("products by tcgen05", "tirx-check-synchronization", 16),
     ],
