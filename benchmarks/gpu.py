@@ -1,5 +1,5 @@
 """
-How fast kernels are on this machine's GPU: `python benchmarks/gpu.py [CASE ...] [--sizes 4096,8192] [--json FILE]
+Speed of kernels on this machine's GPU: `python benchmarks/gpu.py [CASE ...] [--sizes 4096,8192] [--json FILE]
 [--shapes] [--plot FILE.png] [--rounds N] [--profile] [--tune] [--list]`.
 
 Attention, softmax, norms and transposes (`gpu_programs.py`) are compared with torch: with the fastest backend of
@@ -88,7 +88,7 @@ def probe_variant(torch: Any, probe: Probe) -> Variant:
 
 @dataclass(frozen=True)
 class Row:
-    """What is reported of a case at one size; `limit` and `share` (of it) are None if it was not measured."""
+    """Line of the report about a case at one size; `limit` and `share` (of it) are None if it was not measured."""
 
     case: str
     size: Size
@@ -154,7 +154,7 @@ def run_size(torch: Any, cases: Sequence[Case], size: Size, rounds: int) -> tupl
 @dataclass(frozen=True)
 class ProgramRow:
     """
-    What is reported of a program: rates in its unit, of it and of its fastest peer in torch. `of_copy` is its rate
+    Line of the report about a program: rates in its unit, of it and of its fastest peer in torch. `of_copy` is its rate
     relative to that of a copy in the same rounds, None where that says nothing.
     """
 
@@ -331,7 +331,7 @@ _FIGURES = (
 
 
 def profile(case: Case, size: Size) -> str:
-    """What Nsight Compute says about a kernel: how busy its units are, and in its own words what holds it up."""
+    """Runs Nsight Compute on a kernel: how busy its units are, and in its own words what holds it up."""
     ncu = shutil.which("ncu")
     if ncu is None:
         return "ncu is not installed"

@@ -70,7 +70,7 @@ def tvm_tile(layout: TileLayout) -> Any:
 
 
 def import_seconds() -> float:
-    """What `import tirx.layout` adds to `import numpy`, median over fresh processes, with bytecode as installed."""
+    """Seconds that `import tirx.layout` adds to `import numpy`: median over fresh processes, with bytecode."""
     code = "import numpy, time; t = time.process_time(); import tirx.layout; print(time.process_time() - t)"
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", code]

@@ -68,7 +68,7 @@ class Record:
 
     @property
     def problem(self) -> tuple[Any, ...]:
-        """What variants of one problem have in common."""
+        """Facts that variants of one problem have in common."""
         return self.source, self.kind, self.work.batch, self.work.size
 
 

@@ -1,4 +1,4 @@
-"""What the kernels in Triton are noted by, which are counted and compiled beside those here."""
+"""Notes of kernels in Triton, which are counted and compiled beside those here."""
 
 # pyright: basic
 

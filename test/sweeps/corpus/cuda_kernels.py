@@ -22,7 +22,7 @@ _SOURCE = Path(__file__).parent / "kernels.cu"
 
 
 def find_nvcc() -> str:
-    """That on the PATH, or of the package nvidia-cuda-nvcc."""
+    """Finds the `nvcc` on the PATH, or that of the package nvidia-cuda-nvcc."""
     found = shutil.which("nvcc")
     if found:
         return found
