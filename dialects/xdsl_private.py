@@ -503,6 +503,7 @@ def replace_uses(value: SSAValue, by: SSAValue) -> None:
 def replace_all(pairs: Mapping[SSAValue, SSAValue]) -> None:
     """`replace_uses` of several values, by others: operations that use many of them get their operands once."""
     users: dict[Operation, None] = {}
+    assert pairs.keys().isdisjoint(pairs.values()), "a value that others become is replaced itself"
     for value, by in pairs.items():
         use, first = value.first_use, by.first_use
         while use is not None:
